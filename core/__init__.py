@@ -1,0 +1,1 @@
+"""Algorithms and data of Semblance; imports no Qt and nothing of ``app``."""

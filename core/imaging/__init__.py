@@ -1,0 +1,1 @@
+"""Files to pixels: opening, regions and thumbnails of pictures."""

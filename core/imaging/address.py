@@ -1,0 +1,24 @@
+"""Where a picture lies: a file, an entry of a zip, or a row of an array file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class PictureAddress:
+    """``container`` is a file on disk: the picture itself, a ``.zip`` or a ``.npz``.
+
+    ``member`` names the entry of a zip, or the array of an npz, or ``entry.npz!array`` of an npz within
+    a zip; ``frame`` is the row of an array (``None`` where the picture is the whole member).
+    """
+
+    container: Path
+    member: str = ""
+    frame: int | None = None
+
+    def __str__(self) -> str:
+        inside = f"!{self.member}" if self.member else ""
+        row = f"[{self.frame}]" if self.frame is not None else ""
+        return f"{self.container}{inside}{row}"

@@ -1,0 +1,71 @@
+"""The contract of an importer: what a source holds, told case by case."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from core.imaging.region import Region
+from core.library.importers.source import Source
+from core.tasks import Reporter
+
+
+@dataclass(frozen=True)
+class FoundCase:
+    """One case of a source.
+
+    ``path``: file of the case relative to the source, with ``/`` ("" for a source that is one file).
+    ``key``: unique within the source and the same at every import (the path, or path and index).
+    ``frame``: row within an array file. ``values``: the numbers of a table's row (NaN: missing), with
+    ``columns`` their names; such a case has no picture.
+    """
+
+    key: str
+    path: str
+    member: str = ""
+    frame: int | None = None
+    finding: str | None = None
+    patient: str | None = None
+    region: Region | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[float, ...] | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A file that gave no case: ``failed`` (it should have) or ignored (it never could), and why."""
+
+    path: str
+    reason: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """``confidence`` 0..1 that the source is of the importer's kind; ``explanation`` for the user."""
+
+    confidence: float
+    explanation: str
+
+
+class Importer(abc.ABC):
+    """Tells what a source of one kind holds; reads names and labels, never decodes pictures."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+
+    @abc.abstractmethod
+    def recognise(self, source: Source) -> Recognition | None:
+        """How well the source fits, or ``None`` when it cannot be of this kind. Quick: names only."""
+
+    @abc.abstractmethod
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """Every file of the source, as a case (or several) or as rejected, in a stable order.
+
+        Raises:
+            BadInput: the source as a whole cannot be read.
+        """

@@ -1,0 +1,68 @@
+"""The frozen distance a learner gives, in the space its steps lead to."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of a distance: what made it (``name``) and how much; parts sum to the distance."""
+
+    name: str
+    amount: float
+
+
+class Distance(abc.ABC):
+    """A *squared* distance between rows: non-negative, symmetric, zero from a row to itself."""
+
+    #: Written into stored metrics; the key under which storage finds the class again.
+    kind: ClassVar[str]
+    #: The square root obeys the triangle inequality.
+    is_metric: bool = True
+
+    @property
+    @abc.abstractmethod
+    def n_features(self) -> int:
+        """Columns of the rows it compares."""
+
+    @abc.abstractmethod
+    def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m) such that the distance is the squared Euclidean one between embeddings."""
+
+    def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        """(q, d), (n, d) -> (q, n) by direct difference in float64, never negative."""
+        from_q, from_x = self.embed(Q), self.embed(X)
+        out = np.empty((len(from_q), len(from_x)))
+        for row, q in enumerate(from_q):
+            difference = from_x - q
+            out[row] = np.einsum("ij,ij->i", difference, difference)
+        return out
+
+    @abc.abstractmethod
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+        """Shares of the distance of two rows (d,); ``names`` are the groups of the d columns."""
+
+    @abc.abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """JSON values that, with :meth:`arrays`, make the same distance again."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays that, with :meth:`settings`, make the same distance again."""
+
+    @classmethod
+    @abc.abstractmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Distance:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: values that do not fit together.
+        """

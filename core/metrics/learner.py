@@ -1,0 +1,79 @@
+"""The contract of a learner: an estimator that fits a metric."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.parameters import Parameter, Value, checked
+from core.tasks import Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.metric import Metric
+
+
+class Learner(abc.ABC):
+    """scikit-learn style: parameters in ``__init__``, fitted names end in ``_``.
+
+    Subclasses write their parameters out in ``__init__`` and describe the same ones in ``parameters``.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    #: When to use it, in one line.
+    summary: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    #: The constraints it eats: any of "findings", "pairs", "triplets"; empty for none.
+    accepts: ClassVar[frozenset[str]] = frozenset()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameter values by name, as scikit-learn's ``clone`` reads them."""
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **values: Any) -> Self:
+        """Set parameters by name.
+
+        Raises:
+            BadArguments: an unknown name.
+        """
+        checked(self.name, self.parameters, {k: v for k, v in values.items() if k != "random_state"})
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise BadArguments unless every parameter is in its range; called first by ``fit``."""
+        values: dict[str, Value] = {p.name: getattr(self, p.name) for p in self.parameters}
+        checked(self.name, self.parameters, values)
+
+    @abc.abstractmethod
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        """Fit on rows (n, d) with findings y (n,).
+
+        ``pairs`` (p, 3): rows i, j and +1 similar or -1 dissimilar; ``triplets`` (t, 3): row i is closer
+        to j than to k. ``groups`` (n,) are patients.
+
+        Raises:
+            BadInput: data the learner cannot use, with the reason and the way out.
+            BadArguments: a parameter outside its range.
+            Cancelled: the reporter asked for it; the learner is then as before the call.
+        """
+
+    @abc.abstractmethod
+    def metric(self) -> Metric:
+        """A frozen snapshot of what was fitted."""

@@ -1,0 +1,128 @@
+"""Parameters that describe themselves: the command line, the window and the help pages read them here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import BadArguments
+
+Value = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a learner or extractor.
+
+    ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one.
+    ``minimum`` and ``maximum`` are inclusive. ``choices`` lists the values of a text parameter.
+    """
+
+    name: str
+    default: Value
+    meaning: str
+    label: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    paper: Value = None
+
+    @property
+    def title(self) -> str:
+        return self.label or self.name.replace("_", " ").capitalize()
+
+    def check(self, value: Value) -> Value:
+        """``value`` if it is allowed, made the type of the default.
+
+        Raises:
+            BadArguments: wrong type, outside the range or not among the choices.
+        """
+        wanted = type(self.default)
+        if wanted is bool:
+            if not isinstance(value, bool):
+                raise self._refused(value, "true or false")
+        elif wanted is int:
+            if isinstance(value, bool) or not isinstance(value, int | float) or int(value) != value:
+                raise self._refused(value, "a whole number")
+            value = int(value)
+        elif wanted is float:
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+                raise self._refused(value, "a number")
+            value = float(value)
+        elif wanted is str and not isinstance(value, str):
+            raise self._refused(value, "a word")
+        if self.choices and value not in self.choices:
+            raise self._refused(value, "one of " + ", ".join(self.choices))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.minimum is not None and value < self.minimum:
+                raise self._refused(value, f"at least {self.minimum:g}")
+            if self.maximum is not None and value > self.maximum:
+                raise self._refused(value, f"at most {self.maximum:g}")
+        return value
+
+    def parse(self, text: str) -> Value:
+        """The value written as ``text`` on the command line.
+
+        Raises:
+            BadArguments: the text is not a value of this parameter.
+        """
+        value: Value = text
+        if isinstance(self.default, bool):
+            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if text.lower() not in words:
+                raise self._refused(text, "true or false")
+            value = words[text.lower()]
+        elif isinstance(self.default, int | float):
+            try:
+                value = float(text)
+            except ValueError:
+                raise self._refused(text, "a number") from None
+        return self.check(value)
+
+    def _refused(self, value: object, wanted: str) -> BadArguments:
+        return BadArguments(f"'{self.name}' cannot be {value!r}.", f"It must be {wanted}.")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "meaning": self.meaning,
+            "default": self.default,
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+            "choices": list(self.choices),
+            "paper": self.paper,
+        }
+
+
+def checked(owner: str, parameters: tuple[Parameter, ...], given: Mapping[str, Value]) -> dict[str, Value]:
+    """The full, checked set of values: defaults, then ``given``.
+
+    Raises:
+        BadArguments: an unknown name or a refused value; the message names ``owner``.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in given:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise BadArguments(f"{owner} has no parameter '{name}'.", f"Its parameters: {names}.")
+    return {name: parameter.check(given.get(name, parameter.default)) for name, parameter in known.items()}
+
+
+def parse_settings(owner: str, parameters: tuple[Parameter, ...], texts: list[str]) -> dict[str, Value]:
+    """From ``key=value`` texts of the command line.
+
+    Raises:
+        BadArguments: a text without ``=``, an unknown key or a refused value.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    values: dict[str, Value] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or key not in known:
+            names = ", ".join(known) or "none"
+            raise BadArguments(
+                f"'{text}' is not a setting of {owner}.", f"Write key=value; its parameters: {names}."
+            )
+        values[key] = known[key].parse(value)
+    return values
