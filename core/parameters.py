@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ class Parameter:
                 raise self._refused(value, "a whole number")
             value = int(value)
         elif wanted is float:
-            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
                 raise self._refused(value, "a number")
             value = float(value)
         elif wanted is str and not isinstance(value, str):

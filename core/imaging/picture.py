@@ -43,7 +43,7 @@ class Picture:
     def grey(self) -> npt.NDArray[np.float32]:
         """(h, w) float32 in 0..1, colour weighted by BT.709 luma."""
         scaled = np.asarray(self.pixels, dtype=np.float32) * np.float32(1.0 / self.white)
-        return scaled @ LUMA if self.is_colour else scaled
+        return np.dot(scaled, LUMA).astype(np.float32, copy=False) if self.is_colour else scaled
 
     def rgb(self) -> npt.NDArray[np.float32]:
         """(h, w, 3) float32 in 0..1; grey pictures repeat their channel."""
