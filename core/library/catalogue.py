@@ -1,0 +1,349 @@
+"""The catalogue: what sources, files and cases a library has; every write is one transaction."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from core.errors import BadInput
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+from core.library.database import check_version, connect, plain_errors, transaction
+from core.library.schema import cases, files, sources
+
+#: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
+_PART = 10_000
+
+
+def now() -> str:
+    """The time written into records: UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A folder, zip or file that was imported."""
+
+    id: int
+    kind: str
+    name: str
+    path: Path
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A file of a source as it was when last read. ``stamp``: mtime in ns, or a zip entry's CRC."""
+
+    path: str
+    size: int
+    stamp: int
+    hash: str
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate."""
+
+    case_id: str
+    path: str
+    member: str = ""
+    frame: int | None = None
+    finding: str | None = None
+    patient: str | None = None
+    region: Region | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    width: int | None = None
+    height: int | None = None
+    content: str = ""
+    numbers: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class CaseDetails:
+    """A case as it is read back, with where its picture lies (``None`` for a table's row)."""
+
+    row: int
+    case_id: str
+    finding: str | None
+    patient: str | None
+    region: Region | None
+    attributes: Mapping[str, str]
+    width: int | None
+    height: int | None
+    content: str
+    kind: str
+    address: PictureAddress | None
+    state: str
+    reason: str
+
+
+class Catalogue:
+    """Reads and writes ``catalogue.sqlite``. Not shared between threads that write."""
+
+    def __init__(self, file: Path, *, writable: bool) -> None:
+        self.file, self.writable = file, writable
+        self.engine = connect(file, writable=writable)
+        try:
+            check_version(self.engine, file, writable=writable)
+        except BaseException:
+            self.engine.dispose()
+            raise
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        with plain_errors(self.file), self.engine.connect() as connection:
+            return connection.execute(query).all()
+
+    def writing(self) -> Any:
+        """A write transaction as a context manager giving the connection."""
+        return transaction(self.engine, self.file)
+
+    # Sources
+
+    def sources(self) -> list[SourceRecord]:
+        rows = self.read(sa.select(sources).order_by(sources.c.id))
+        return [SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns)) for r in rows]
+
+    def add_source(self, kind: str, name: str, path: Path, columns: Sequence[str] = ()) -> SourceRecord:
+        """Make a source; ``name`` gets a number when another source has it already."""
+        with self.writing() as connection:
+            taken = set(connection.execute(sa.select(sources.c.name)).scalars())
+            unique, number = name, 2
+            while unique in taken:
+                unique, number = f"{name} {number}", number + 1
+            row = connection.execute(
+                sources.insert().values(
+                    kind=kind, name=unique, path=str(path), columns=list(columns), added=now()
+                )
+            )
+            return SourceRecord(int(row.inserted_primary_key[0]), kind, unique, path, tuple(columns))
+
+    def move_source(self, source: SourceRecord, path: Path) -> None:
+        """The pictures of ``source`` now lie under ``path``; nothing missing remains marked so."""
+        with self.writing() as connection:
+            connection.execute(sources.update().where(sources.c.id == source.id).values(path=str(path)))
+            connection.execute(
+                files.update()
+                .where(files.c.source == source.id, files.c.state == "missing")
+                .values(state="ok", reason="")
+            )
+
+    # Files and cases
+
+    def files(self, source: SourceRecord) -> dict[str, FileRecord]:
+        rows = self.read(sa.select(files).where(files.c.source == source.id))
+        return {r.path: FileRecord(r.path, r.size, r.stamp, r.hash, r.state, r.reason) for r in rows}
+
+    def set_columns(self, source: SourceRecord, columns: Sequence[str]) -> None:
+        with self.writing() as connection:
+            connection.execute(
+                sources.update().where(sources.c.id == source.id).values(columns=list(columns))
+            )
+
+    def put(self, source: SourceRecord, found: Iterable[FileRecord], new: Iterable[CaseRecord]) -> None:
+        """Write files and their cases in one transaction; known ones are replaced, keeping their rows."""
+        file_rows = [
+            {
+                "source": source.id,
+                "path": f.path,
+                "size": f.size,
+                "stamp": f.stamp,
+                "hash": f.hash,
+                "state": f.state,
+                "reason": f.reason,
+            }
+            for f in found
+        ]
+        case_records = list(new)
+        with self.writing() as connection:
+            if file_rows:
+                connection.execute(_upsert(files, ("source", "path")), file_rows)
+            if not case_records:
+                return
+            paths = sorted({record.path for record in case_records})
+            ids: dict[str, int] = {}
+            for part in _parts(paths):
+                query = sa.select(files.c.path, files.c.id).where(
+                    files.c.source == source.id, files.c.path.in_(part)
+                )
+                ids.update((path, row) for path, row in connection.execute(query).all())
+            connection.execute(
+                _upsert(cases, ("case_id",)),
+                [_case_values(record, ids[record.path]) for record in case_records],
+            )
+
+    def relabel(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
+        """Set finding and patient of cases: (case_id, finding, patient)."""
+        rows = [
+            {"key": key, "new_finding": finding, "new_patient": patient} for key, finding, patient in changes
+        ]
+        if not rows:
+            return
+        statement = (
+            cases.update()
+            .where(cases.c.case_id == sa.bindparam("key"))
+            .values(finding=sa.bindparam("new_finding"), patient=sa.bindparam("new_patient"))
+        )
+        with self.writing() as connection:
+            connection.execute(statement, rows)
+
+    def labels(self, source: SourceRecord) -> dict[str, tuple[str | None, str | None, str]]:
+        """case_id -> (finding, patient, path) of the cases of one source."""
+        query = (
+            sa.select(cases.c.case_id, cases.c.finding, cases.c.patient, files.c.path)
+            .join(files, files.c.id == cases.c.file)
+            .where(files.c.source == source.id)
+        )
+        return {r.case_id: (r.finding, r.patient, r.path) for r in self.read(query)}
+
+    def set_state(self, source: SourceRecord, paths: Sequence[str], state: str, reason: str = "") -> None:
+        with self.writing() as connection:
+            for part in _parts(paths):
+                connection.execute(
+                    files.update()
+                    .where(files.c.source == source.id, files.c.path.in_(part))
+                    .values(state=state, reason=reason)
+                )
+
+    def not_read(self) -> list[tuple[str, str, str, str]]:
+        """(source name, path, state, reason) of every file that gave no case or is missing."""
+        query = (
+            sa.select(sources.c.name, files.c.path, files.c.state, files.c.reason)
+            .join(sources, sources.c.id == files.c.source)
+            .where(files.c.state != "ok")
+            .order_by(files.c.state, sources.c.name, files.c.path)
+        )
+        return [(r.name, r.path, r.state, r.reason) for r in self.read(query)]
+
+    def all_cases(self) -> Sequence[sa.Row[Any]]:
+        """id, case_id, finding, patient, content, state, has a picture; in order of their ids."""
+        query = (
+            sa.select(
+                cases.c.id,
+                cases.c.case_id,
+                cases.c.finding,
+                cases.c.patient,
+                cases.c.content,
+                files.c.state,
+                cases.c.numbers.is_(None).label("has_picture"),
+            )
+            .join(files, files.c.id == cases.c.file)
+            .order_by(cases.c.id)
+        )
+        return self.read(query)
+
+    def details(self, rows: Sequence[int]) -> dict[int, CaseDetails]:
+        """Row id -> the case in full."""
+        out: dict[int, CaseDetails] = {}
+        columns = [
+            *(c for c in cases.c if c.name not in ("numbers", "file")),
+            cases.c.numbers.is_(None).label("has_picture"),
+            files.c.path.label("file_path"),
+            files.c.state,
+            files.c.reason,
+            sources.c.path.label("source_path"),
+            sources.c.kind,
+        ]
+        for part in _parts(list(rows)):
+            query = (
+                sa.select(*columns)
+                .join(files, files.c.id == cases.c.file)
+                .join(sources, sources.c.id == files.c.source)
+                .where(cases.c.id.in_(part))
+            )
+            for r in self.read(query):
+                out[r.id] = CaseDetails(
+                    r.id,
+                    r.case_id,
+                    r.finding,
+                    r.patient,
+                    Region.from_json(r.region) if r.region else None,
+                    r.attributes,
+                    r.width,
+                    r.height,
+                    r.content,
+                    r.kind,
+                    _address(Path(r.source_path), r.file_path, r.member, r.frame) if r.has_picture else None,
+                    r.state,
+                    r.reason,
+                )
+        return out
+
+    def row_of(self, case_id: str) -> int:
+        """The row of ``case_id``.
+
+        Raises:
+            BadInput: the library has no such case.
+        """
+        found = self.read(sa.select(cases.c.id).where(cases.c.case_id == case_id))
+        if not found:
+            raise BadInput(
+                f"There is no case '{case_id}' in {self.file.parent.name}.",
+                "`semblance info LIB --json` lists the case ids.",
+            )
+        return int(found[0].id)
+
+    def numbers(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """(n,) rows that have a table's numbers, and those numbers (n, d)."""
+        kept: list[int] = []
+        values: list[npt.NDArray[np.float64]] = []
+        for part in _parts(list(rows)):
+            query = sa.select(cases.c.id, cases.c.numbers).where(
+                cases.c.id.in_(part), cases.c.numbers.is_not(None)
+            )
+            for r in self.read(query.order_by(cases.c.id)):
+                kept.append(r.id)
+                values.append(np.frombuffer(r.numbers, dtype=np.float64))
+        return np.array(kept, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
+
+
+def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:
+    numbers = None if record.numbers is None else np.array(record.numbers, dtype=np.float64).tobytes()
+    return {
+        "case_id": record.case_id,
+        "file": file,
+        "member": record.member,
+        "frame": record.frame,
+        "finding": record.finding,
+        "patient": record.patient,
+        "region": None if record.region is None else record.region.to_json(),
+        "attributes": dict(record.attributes),
+        "width": record.width,
+        "height": record.height,
+        "content": record.content,
+        "numbers": numbers,
+    }
+
+
+def _address(source: Path, path: str, member: str, frame: int | None) -> PictureAddress:
+    """The picture of a case: in a folder its file, in a zip its entry, in an array file its row."""
+    if not path:
+        return PictureAddress(source, member, frame)
+    if source.suffix.lower() == ".zip":
+        inside = f"{path}!{member}" if member else path
+        return PictureAddress(source, inside, frame)
+    return PictureAddress(source / path, member, frame)
+
+
+def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:
+    from sqlalchemy.dialects.sqlite import insert
+
+    statement = insert(table)
+    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
+    return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
+
+
+def _parts(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (values[start : start + _PART] for start in range(0, len(values), _PART))

@@ -1,0 +1,157 @@
+"""Opening the catalogue's SQLite file safely: versions, one writer, plain errors."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from core.errors import BadInput, SemblanceError
+from core.library import schema
+
+#: Writers wait this long for each other before they give up.
+BUSY_S = 30
+
+
+def connect(file: Path, *, writable: bool) -> sa.Engine:
+    """An engine on ``file``. Read-only ones also work in a folder that cannot be written to.
+
+    A library in such a folder is opened as immutable: SQLite's write-ahead log would need to make files.
+    """
+
+    def opened() -> sqlite3.Connection:
+        if writable:
+            return sqlite3.connect(file, timeout=BUSY_S, check_same_thread=False)
+        log = file.with_name(file.name + "-wal")
+        immutable = "" if log.exists() and log.stat().st_size else "&immutable=1"
+        uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite://", creator=opened, poolclass=sa.NullPool)
+
+    @sa.event.listens_for(engine, "connect")
+    def _settings(connection: sqlite3.Connection, _record: object) -> None:
+        if writable:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        # Python's own transaction control would commit before DDL: ours begin and end explicitly.
+        connection.isolation_level = None
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        writing = connection.get_execution_options().get("writing", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
+
+
+@contextlib.contextmanager
+def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
+    """A write transaction: all of it is kept, or none; waits for another writer."""
+    with (
+        plain_errors(file),
+        engine.connect().execution_options(writing=True) as connection,
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextlib.contextmanager
+def plain_errors(file: Path) -> Iterator[None]:
+    """Say in words what SQLite or the disk could not do with the library ``file`` belongs to."""
+    library = file.parent
+    try:
+        yield
+    except OperationalError as error:
+        raise _in_words(library, str(error.orig)) from error
+    except DatabaseError as error:
+        raise BadInput(
+            f"The catalogue of {library.name} is damaged: {error.orig}.",
+            "Restore the library from a copy, or import its pictures into a new one.",
+        ) from error
+    except OSError as error:
+        raise _in_words(library, error.strerror or str(error)) from error
+
+
+def _in_words(library: Path, what: str) -> SemblanceError:
+    low = what.lower()
+    if "full" in low or "no space" in low:
+        return SemblanceError(
+            f"The disk holding {library} is full.",
+            "Free some space and start again; what was finished is kept.",
+        )
+    if "readonly" in low or "read-only" in low or "permission" in low or "unable to open" in low:
+        return SemblanceError(
+            f"The library {library} cannot be written to.",
+            "Copy it to a folder you may write to, or change its permissions.",
+        )
+    if "locked" in low:
+        return SemblanceError(
+            f"The library {library.name} is busy in another program.",
+            "Close the other one, or wait, then try again.",
+        )
+    return SemblanceError(
+        f"The library {library} could not be used: {what}.", "Check the disk, then try again."
+    )
+
+
+def create_tables(file: Path) -> None:
+    """Make a new catalogue in ``file``."""
+    engine = connect(file, writable=True)
+    with transaction(engine, file) as connection:
+        schema.tables.create_all(connection)
+        connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
+    engine.dispose()
+
+
+def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
+    """Bring an older catalogue up to date; refuse a newer or half-written one.
+
+    Raises:
+        BadInput: no version in it, or one this program does not know yet.
+        SemblanceError: it would have to be brought up to date but cannot be written.
+    """
+    with plain_errors(file):
+        try:
+            with engine.connect() as connection:
+                found = connection.execute(
+                    sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")
+                ).scalar()
+        except OperationalError as error:
+            if "no such table" not in str(error.orig):
+                raise
+            found = None
+        if found is None:
+            raise BadInput(
+                f"{file.parent} is not a complete library: its catalogue is empty.",
+                "It may be half written; make a new library from the pictures.",
+            )
+        version = int(found)
+        if version > schema.VERSION:
+            raise BadInput(
+                f"{file.parent.name} was made by a newer Semblance (catalogue {version}, this one reads "
+                f"up to {schema.VERSION}).",
+                "Update Semblance to open it.",
+            )
+        if version < schema.VERSION:
+            if not writable:
+                raise SemblanceError(
+                    f"{file.parent.name} was made by an older Semblance and cannot be changed here.",
+                    "Open it once where it can be written to.",
+                )
+            _migrate(engine, file, version)
+
+
+def _migrate(engine: sa.Engine, file: Path, version: int) -> None:
+    with transaction(engine, file) as connection:
+        for step in range(version, schema.VERSION):
+            for statement in schema.MIGRATIONS[step]:
+                connection.execute(sa.text(statement))
+        connection.execute(
+            schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
+        )

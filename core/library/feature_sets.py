@@ -1,0 +1,306 @@
+"""Feature sets: which extractor made which numbers of which cases, and the zarr stores holding them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from core.errors import BadArguments, BadInput
+from core.library.catalogue import Catalogue, now
+from core.library.schema import cases, feature_chunks, feature_failures, feature_sets
+
+#: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
+CHUNK = 256
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """An extractor, its settings and version, and the names and groups of its numbers."""
+
+    id: int
+    name: str
+    extractor: str
+    version: int
+    settings: Mapping[str, Any]
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The group of each number, in order."""
+        return tuple(group for _, group in self.columns)
+
+
+class FeatureSets:
+    """The feature sets of one library."""
+
+    def __init__(self, catalogue: Catalogue, folder: Path) -> None:
+        self._catalogue, self._folder = catalogue, folder
+
+    def all(self) -> list[FeatureSet]:
+        rows = self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id))
+        return [
+            FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
+            for r in rows
+        ]
+
+    def get(self, name: str | None) -> FeatureSet:
+        """The set called ``name``; without a name the only one there is.
+
+        Raises:
+            BadArguments: no such set, or none named while there are several (the message lists them).
+            BadInput: the library has no feature set yet.
+        """
+        found = self.all()
+        if not found:
+            raise BadInput(
+                f"{self._catalogue.file.parent.name} has no features yet.",
+                "Extract some first: semblance features LIB --extractor gabor.",
+            )
+        names = ", ".join(feature_set.name for feature_set in found)
+        if name is None:
+            if len(found) > 1:
+                raise BadArguments(
+                    "The library has several feature sets.", f"Choose one with --features: {names}."
+                )
+            return found[0]
+        for feature_set in found:
+            if feature_set.name == name:
+                return feature_set
+        raise BadArguments(f"There is no feature set '{name}'.", f"There are: {names}.")
+
+    def make(
+        self,
+        name: str,
+        extractor: str,
+        version: int,
+        settings: Mapping[str, Any],
+        columns: Sequence[tuple[str, str]],
+        *,
+        dtype: str,
+    ) -> FeatureSet:
+        """The set called ``name``, made now unless it is there with the same extractor and settings.
+
+        Raises:
+            BadArguments: ``name`` is taken by numbers made otherwise.
+        """
+        for known in self.all():
+            if known.name == name:
+                same = (known.extractor, known.version, dict(known.settings)) == (
+                    extractor,
+                    version,
+                    dict(settings),
+                )
+                if same and known.columns == tuple(columns):
+                    return known
+                raise BadArguments(
+                    f"The feature set '{name}' was made otherwise (by {known.extractor} {known.version}).",
+                    "Give the new one another name with --name.",
+                )
+        import zarr
+
+        with self._catalogue.writing() as connection:
+            row = connection.execute(
+                feature_sets.insert().values(
+                    name=name,
+                    extractor=extractor,
+                    version=version,
+                    settings=dict(settings),
+                    columns=[list(column) for column in columns],
+                    created=now(),
+                )
+            )
+            made = FeatureSet(
+                int(row.inserted_primary_key[0]), name, extractor, version, dict(settings), tuple(columns)
+            )
+            store = self._store(made)
+            shutil.rmtree(store, ignore_errors=True)
+            zarr.create_array(
+                store,
+                shape=(0, len(columns)),
+                chunks=(CHUNK, max(1, len(columns))),
+                dtype=dtype,
+                fill_value=np.nan,
+            )
+        return made
+
+    def _store(self, feature_set: FeatureSet) -> Path:
+        return self._folder / f"{feature_set.id}.zarr"
+
+    def _array(self, feature_set: FeatureSet, mode: str) -> Any:
+        import zarr
+
+        store = self._store(feature_set)
+        try:
+            return zarr.open_array(store, mode=mode)
+        except (FileNotFoundError, KeyError, ValueError) as error:
+            raise BadInput(
+                f"The store of the feature set '{feature_set.name}' cannot be read ({error}).",
+                "Extract these features again under another name.",
+            ) from error
+
+    def chunk_rows(self, feature_set: FeatureSet) -> dict[int, npt.NDArray[np.int64]]:
+        """Chunk number -> ids of the cases in its rows."""
+        query = sa.select(feature_chunks.c.chunk, feature_chunks.c.case_rows).where(
+            feature_chunks.c.feature_set == feature_set.id
+        )
+        return {r.chunk: np.frombuffer(r.case_rows, dtype=np.int64) for r in self._catalogue.read(query)}
+
+    def cases_of(self, feature_set: FeatureSet) -> npt.NDArray[np.int64]:
+        """(n,) ids of the cases whose current content has numbers, ascending."""
+        return np.sort(self._positions(feature_set)[0])
+
+    def waiting(self, feature_set: FeatureSet, *, pictures: bool) -> npt.NDArray[np.int64]:
+        """(n,) ids of cases without numbers and without a recorded failure on their present content.
+
+        ``pictures``: cases that have a picture, else rows of tables.
+        """
+        has = cases.c.numbers.is_(None) if pictures else cases.c.numbers.is_not(None)
+        everything = self._catalogue.read(
+            sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
+        )
+        failed = {
+            r.case: r.content
+            for r in self._catalogue.read(
+                sa.select(feature_failures.c.case, feature_failures.c.content).where(
+                    feature_failures.c.feature_set == feature_set.id
+                )
+            )
+        }
+        done = set(self.cases_of(feature_set).tolist())
+        return np.array(
+            [r.id for r in everything if r.id not in done and failed.get(r.id) != r.content], dtype=np.int64
+        )
+
+    def write_chunk(
+        self,
+        feature_set: FeatureSet,
+        rows: npt.NDArray[np.int64],
+        values: npt.NDArray[Any],
+        failures: Sequence[tuple[int, str, str]] = (),
+    ) -> None:
+        """Add one chunk: ``rows`` (n <= CHUNK,) ids and ``values`` (n, d); then count it.
+
+        ``failures``: (case id, content, reason). The catalogue counts the chunk only after its numbers are
+        written, so a process killed in between leaves nothing half counted; the write transaction around
+        both keeps two programs from taking the same chunk.
+        """
+        with self._catalogue.writing() as connection:
+            known = {
+                r.chunk: np.frombuffer(r.case_rows, dtype=np.int64)
+                for r in connection.execute(
+                    sa.select(feature_chunks).where(feature_chunks.c.feature_set == feature_set.id)
+                )
+            }
+            new = ~np.isin(rows, np.concatenate(list(known.values()))) if known else np.ones(len(rows), bool)
+            if new.any():
+                number = max(known, default=-1) + 1
+                self._write(feature_set, number, values[new])
+                connection.execute(
+                    feature_chunks.insert().values(
+                        feature_set=feature_set.id,
+                        chunk=number,
+                        case_rows=rows[new].astype(np.int64).tobytes(),
+                    )
+                )
+            if failures:
+                connection.execute(
+                    feature_failures.insert().prefix_with("OR REPLACE"),
+                    [
+                        {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
+                        for case, content, reason in failures
+                    ],
+                )
+
+    def _write(self, feature_set: FeatureSet, number: int, values: npt.NDArray[Any]) -> None:
+        array = self._array(feature_set, "r+")
+        needed = (number + 1) * CHUNK
+        if array.shape[0] < needed:
+            array.resize((needed, array.shape[1]))
+        block = np.full((CHUNK, array.shape[1]), np.nan, dtype=array.dtype)
+        block[: len(values)] = values
+        array[number * CHUNK : needed] = block
+
+    def forget(self, case_rows: Sequence[int]) -> None:
+        """Cases whose picture changed have no numbers any more: every set extracts them anew."""
+        gone = np.asarray(case_rows, dtype=np.int64)
+        if not len(gone):
+            return
+        with self._catalogue.writing() as connection:
+            for r in connection.execute(sa.select(feature_chunks)).all():
+                rows = np.frombuffer(r.case_rows, dtype=np.int64).copy()
+                hit = np.isin(rows, gone)
+                if hit.any():
+                    rows[hit] = -1
+                    connection.execute(
+                        feature_chunks.update()
+                        .where(
+                            feature_chunks.c.feature_set == r.feature_set, feature_chunks.c.chunk == r.chunk
+                        )
+                        .values(case_rows=rows.tobytes())
+                    )
+
+    def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
+        """(case_id, reason) of the cases the extractor could not read."""
+        query = (
+            sa.select(cases.c.case_id, feature_failures.c.reason)
+            .join(cases, cases.c.id == feature_failures.c.case)
+            .where(
+                feature_failures.c.feature_set == feature_set.id,
+                feature_failures.c.content == cases.c.content,
+            )
+            .order_by(cases.c.case_id)
+        )
+        return [(r.case_id, r.reason) for r in self._catalogue.read(query)]
+
+    def read(
+        self, feature_set: FeatureSet, case_rows: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """(n,) case ids, ascending, and their numbers (n, d): all of the set, or those of ``case_rows``."""
+        ids, positions = self._positions(feature_set)
+        if case_rows is not None:
+            wanted = np.isin(ids, case_rows)
+            ids, positions = ids[wanted], positions[wanted]
+        order = np.argsort(ids)
+        ids, positions = ids[order], positions[order]
+        array = self._array(feature_set, "r")
+        if len(positions) == 0:
+            return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
+        if len(positions) > CHUNK or len(positions) * 4 > len(ids):
+            return ids, array[:][positions] if len(positions) * 2 > array.shape[0] else array.oindex[
+                positions
+            ]
+        return ids, array.oindex[positions]
+
+    def blocks(self, feature_set: FeatureSet, chunks: int = 16) -> Any:
+        """Yield (case ids, numbers) of the whole set, ``chunks`` chunks at a time."""
+        array = self._array(feature_set, "r")
+        known = self.chunk_rows(feature_set)
+        numbers = sorted(known)
+        for start in range(0, len(numbers), chunks):
+            part = numbers[start : start + chunks]
+            block = array[part[0] * CHUNK : (part[-1] + 1) * CHUNK]
+            ids = np.full(len(block), -1, dtype=np.int64)
+            for number in part:
+                offset = (number - part[0]) * CHUNK
+                ids[offset : offset + len(known[number])] = known[number]
+            kept = ids >= 0
+            yield ids[kept], block[kept]
+
+    def _positions(self, feature_set: FeatureSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Ids of cases and their rows in the store, unordered."""
+        ids: list[npt.NDArray[np.int64]] = []
+        positions: list[npt.NDArray[np.int64]] = []
+        for number, rows in self.chunk_rows(feature_set).items():
+            kept = np.flatnonzero(rows >= 0)
+            ids.append(rows[kept])
+            positions.append(kept + number * CHUNK)
+        if not ids:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return np.concatenate(ids), np.concatenate(positions).astype(np.int64)

@@ -1,0 +1,229 @@
+"""A library: the folder ``NAME.semblance/`` and the rooms in it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from core.errors import BadArguments, BadInput, SemblanceError
+from core.library.catalogue import Catalogue, now
+from core.library.database import create_tables, plain_errors
+from core.library.feature_sets import FeatureSets
+from core.library.schema import metrics, searches
+from core.library.thumbnails import ThumbnailStore
+
+SUFFIX = ".semblance"
+CATALOGUE = "catalogue.sqlite"
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """A stored metric; ``training`` (n,) are the ids of the cases it was fitted on."""
+
+    id: int
+    name: str
+    learner: str
+    feature_set: int
+    file: Path
+    card: Mapping[str, Any]
+    training: npt.NDArray[np.int64]
+    scores: Mapping[str, Any] | None
+
+
+class Library:
+    """An open library. Use it as a context manager, or call :meth:`close`."""
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path, self.writable = path, writable
+        self.catalogue = Catalogue(path / CATALOGUE, writable=writable)
+        self.thumbnails = ThumbnailStore(path / "thumbnails.sqlite", writable=writable)
+        self.features = FeatureSets(self.catalogue, path / "features")
+
+    @property
+    def name(self) -> str:
+        return self.path.name.removesuffix(SUFFIX)
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make the library ``path`` (whole, or not at all) and open it.
+
+        Raises:
+            BadInput: something else is there already.
+            SemblanceError: the place cannot be written to.
+        """
+        path = path.absolute()
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise BadInput(f"{path} exists and is not a library.", "Choose another name for the new library.")
+        making = path.with_name(f"{path.name}.{secrets.token_hex(4)}.making")
+        with plain_errors(path / CATALOGUE):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            making.mkdir()
+            try:
+                for room in ("features", "metrics", "derived"):
+                    (making / room).mkdir()
+                create_tables(making / CATALOGUE)
+                if path.exists():
+                    path.rmdir()
+                making.replace(path)
+            finally:
+                shutil.rmtree(making, ignore_errors=True)
+        return cls(path, writable=True)
+
+    @classmethod
+    def open(cls, path: Path, *, writable: bool | None = None) -> Self:
+        """Open the library ``path``; read-only where it cannot be written to, unless ``writable`` says.
+
+        Raises:
+            BadInput: not a library, half written, damaged, or from a newer version.
+            SemblanceError: ``writable=True`` where it cannot be written to.
+        """
+        path = path.absolute()
+        if not (path / CATALOGUE).is_file():
+            what = "is not a library" if path.exists() else "does not exist"
+            raise BadInput(f"{path} {what}.", "A library is a folder made by `semblance import`.")
+        allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
+        if writable and not allowed:
+            raise SemblanceError(
+                f"The library {path} cannot be written to.",
+                "Copy it to a folder you may write to, or change its permissions.",
+            )
+        return cls(path, writable=allowed if writable is None else writable)
+
+    @classmethod
+    def open_or_create(cls, path: Path) -> Self:
+        """The library ``path`` for writing, made when it is not there."""
+        if (path / CATALOGUE).exists():
+            return cls.open(path, writable=True)
+        return cls.create(path)
+
+    def close(self) -> None:
+        self.thumbnails.close()
+        self.catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Metrics
+
+    def metrics(self) -> list[MetricRecord]:
+        rows = self.catalogue.read(sa.select(metrics).order_by(metrics.c.id))
+        return [
+            MetricRecord(
+                r.id,
+                r.name,
+                r.learner,
+                r.feature_set,
+                self.path / "metrics" / r.file,
+                r.card,
+                np.frombuffer(r.training, dtype=np.int64),
+                r.scores,
+            )
+            for r in rows
+        ]
+
+    def metric(self, name: str) -> MetricRecord:
+        """The metric called ``name``.
+
+        Raises:
+            BadArguments: there is none; the message lists those there are.
+        """
+        found = self.metrics()
+        for record in found:
+            if record.name == name:
+                return record
+        names = ", ".join(record.name for record in found) or "none yet"
+        raise BadArguments(f"There is no metric '{name}' in {self.path.name}.", f"There are: {names}.")
+
+    def new_metric_file(self) -> Path:
+        """Where to save a metric before :meth:`add_metric` names it."""
+        return self.path / "metrics" / f"{secrets.token_hex(8)}.metric"
+
+    def add_metric(
+        self,
+        name: str,
+        learner: str,
+        feature_set: int,
+        file: Path,
+        card: Mapping[str, Any],
+        training: npt.NDArray[np.int64],
+        scores: Mapping[str, Any] | None,
+    ) -> None:
+        """Enter a saved metric; one of the same name is replaced and its file removed."""
+        with self.catalogue.writing() as connection:
+            old = connection.execute(sa.select(metrics.c.file).where(metrics.c.name == name)).scalar()
+            connection.execute(metrics.delete().where(metrics.c.name == name))
+            connection.execute(
+                metrics.insert().values(
+                    name=name,
+                    learner=learner,
+                    feature_set=feature_set,
+                    file=file.name,
+                    card=dict(card),
+                    training=training.astype(np.int64).tobytes(),
+                    scores=None if scores is None else dict(scores),
+                    created=now(),
+                )
+            )
+        if old:
+            (self.path / "metrics" / old).unlink(missing_ok=True)
+
+    def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
+        with self.catalogue.writing() as connection:
+            connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
+
+    # Searches
+
+    def searches(self) -> list[str]:
+        rows = self.catalogue.read(sa.select(searches.c.name).order_by(searches.c.saved.desc()))
+        return [r.name for r in rows]
+
+    def load_search(self, name: str) -> Mapping[str, Any] | None:
+        rows = self.catalogue.read(sa.select(searches.c.state).where(searches.c.name == name))
+        return rows[0].state if rows else None
+
+    def save_search(self, name: str, state: Mapping[str, Any]) -> None:
+        with self.catalogue.writing() as connection:
+            connection.execute(
+                searches.insert().prefix_with("OR REPLACE").values(name=name, state=dict(state), saved=now())
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """What ``semblance info`` prints: counts, findings and names (no case ids)."""
+        rows = self.catalogue.all_cases()
+        findings: dict[str, int] = {}
+        for r in rows:
+            findings[r.finding or ""] = findings.get(r.finding or "", 0) + 1
+        unknown = findings.pop("", 0)
+        ordered: dict[str, int] = dict(sorted(findings.items()))
+        if unknown:
+            ordered["(none)"] = unknown
+        return {
+            "library": str(self.path),
+            "kinds": sorted({source.kind for source in self.catalogue.sources()}),
+            "cases": len(rows),
+            "patients": len({r.patient for r in rows if r.patient is not None}) or None,
+            "findings": ordered,
+            "feature_sets": [feature_set.name for feature_set in self.features.all()],
+            "metrics": [record.name for record in self.metrics()],
+            "searches": self.searches(),
+        }
+
+
+def unique_name(wanted: str, taken: Sequence[str]) -> str:
+    """``wanted``, or ``wanted 2``, ``wanted 3`` ... when it is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted} {number}", number + 1
+    return name

@@ -1,0 +1,118 @@
+"""Tables of the catalogue, their version, and the steps from older versions to this one."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+#: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
+VERSION = 1
+
+#: From version -> statements that lead to the next one; run inside one transaction.
+MIGRATIONS: dict[int, tuple[str, ...]] = {}
+
+tables = sa.MetaData()
+
+meta = sa.Table(
+    "meta",
+    tables,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+sources = sa.Table(
+    "sources",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("columns", sa.JSON, nullable=False),
+    sa.Column("added", sa.Text, nullable=False),
+)
+
+files = sa.Table(
+    "files",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("source", sa.ForeignKey("sources.id"), nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("stamp", sa.Integer, nullable=False, doc="mtime in ns, or the CRC of a zip entry"),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, doc="ok | failed | ignored | missing"),
+    sa.Column("reason", sa.Text, nullable=False, server_default=""),
+    sa.UniqueConstraint("source", "path"),
+    sa.Index("files_by_hash", "hash"),
+)
+
+cases = sa.Table(
+    "cases",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("case_id", sa.Text, nullable=False, unique=True),
+    sa.Column("file", sa.ForeignKey("files.id"), nullable=False, index=True),
+    sa.Column("member", sa.Text, nullable=False, server_default=""),
+    sa.Column("frame", sa.Integer),
+    sa.Column("finding", sa.Text),
+    sa.Column("patient", sa.Text),
+    sa.Column("region", sa.JSON),
+    sa.Column("attributes", sa.JSON, nullable=False),
+    sa.Column("width", sa.Integer),
+    sa.Column("height", sa.Integer),
+    sa.Column("content", sa.Text, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
+    sa.Column("numbers", sa.LargeBinary, doc="a table's row, float64, NaN for missing"),
+)
+
+feature_sets = sa.Table(
+    "feature_sets",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("extractor", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("columns", sa.JSON, nullable=False, doc="[[name, group], ...]"),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+feature_chunks = sa.Table(
+    "feature_chunks",
+    tables,
+    sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
+    sa.Column("chunk", sa.Integer, primary_key=True),
+    sa.Column("case_rows", sa.LargeBinary, nullable=False, doc="int64 ids of cases, in row order"),
+)
+
+feature_failures = sa.Table(
+    "feature_failures",
+    tables,
+    sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
+    sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
+    sa.Column(
+        "content", sa.Text, nullable=False, doc="content the extractor failed on; another is tried anew"
+    ),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+
+metrics = sa.Table(
+    "metrics",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("learner", sa.Text, nullable=False),
+    sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), nullable=False),
+    sa.Column("file", sa.Text, nullable=False, doc="name inside the folder metrics/"),
+    sa.Column("card", sa.JSON, nullable=False),
+    sa.Column("training", sa.LargeBinary, nullable=False, doc="int64 ids of the cases it was fitted on"),
+    sa.Column("scores", sa.JSON),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+searches = sa.Table(
+    "searches",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("state", sa.JSON, nullable=False),
+    sa.Column("saved", sa.Text, nullable=False),
+)
