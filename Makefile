@@ -1,0 +1,52 @@
+# Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test run test lint format bench screenshot clean
+
+# A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
+PYTHON ?=
+# Test processes at a time.
+WORKERS ?= 2
+# Added to the command: make run ARGS="--library demo.semblance", make test ARGS="-k bdm".
+ARGS ?=
+
+export PYTHON
+unexport PYTHONHOME PYTHONPATH
+BIN := .venv/bin
+
+help: ## list these commands
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+setup: ## make .venv with the pinned versions, and the system libraries where allowed
+	@sh packaging/setup.sh run
+
+setup-test:
+	@sh packaging/setup.sh test
+
+run: setup ## set up if needed, then show the demo (without a display: write its report and a picture)
+	$(BIN)/semblance demo $(ARGS)
+
+test: lint ## set up if needed, then every check: style, types, import contracts, tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+lint: setup-test ## the checks without the tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup-test ## rewrite the sources in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
+	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+screenshot: setup ## renew the picture of the window in the README
+	$(BIN)/semblance demo --headless --library build/screenshot.semblance
+	mkdir -p resources/screenshots
+	cp build/screenshot.semblance/window.png resources/screenshots/window.png
+
+clean: ## remove .venv and everything that was built
+	rm -rf .venv build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

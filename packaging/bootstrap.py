@@ -1,0 +1,230 @@
+"""Make ``.venv`` with the pinned versions, and the system libraries Qt needs where that is allowed.
+
+Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too. Where
+nothing changed since the last time it only looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+VENV = TOP / ".venv"
+CONSTRAINTS = TOP / "packaging" / "constraints.txt"
+EXTRAS = {"run": "", "test": "[test]"}
+
+#: Debian package -> the library in it that Qt loads.
+QT_LIBRARIES = {
+    "libegl1": "libEGL.so.1",
+    "libgl1": "libGL.so.1",
+    "libxkbcommon0": "libxkbcommon.so.0",
+    "libdbus-1-3": "libdbus-1.so.3",
+    "libfontconfig1": "libfontconfig.so.1",
+    "libglib2.0-0": "libglib-2.0.so.0",
+}
+#: Needed on top where windows open on an X display.
+X_LIBRARIES = {
+    "libxcb-icccm4": "libxcb-icccm.so.4",
+    "libxcb-keysyms1": "libxcb-keysyms.so.1",
+    "libxkbcommon-x11-0": "libxkbcommon-x11.so.0",
+    "libx11-xcb1": "libX11-xcb.so.1",
+    "libxcb-cursor0": "libxcb-cursor.so.0",
+    "libxcb-image0": "libxcb-image.so.0",
+    "libxcb-randr0": "libxcb-randr.so.0",
+    "libxcb-render-util0": "libxcb-render-util.so.0",
+    "libxcb-shape0": "libxcb-shape.so.0",
+    "libxcb-shm0": "libxcb-shm.so.0",
+    "libxcb-sync1": "libxcb-sync.so.1",
+    "libxcb-xfixes0": "libxcb-xfixes.so.0",
+    "libxcb-xkb1": "libxcb-xkb.so.1",
+}
+FONT_PACKAGE = "fonts-dejavu-core"
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
+
+
+class SetupFailed(Exception):
+    """The set-up cannot go on; the text says what to do."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1 or arguments[0] not in EXTRAS:
+        say(f"usage: bootstrap.py {'|'.join(EXTRAS)}")
+        return 2
+    try:
+        ensure_system()
+        ensure_packages(arguments[0])
+    except SetupFailed as failure:
+        say(str(failure))
+        return 1
+    return 0
+
+
+# --- system libraries ---------------------------------------------------------------------------------
+
+
+def ensure_system() -> None:
+    if not sys.platform.startswith("linux"):
+        return
+    missing = missing_packages()
+    if not missing:
+        return
+    if shutil.which("apt-get") is None:
+        libraries = QT_LIBRARIES | X_LIBRARIES
+        say(
+            "This system seems to lack what Semblance needs: "
+            + ", ".join(libraries.get(package, package) for package in missing)
+            + ". Should the window not open, install them with the system's package manager."
+        )
+        return
+    become_root = root_prefix()
+    if become_root is None:
+        raise SetupFailed(
+            "Some system packages are missing and only an administrator can install them. Please run\n\n"
+            f"    sudo apt-get install {shlex.join(missing)}\n\nand then the same make command again."
+        )
+    say(f"Installing system packages: {' '.join(missing)}")
+    apt_install(become_root, missing)
+    still = missing_packages()
+    if still:
+        raise SetupFailed(
+            f"apt-get could not install: {' '.join(still)}. Its messages above say why; "
+            "once they are there, run the same make command again."
+        )
+
+
+def missing_packages() -> list[str]:
+    """Debian packages that would bring what is not there."""
+    wanted = dict(QT_LIBRARIES)
+    if os.environ.get("DISPLAY"):
+        wanted |= X_LIBRARIES
+    missing = [package for package, library in wanted.items() if not loads(library)]
+    if not has_fonts():
+        missing.append(FONT_PACKAGE)
+    if importlib.util.find_spec("ensurepip") is None and not venv_works():
+        missing.append(f"python{sys.version_info[0]}.{sys.version_info[1]}-venv")
+    return missing
+
+
+def loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def has_fonts() -> bool:
+    folders = (Path(folder.replace("~", os.environ.get("HOME", "/"))) for folder in FONT_FOLDERS)
+    return any(next(folder.rglob("*.[to]tf"), None) is not None for folder in folders)
+
+
+def root_prefix() -> list[str] | None:
+    """What to write before a command so that root runs it; ``None`` where that takes a password."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        return None
+    asked = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
+    return ["sudo", "-n"] if asked.returncode == 0 else None
+
+
+def apt_install(become_root: list[str], packages: list[str]) -> None:
+    # dpkg refuses to work without the administrator's folders on the path.
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+    prefix = [*become_root, "env", "DEBIAN_FRONTEND=noninteractive", f"PATH={path}", "apt-get", "-q"]
+    subprocess.run([*prefix, "update"], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+    install = [*prefix, "install", "-y", "--no-install-recommends", *packages]
+    subprocess.run(install, stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+
+
+# --- Python packages ----------------------------------------------------------------------------------
+
+
+def ensure_packages(purpose: str) -> None:
+    stamp, wanted = VENV / f"semblance-{purpose}.stamp", digest()
+    with contextlib.suppress(OSError):
+        if stamp.read_text() == wanted and venv_works():
+            return
+    if not venv_works():
+        make_venv()
+    say("Installing the Python packages into .venv (the first time this takes a few minutes).")
+    pip_install("setuptools")
+    pip_install("--no-build-isolation", "--editable", f".{EXTRAS[purpose]}")
+    for name in ("run", purpose):
+        (VENV / f"semblance-{name}.stamp").write_text(wanted)
+
+
+def digest() -> str:
+    """Changes whenever what is installed, or where, has to change."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    parts = [project["project"], project["build-system"], CONSTRAINTS.read_text(encoding="utf-8"), str(TOP)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def venv_python() -> Path:
+    return VENV / "bin" / "python"
+
+
+def venv_works() -> bool:
+    """The environment is there, has pip, and belongs to this very folder on a Python that fits."""
+    check = "import pip, sys; print(sys.prefix, (3, 11) <= sys.version_info[:2] <= (3, 13), sep='\\n')"
+    try:
+        asked = subprocess.run(
+            [venv_python(), "-c", check], capture_output=True, text=True, check=False, env=clean_environment()
+        )
+    except OSError:
+        return False
+    answer = asked.stdout.splitlines()
+    return asked.returncode == 0 and len(answer) == 2 and Path(answer[0]) == VENV and answer[1] == "True"
+
+
+def make_venv() -> None:
+    say(f"Making .venv with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    made = subprocess.run(command, env=clean_environment(), stdout=sys.stderr, check=False)
+    if made.returncode != 0 or not venv_works():
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        raise SetupFailed(
+            f"{sys.executable} could not make the environment .venv. On Debian and Ubuntu this needs\n\n"
+            f"    sudo apt-get install python{version}-venv\n\n"
+            "Another Python can be named: make run PYTHON=/path/to/python"
+        )
+
+
+def pip_install(*what: str) -> None:
+    command = [str(venv_python()), "-m", "pip", "install", "--no-input", "--constraint", str(CONSTRAINTS)]
+    if not sys.stderr.isatty():
+        command.append("--quiet")
+    done = subprocess.run([*command, *what], cwd=TOP, env=clean_environment(), stdout=sys.stderr, check=False)
+    if done.returncode != 0:
+        raise SetupFailed(
+            "The Python packages could not be installed; pip's message above says why. With the network (or "
+            "the package index named in pip's configuration) in reach, run the same make command again."
+        )
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment without what would send pip or Python somewhere else than into ``.venv``."""
+    diverting = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
+    kept = {name: value for name, value in os.environ.items() if name not in diverting}
+    return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore", "PIP_USER": "0"}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""Write the coloured pictures the style sheet names (check marks, arrows) from the icons and the theme.
+
+Run it after changing a colour or one of these icons: ``PYTHONPATH=. python packaging/theme_images.py``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.icons import coloured_svg
+from app.resource_files import resource
+from app.theme import THEMES, Theme
+
+PICTURES = {
+    "check": ("check", "text"),
+    "check-off": ("check", "disabled"),
+    "dash": ("dash", "text"),
+    "dot": ("dot", "text"),
+    "down": ("chevron-down", "second"),
+    "down-off": ("chevron-down", "disabled"),
+    "up": ("chevron-up", "second"),
+    "up-off": ("chevron-up", "disabled"),
+    "right": ("chevron-right", "second"),
+    "close": ("close", "second"),
+    "pop-out": ("pop-out", "second"),
+}
+
+
+def pictures(theme: Theme) -> dict[Path, str]:
+    """Path and text of every picture of one theme."""
+    return {
+        resource("theme", theme.name, f"{name}.svg"): coloured_svg(icon, getattr(theme, token))
+        for name, (icon, token) in PICTURES.items()
+    }
+
+
+def main() -> None:
+    for theme in THEMES.values():
+        for path, text in pictures(theme).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What every benchmark shares: giving up without real data, and the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.helpers import data as real_data
+
+
+class Skipped(Exception):
+    """The benchmark cannot run here; the text says why."""
+
+
+def need(data: Path | None) -> Path:
+    """``data``, or the benchmark ends as skipped."""
+    if data is None:
+        raise Skipped(real_data.REASON)
+    return data
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement."""
+
+    benchmark: str
+    what: str
+    value: float
+    unit: str
+    target: float | None = None
+    reached: bool | None = None
+
+
+def number(value: float) -> str:
+    """Three significant digits at least, thousands grouped, no exponent."""
+    size = abs(value)
+    digits = 0 if size >= 100 or value == int(value) else 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:,.{digits}f}"
+
+
+def table(rows: list[Row]) -> str:
+    """The rows in aligned columns, numbers to the right; the ratio is value to target."""
+    head = ("benchmark", "what", "value", "target", "unit", "ratio", "")
+    cells = [head]
+    for row in rows:
+        target = "" if row.target is None else number(row.target)
+        ratio = f"{row.value / row.target:.2f}" if row.target else ""
+        verdict = {True: "reached", False: "NOT reached", None: ""}[row.reached]
+        cells.append((row.benchmark, row.what, number(row.value), target, row.unit, ratio, verdict))
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
+    numeric = {2, 3, 5}
+    lines = [
+        "  ".join(
+            text.rjust(width) if column in numeric else text.ljust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join(lines)

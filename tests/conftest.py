@@ -1,0 +1,84 @@
+"""Rules of the whole test run: no display, private user folders, nothing left behind, no silent skip."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from core.engine import limit_threads
+from tests.helpers import data as real_data
+from tests.helpers.isolation import redirect_user_folders
+from tests.helpers.leaks import Snapshot, left_over
+
+# A slow machine must not fail a test.
+hypothesis.settings.register_profile(
+    "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("house")
+
+_failed = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--headed", action="store_true", help="show the windows on the real display")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    limit_threads()
+    if not config.getoption("--headed"):
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    # Matplotlib's list of fonts takes seconds to make and would be made anew for every private home.
+    if config.cache is not None:
+        os.environ["MPLCONFIGDIR"] = str(config.cache.mkdir("matplotlib"))
+    folder = real_data.folder()
+    if folder is not None and not folder.is_dir():
+        raise pytest.UsageError(f"{real_data.VARIABLE} names {folder}, which is not a folder.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[_failed] = True
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    lacking = sum(real_data.VARIABLE in str(report.longrepr) for report in skipped)
+    terminalreporter.section("real data")
+    terminalreporter.line(f"{lacking} tests skipped for lack of {real_data.VARIABLE}.")
+
+
+@pytest.fixture(autouse=True)
+def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's home during the test: an empty folder, Qt's settings included."""
+    home = tmp_path_factory.mktemp("home")
+    redirect_user_folders(monkeypatch, home)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator[None]:
+    """Threads, child processes and windows that outlive their test fail it."""
+    before = Snapshot.take()
+    yield
+    # A failed test's traceback keeps its objects alive; one failure at a time.
+    if request.node.stash.get(_failed, False):
+        return
+    found = left_over(before)
+    if found:
+        pytest.fail("left over after the test: " + ", ".join(found), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of the real data; the test is skipped where there is none."""
+    folder = real_data.folder()
+    if folder is None:
+        pytest.skip(real_data.REASON)
+    return folder

@@ -1,0 +1,1 @@
+"""What several tests need: real data, private user folders, the leak check."""

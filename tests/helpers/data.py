@@ -1,0 +1,15 @@
+"""Where the real data lies, and how tests that need it say so when it is not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+VARIABLE = "SEMBLANCE_DATA"
+REASON = f"{VARIABLE} is not set: it names the folder of the real data"
+
+
+def folder() -> Path | None:
+    """The folder of the real data; ``None`` where the variable is unset or empty."""
+    named = os.environ.get(VARIABLE, "")
+    return Path(named).expanduser().resolve() if named else None
