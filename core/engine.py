@@ -191,21 +191,20 @@ class Engine:
         future.add_done_callback(lambda _: self._finished(token, slot, flags))
         return Task(future, flags, slot)
 
-    def shutdown(self, *, wait: bool = True) -> None:
-        """Cancel what runs, end the workers, and return when they are gone (if ``wait``)."""
+    def shutdown(self) -> None:
+        """Cancel what runs, end the workers, and return when they are gone."""
         with self._lock:
-            pool, news, reader = self._pool, self._news, self._reader
-            if self._flags is not None:
-                for slot in range(SLOTS):
-                    self._flags[slot] |= _CANCEL
+            pool, news, reader, flags = self._pool, self._news, self._reader, self._flags
             self._pool = self._news = self._flags = self._reader = None
+        if flags is not None:
+            for slot in range(SLOTS):
+                flags[slot] |= _CANCEL
         if pool is not None:
-            pool.shutdown(wait=wait, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)
         if news is not None and reader is not None:
             news.put(None)
-            if wait:
-                reader.join()
-                news.close()
+            reader.join()
+            news.close()
 
     def __enter__(self) -> Engine:
         return self

@@ -1,0 +1,1 @@
+"""What the window and the command line both call, one file for each thing a person does."""

@@ -1,0 +1,70 @@
+"""What there is: a library's contents, the learners, extractors, kinds and protocols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from core.library.library import Library
+
+#: Case ids listed by ``semblance info``.
+LISTED = 1000
+
+
+def describe_library(library: Path) -> dict[str, Any]:
+    """Contents of a library (shape of CONTRACT.md, "info").
+
+    Raises:
+        BadInput: not a library, damaged, or from a newer version.
+    """
+    with Library.open(library, writable=None) as opened:
+        rows = opened.catalogue.all_cases()
+        return {**opened.summary(), "case_ids": [r.case_id for r in rows[:LISTED]]}
+
+
+def describe_learners() -> list[dict[str, Any]]:
+    """Every learner with its parameters."""
+    from core.metrics.registry import learners
+
+    return [
+        {
+            "name": learner.name,
+            "title": learner.title,
+            "paper": learner.paper,
+            "when_to_use": learner.summary,
+            "accepts": sorted(learner.accepts),
+            "parameters": [parameter.to_json() for parameter in learner.parameters],
+        }
+        for learner in learners()
+    ]
+
+
+def describe_extractors() -> list[dict[str, Any]]:
+    """Every extractor with its parameters."""
+    from core.features.registry import extractors
+
+    return [
+        {
+            "name": extractor.name,
+            "title": extractor.title,
+            "summary": extractor.summary,
+            "version": extractor.version,
+            "needs_picture": extractor.needs_picture,
+            "parameters": [parameter.to_json() for parameter in extractor.parameters],
+        }
+        for extractor in extractors()
+    ]
+
+
+def describe_kinds() -> list[dict[str, Any]]:
+    """Every kind of source that can be imported."""
+    from core.library.importers.registry import importers
+
+    return [{"name": i.kind, "title": i.title, "summary": i.summary} for i in importers()]
+
+
+def describe_protocols() -> list[dict[str, Any]]:
+    """Every evaluation protocol."""
+    from core.evaluation.protocols.registry import protocols
+
+    return [{"name": p.name, "title": p.title, "summary": p.summary} for p in protocols()]
