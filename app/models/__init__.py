@@ -1,0 +1,1 @@
+"""What views read: snapshots, orders and caches, testable without a window."""

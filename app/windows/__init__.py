@@ -1,0 +1,1 @@
+"""Top-level windows and what floats above them."""
