@@ -106,6 +106,13 @@ class Catalogue:
         with plain_errors(self.file), self.engine.connect() as connection:
             return connection.execute(query).all()
 
+    def stamp(self) -> tuple[Any, ...]:
+        """Changes whenever any program wrote to the library; quick."""
+        with plain_errors(self.file):
+            log = self.file.with_name(self.file.name + "-wal")
+            facts = [file.stat() for file in (self.file, log) if file.exists()]
+        return tuple((fact.st_mtime_ns, fact.st_size) for fact in facts if fact.st_size)
+
     def writing(self) -> Any:
         """A write transaction as a context manager giving the connection."""
         return transaction(self.engine, self.file)

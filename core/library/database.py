@@ -31,7 +31,7 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
         uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
 
-    engine = sa.create_engine("sqlite://", creator=opened, poolclass=sa.NullPool)
+    engine = sa.create_engine("sqlite://", creator=opened, poolclass=sa.QueuePool)
 
     @sa.event.listens_for(engine, "connect")
     def _settings(connection: sqlite3.Connection, _record: object) -> None:

@@ -6,13 +6,14 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from core.engine import Engine
+from core.engine import Engine, Progress, default_workers
 from core.errors import BadInput, SemblanceError
 from core.features.extractor import Extractor
 from core.features.registry import extractors, make_extractor
@@ -156,7 +157,7 @@ def _extract_pictures(
     chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)][::-1]
     seen: dict[int, int] = {}
     extracted = 0
-    with Engine(min(workers or Engine().workers, len(chunks))) as engine:
+    with Engine(min(workers or default_workers(), len(chunks))) as engine:
         running: dict[Future[_Chunk], int] = {}
         try:
             while chunks or running:
@@ -168,7 +169,7 @@ def _extract_pictures(
                         extractor.name,
                         extractor.settings,
                         pictures,
-                        listener=lambda _kind, news, number=number: seen.__setitem__(number, news.done),
+                        listener=partial(_note, seen, number),
                     )
                     running[task.future] = number
                 done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
@@ -184,6 +185,11 @@ def _extract_pictures(
                 future.cancel()
             raise
     return extracted
+
+
+def _note(seen: dict[int, int], number: int, kind: str, news: object) -> None:
+    if kind == "progress" and isinstance(news, Progress):
+        seen[number] = news.done
 
 
 def _pictures(library: Library, rows: npt.NDArray[np.int64]) -> list[_Picture]:

@@ -1,0 +1,296 @@
+"""The commands of CONTRACT.md, each a few lines on ``core.workflows``; nothing here loads Qt but ``demo``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.console import ConsoleReporter, say, show_cases, show_import, show_list, show_scores
+from core.errors import BadArguments, SemblanceError
+from core.tasks import Cancelled
+
+DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
+
+cli = typer.Typer(
+    add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+_debug = False
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; returns its exit status and lets no traceback through without --debug."""
+    try:
+        outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else DONE
+    except typer.TyperException as error:
+        say(f"{error.format_message()} See `semblance --help`, or --help after a command.")
+        return WRONG_ARGUMENTS
+    except (Cancelled, KeyboardInterrupt, typer.Abort):
+        say("Cancelled; what was finished is kept.")
+        return CANCELLED
+    except BrokenPipeError:
+        return COULD_NOT
+    except Exception as error:  # noqa: BLE001 - the last door before the user
+        return _told(error)
+
+
+def _told(error: Exception) -> int:
+    if _debug:
+        traceback.print_exc()
+    if isinstance(error, SemblanceError):
+        say(str(error))
+        return WRONG_ARGUMENTS if isinstance(error, BadArguments) else COULD_NOT
+    say(f"A defect in Semblance ({type(error).__name__}: {error}). Run it again with --debug for details.")
+    return COULD_NOT
+
+
+@cli.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Find the cases that look alike and mean alike. Without a command the window opens."""
+    global _debug  # noqa: PLW0603 - set once, before any command
+    _debug = debug
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"semblance {installed('semblance')}")
+    elif context.invoked_subcommand is None:
+        from app.program import open_window
+
+        raise typer.Exit(open_window())
+
+
+def _print(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
+    if as_json:
+        json.dump(document, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False, default=str)
+        sys.stdout.write("\n")
+    else:
+        show(document)
+
+
+@cli.command()
+def demo(
+    library: Annotated[Path | None, typer.Option(help="Where the demo library is kept.")] = None,
+    headless: Annotated[bool, typer.Option(help="Open no window; write a report and a picture.")] = False,
+) -> None:
+    """Make the generated demo library, train BDM+V on it, and open the window on it."""
+    from app.demo import run_demo
+
+    with ConsoleReporter() as reporter:
+        made = run_demo(library, headless=headless, reporter=reporter)
+    if made.opens_window:
+        from app.program import open_window
+
+        raise typer.Exit(open_window(made.library))
+    for file in made.files:
+        typer.echo(str(file))
+
+
+@cli.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="A folder, a zip or a file.")],
+    library: Annotated[Path, typer.Option(metavar="LIB", help="Made when it is not there.")],
+    kind: Annotated[str, typer.Option(help="What the source is; `semblance kinds` lists them.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Catalogue the cases of SOURCE; importing again adds only what is new."""
+    from core.workflows.importing import import_source
+
+    with ConsoleReporter() as reporter:
+        result = import_source(source, library, kind=kind, reporter=reporter)
+    _print(result.to_json(), as_json, show_import)
+    if not result.added and not result.unchanged:
+        raise SemblanceError(
+            f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
+            "Look at the reasons above, or name the --kind.",
+        )
+
+
+@cli.command()
+def features(
+    library: LibraryPath,
+    extractor: Annotated[str, typer.Option(help="`semblance extractors` lists them.")],
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Extract a feature set; run again to go on where it stopped."""
+    from core.features.registry import make_extractor
+    from core.parameters import parse_settings
+    from core.workflows.extracting import extract_features
+
+    chosen = make_extractor(extractor)
+    values = parse_settings(extractor, chosen.parameters, settings or [])
+    with ConsoleReporter() as reporter:
+        result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)
+    _print(result.to_json(), as_json, show_list)
+    if result.failed and not result.cases:
+        raise SemblanceError(
+            f"No case of {library} gave {extractor} features.",
+            f"The first said: {result.failed[0]['reason']}",
+        )
+
+
+@cli.command()
+def train(
+    library: LibraryPath,
+    learner: Annotated[str, typer.Option(help="`semblance learners` lists them.")],
+    name: Annotated[str, typer.Option(metavar="METRIC", help="Name of the new metric.")],
+    features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
+    steps: Annotated[str, typer.Option(help="Such as standardise,pca:200.")] = "",
+    findings: Annotated[str, typer.Option(metavar="MAP", help="Such as '1,2=low;4,5=high;3=-'.")] = "",
+    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a metric; its scores are measured on held-out patients."""
+    from core.metrics.registry import get_learner
+    from core.parameters import parse_settings
+    from core.workflows.training import TrainRequest, train_metric
+
+    values = parse_settings(learner, get_learner(learner).parameters, settings or [])
+    request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
+    with ConsoleReporter() as reporter:
+        result = train_metric(library, request, reporter=reporter)
+    _print(result.to_json(), as_json, show_list)
+
+
+@cli.command()
+def search(
+    library: LibraryPath,
+    metric: Annotated[str, typer.Option(metavar="METRIC")],
+    case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture from outside.")] = None,
+    region: Annotated[str | None, typer.Option(metavar="X,Y,W,H", help="Only this part, in pixels.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1)] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show the cases nearest to a case or a picture."""
+    from core.imaging.region import Region
+    from core.workflows.searching import Query
+    from core.workflows.searching import search as ask
+
+    query = Query(case, image, Region.parse(region) if region else None)
+    with ConsoleReporter() as reporter:
+        result = ask(library, metric, query, k=k, reporter=reporter)
+    _print(result.to_json(), as_json, show_cases)
+
+
+@cli.command()
+def evaluate(
+    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]")],
+    protocol: Annotated[str, typer.Option(help="`semblance protocols` lists them.")],
+    library: Annotated[Path | None, typer.Argument(metavar="[LIB]")] = None,
+    table: Annotated[str | None, typer.Option(metavar="CSV|builtin:NAME")] = None,
+    features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
+    steps: Annotated[str, typer.Option()] = "",
+    findings: Annotated[str, typer.Option(metavar="MAP")] = "",
+    max_cases: Annotated[int | None, typer.Option(min=2)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME.KEY=VALUE")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Score learners by a protocol on parts of a library or table they never saw."""
+    from core.workflows.evaluating import EvaluateRequest
+    from core.workflows.evaluating import evaluate as score
+
+    request = EvaluateRequest(
+        tuple(part.strip() for part in learner.split(",") if part.strip()),
+        protocol,
+        library,
+        table,
+        features,
+        steps,
+        findings,
+        max_cases,
+        tuple(settings or ()),
+        repeats,
+        seed,
+    )
+    with ConsoleReporter() as reporter:
+        document = score(request, reporter=reporter)
+    _print(document, as_json, show_scores)
+
+
+@cli.command()
+def report(
+    library: LibraryPath,
+    metric: Annotated[str, typer.Option(metavar="METRIC")],
+    case: Annotated[str, typer.Option(metavar="ID")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="A .pdf, .html, .csv or .json file.")],
+    identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
+) -> None:
+    """Write a retrieval report; de-identified unless told otherwise."""
+    from core.workflows.reporting import write_search_report
+    from core.workflows.searching import Query
+
+    with ConsoleReporter() as reporter:
+        write_search_report(library, metric, Query(case), out, identified=identified, reporter=reporter)
+    typer.echo(str(out))
+
+
+@cli.command()
+def relink(
+    library: LibraryPath,
+    folder: Annotated[Path, typer.Argument(help="Where the moved pictures are now.")],
+    as_json: Json = False,
+) -> None:
+    """Find moved pictures again by their content."""
+    from core.workflows.relinking import relink as find
+
+    with ConsoleReporter() as reporter:
+        _print(find(library, folder, reporter=reporter).to_json(), as_json, show_list)
+
+
+@cli.command()
+def info(library: LibraryPath, as_json: Json = False) -> None:
+    """What a library holds."""
+    from core.workflows.describing import describe_library
+
+    _print(describe_library(library), as_json, show_list)
+
+
+@cli.command()
+def learners(as_json: Json = False) -> None:
+    """Every learner with its parameters."""
+    from core.workflows.describing import describe_learners
+
+    _print(describe_learners(), as_json, show_list)
+
+
+@cli.command()
+def extractors(as_json: Json = False) -> None:
+    """Every extractor with its parameters."""
+    from core.workflows.describing import describe_extractors
+
+    _print(describe_extractors(), as_json, show_list)
+
+
+@cli.command()
+def kinds(as_json: Json = False) -> None:
+    """Every kind of source that can be imported."""
+    from core.workflows.describing import describe_kinds
+
+    _print(describe_kinds(), as_json, show_list)
+
+
+@cli.command()
+def protocols(as_json: Json = False) -> None:
+    """Every evaluation protocol."""
+    from core.workflows.describing import describe_protocols
+
+    _print(describe_protocols(), as_json, show_list)

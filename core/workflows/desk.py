@@ -1,0 +1,187 @@
+"""A library laid out for asking: its cases under one metric, kept in memory between searches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.library.library import Library, MetricRecord
+from core.metrics.metric import Metric
+from core.metrics.storage import load_metric
+from core.retrieval.index import Index
+from core.tasks import SILENT, Reporter
+
+#: Libraries and metrics kept ready in one process.
+KEPT = 4
+#: Cases whose nearest neighbour tells what distance is usual, and how far is too far.
+SAMPLE, UNUSUAL = 300, 0.99
+
+
+class Desk:
+    """Cases of a library that have the metric's features, in the metric's coordinates."""
+
+    def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
+        self.library, self.record = library, record
+        self.metric: Metric = load_metric(record.file)
+        sets = {feature_set.id: feature_set for feature_set in library.features.all()}
+        self.feature_set = sets[record.feature_set]
+        self._load_cases()
+        self._embed(reporter)
+        self._usual: float | None = None
+
+    def _load_cases(self) -> None:
+        cases = self.library.catalogue.all_cases()
+        self.case_ids = {int(r.id): r.case_id for r in cases}
+        self._row_of = {r.case_id: int(r.id) for r in cases}
+        self._facts: dict[int, tuple[str | None, str | None, str]] = {
+            int(r.id): (r.finding, r.patient, r.content) for r in cases
+        }
+
+    def _embed(self, reporter: Reporter) -> None:
+        """Read the features block by block, or what an earlier run left in the folder ``derived``."""
+        chunks = self.library.features.chunk_rows(self.feature_set)
+        stamp = hashlib.blake2b(self.record.file.name.encode(), digest_size=12)
+        for number in sorted(chunks):
+            stamp.update(chunks[number].tobytes())
+        kept = self.library.path / "derived" / f"{stamp.hexdigest()}.npz"
+        loaded = _load(kept)
+        if loaded is None:
+            ids, parts = [np.empty(0, dtype=np.int64)], []
+            for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
+                reporter.check_cancelled()
+                reporter.progress(done, None, f"Preparing {self.record.name}")
+                ids.append(rows)
+                parts.append(self.metric.embed(numbers.astype(np.float64)))
+            if not parts:
+                raise BadInput(
+                    f"No case of {self.library.path.name} has the features '{self.feature_set.name}'.",
+                    "Extract them first.",
+                )
+            order = np.argsort(np.concatenate(ids))
+            loaded = np.concatenate(ids)[order], np.concatenate(parts)[order]
+            if self.library.writable:
+                _keep(kept, *loaded)
+        self.rows: npt.NDArray[np.int64] = loaded[0]
+        self.embedding: npt.NDArray[np.float64] = loaded[1]
+        self.index = Index(self.embedding)
+        self._place = {int(row): place for place, row in enumerate(self.rows)}
+        facts = [self._facts[int(row)] for row in self.rows]
+        self.findings = [finding for finding, _, _ in facts]
+        self.patients = np.array([patient for _, patient, _ in facts], dtype=object)
+        self.contents = np.array([content for _, _, content in facts], dtype=object)
+        by_content: dict[str, list[int]] = {}
+        for place, content in enumerate(self.contents):
+            by_content.setdefault(content, []).append(place)
+        self._duplicates = {c: places for c, places in by_content.items() if len(places) > 1}
+
+    def row_of(self, case_id: str) -> int:
+        """Row id of a case.
+
+        Raises:
+            BadInput: the library has no such case.
+        """
+        row = self._row_of.get(case_id)
+        return self.library.catalogue.row_of(case_id) if row is None else row
+
+    def place_of(self, row: int) -> int | None:
+        """Where the case stands in :attr:`embedding`; ``None`` without features."""
+        return self._place.get(row)
+
+    def patient_of(self, row: int) -> str | None:
+        return self._facts[row][1]
+
+    def content_of(self, row: int) -> str:
+        return self._facts[row][2]
+
+    def fold(
+        self, allowed: npt.NDArray[np.bool_], query_content: str | None
+    ) -> tuple[npt.NDArray[np.bool_], dict[int, int], int]:
+        """``allowed`` without all but the first case of equal content, and without the query's own content;
+        per place that stays how many are folded into it; how many were hidden in all."""
+        kept = allowed.copy()
+        alike: dict[int, int] = {}
+        hidden = 0
+        for content, places in self._duplicates.items():
+            there = [place for place in places if allowed[place]]
+            folded = there if content == query_content else there[1:]
+            kept[folded] = False
+            hidden += len(folded)
+            if folded and content != query_content:
+                alike[there[0]] = len(folded)
+        return kept, alike, hidden
+
+    def usual_nearest(self) -> float | None:
+        """The distance that 99 % of the library's own cases have a neighbour within (of another patient
+        and content); ``None`` for fewer than 20 cases."""
+        if len(self.rows) < 20:
+            return None
+        if self._usual is None:
+            rng = np.random.default_rng(0)
+            sample = rng.choice(len(self.rows), min(SAMPLE, len(self.rows)), replace=False)
+            nearest = []
+            for place in sample:
+                allowed = self.contents != self.contents[place]
+                if self.patients[place] is not None:
+                    allowed &= self.patients != self.patients[place]
+                if allowed.any():
+                    nearest.append(self.index.search(self.embedding[place], 1, allowed=allowed)[1][0])
+            self._usual = float(np.quantile(nearest, UNUSUAL)) if nearest else None
+        return self._usual
+
+
+_desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
+
+
+def desk_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Desk:
+    """The desk of ``metric``, laid out anew when the library changed since the last call.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    key = (library.absolute(), metric)
+    known = _desks.pop(key, None)
+    opened = known[1].library if known else Library.open(library)
+    stamp = opened.catalogue.stamp()
+    if known is not None and known[0] == stamp:
+        _desks[key] = known
+        return known[1]
+    desk = Desk(opened, opened.metric(metric), reporter)
+    _desks[key] = (stamp, desk)
+    while len(_desks) > KEPT:
+        _, (_, oldest) = _desks.popitem(last=False)
+        oldest.library.close()
+    return desk
+
+
+def close_desks() -> None:
+    """Close every library kept open here."""
+    while _desks:
+        _, (_, desk) = _desks.popitem()
+        desk.library.close()
+
+
+def _load(file: Path) -> tuple[Any, Any] | None:
+    """Rows and embedding as kept; ``None`` where nothing usable is: derived data is made again."""
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            return kept["rows"], kept["embedding"]
+    except (OSError, ValueError, KeyError, EOFError):
+        return None
+
+
+def _keep(file: Path, rows: Any, embedding: Any) -> None:
+    part = file.with_suffix(".part")
+    try:
+        with part.open("wb") as out:
+            np.savez(out, rows=rows, embedding=embedding)
+        part.replace(file)
+    except OSError:
+        # A full disk costs the next start some seconds, never an answer now.
+        part.unlink(missing_ok=True)

@@ -1,0 +1,244 @@
+"""Ask a library: the cases nearest to a query, with their findings, and what was hidden and why."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import BadArguments, BadInput, SemblanceError
+from core.features.registry import make_extractor
+from core.imaging import open_picture
+from core.imaging.region import Region
+from core.library.catalogue import CaseDetails
+from core.tasks import SILENT, Reporter
+from core.workflows.desk import Desk, desk_for
+
+#: Nearest cases whose findings are counted.
+VOTERS = 10
+
+
+@dataclass(frozen=True)
+class Query:
+    """A case of the library, or a picture from outside; either as a whole or its region."""
+
+    case: str | None = None
+    image: Path | None = None
+    region: Region | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "case_id": self.case,
+            "image": None if self.image is None else str(self.image),
+            "region": None if self.region is None else self.region.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class RankedCase:
+    """One line of a ranking; ``row`` is the case's row id in the catalogue, ``alike`` folded duplicates."""
+
+    rank: int
+    row: int
+    case_id: str
+    distance: float
+    finding: str | None
+    patient: str | None
+    path: str
+    alike: int = 0
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search")."""
+
+    query: Query
+    metric: str
+    ranked: tuple[RankedCase, ...]
+    compared: int
+    same_patient: int
+    near_duplicates: int
+    counts: dict[str, int]
+    no_good_match: bool
+    usual_distance: float | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        top = max(self.counts, key=lambda f: self.counts[f]) if self.counts else None
+        return {
+            "query": self.query.to_json(),
+            "metric": self.metric,
+            "results": [
+                {
+                    "rank": r.rank,
+                    "case_id": r.case_id,
+                    "distance": r.distance,
+                    "finding": r.finding,
+                    "path": r.path,
+                }
+                for r in self.ranked
+            ],
+            "compared": self.compared,
+            "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
+            "vote": {
+                "counts": self.counts,
+                "calibrated": False,
+                "measured_on": None,
+                "finding": top,
+                "probability": None,
+                "interval": None,
+            },
+            "no_good_match": self.no_good_match,
+            "seconds": self.seconds,
+        }
+
+
+def search(
+    library: Path,
+    metric: str,
+    query: Query,
+    *,
+    k: int = 20,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    reporter: Reporter = SILENT,
+) -> SearchResult:
+    """The ``k`` cases of ``library`` nearest to ``query`` under ``metric``.
+
+    The query itself is never among them; nor, by default, are other cases of its patient and pictures with
+    the very same content (counted with the one that stays). The library's rows under the metric are kept
+    between calls of one process.
+
+    Raises:
+        BadArguments: no such metric, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    if (query.case is None) == (query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    desk = desk_for(library, metric, reporter)
+    begin = time.perf_counter()
+    vector, exclude_row = _embedded(desk, query)
+    features_done = time.perf_counter()
+    result = _ranked(desk, query, vector, exclude_row, k, hide_same_patient, fold_duplicates)
+    seconds = {"features": features_done - begin, "search": time.perf_counter() - features_done}
+    return SearchResult(**{**vars(result), "seconds": seconds})
+
+
+def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Reporter = SILENT) -> list[Any]:
+    """Parts of the distance from ``query`` to ``case``; they sum to it.
+
+    Raises:
+        BadInput: no such case, or no features for it.
+    """
+    desk = desk_for(library, metric, reporter)
+    return list(desk.metric.explain(_numbers(desk, query), _case_numbers(desk, case)))
+
+
+def _embedded(desk: Desk, query: Query) -> tuple[Any, int | None]:
+    """(m,) the query under the metric, and its row among the desk's cases (``None`` from outside)."""
+    if query.case is not None:
+        row = desk.row_of(query.case)
+        if query.region is None:
+            place = desk.place_of(row)
+            if place is not None:
+                return desk.embedding[place], row
+        numbers = _numbers(desk, query)
+        return desk.metric.embed(numbers[None, :])[0], row
+    return desk.metric.embed(_numbers(desk, query)[None, :])[0], None
+
+
+def _numbers(desk: Desk, query: Query) -> Any:
+    """(d,) features of the query, float64."""
+    if query.case is not None and query.region is None:
+        return _case_numbers(desk, query.case)
+    feature_set = desk.feature_set
+    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    if extractor.version != feature_set.version:
+        raise SemblanceError(
+            f"The features '{feature_set.name}' were made by another version of {extractor.title}.",
+            "Extract them again, then train anew.",
+        )
+    if query.case is not None:
+        details = desk.library.catalogue.details([desk.row_of(query.case)])
+        address = next(iter(details.values())).address
+        if address is None:
+            raise BadInput(f"The case {query.case} has no picture.", "Search with the whole case instead.")
+        picture = open_picture(address)
+    else:
+        assert query.image is not None
+        if not extractor.needs_picture:
+            raise BadInput(
+                f"A picture cannot be compared by '{feature_set.name}': these are a table's own columns.",
+                "Ask with --case, or choose a metric on picture features.",
+            )
+        picture = open_picture(query.image)
+    return extractor.extract(picture, query.region).astype(np.float64)
+
+
+def _case_numbers(desk: Desk, case: str) -> Any:
+    row = desk.row_of(case)
+    ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
+    if not len(ids):
+        raise BadInput(
+            f"The case {case} has no numbers in the feature set '{desk.feature_set.name}'.",
+            f"Extract them: semblance features LIB --extractor {desk.feature_set.extractor}.",
+        )
+    return values[0].astype(np.float64)
+
+
+def _line(rank: int, case: CaseDetails, distance: float, alike: int) -> RankedCase:
+    path = "" if case.address is None else str(case.address)
+    return RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, alike)
+
+
+def _ranked(
+    desk: Desk,
+    query: Query,
+    vector: Any,
+    query_row: int | None,
+    k: int,
+    hide_same_patient: bool,
+    fold_duplicates: bool,
+) -> SearchResult:
+    allowed = np.ones(len(desk.rows), dtype=bool)
+    own = None if query_row is None else desk.place_of(query_row)
+    if own is not None:
+        allowed[own] = False
+    same_patient = 0
+    patient = None if query_row is None else desk.patient_of(query_row)
+    if hide_same_patient and patient is not None:
+        hidden = desk.patients == patient
+        if own is not None:
+            hidden[own] = False
+        same_patient = int(hidden.sum())
+        allowed &= ~hidden
+    folded: dict[int, int] = {}
+    near_duplicates = 0
+    if fold_duplicates:
+        content = None if query_row is None else desk.content_of(query_row)
+        allowed, folded, near_duplicates = desk.fold(allowed, content)
+    places, distances = desk.index.search(vector, min(k, int(allowed.sum())), allowed=allowed)
+    details = desk.library.catalogue.details(desk.rows[places].tolist())
+    ranked = tuple(
+        _line(rank, details[int(desk.rows[place])], float(distance), folded.get(int(place), 0))
+        for rank, (place, distance) in enumerate(zip(places, distances, strict=True), start=1)
+    )
+    counts: dict[str, int] = {}
+    for case in ranked[:VOTERS]:
+        if case.finding is not None:
+            counts[case.finding] = counts.get(case.finding, 0) + 1
+    usual = desk.usual_nearest()
+    return SearchResult(
+        query,
+        desk.record.name,
+        ranked,
+        int(allowed.sum()),
+        same_patient,
+        near_duplicates,
+        dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        bool(ranked and usual is not None and ranked[0].distance > usual),
+        usual,
+    )
