@@ -1,0 +1,145 @@
+"""The rows an evaluation works on: features, findings, patients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadArguments, BadInput
+from core.evaluation.findings_map import DROPPED, check_findings_map
+from core.evaluation.splits import patients_known
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationData:
+    """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
+
+    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
+    ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
+    ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
+
+    Raises:
+        BadInput: lengths that do not fit together, or infinite values.
+    """
+
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[np.str_]
+    groups: npt.NDArray[np.str_] | None = None
+    feature_names: tuple[str, ...] = ()
+    feature_groups: tuple[str, ...] = ()
+    source: str = ""
+    masses: bool = False
+
+    def __post_init__(self) -> None:
+        X = np.asarray(self.X, dtype=np.float64)
+        if X.ndim != 2 or len(X) != len(self.y) or (self.groups is not None and len(self.groups) != len(X)):
+            raise BadInput(
+                f"The features, findings and patients of {self.name} differ in number.",
+                "Give one row of features and one finding for every case.",
+            )
+        if np.isinf(X).any():
+            raise BadInput(
+                f"{self.name} holds infinite values.", "Replace them, or leave the cells empty (missing)."
+            )
+        names = self.feature_names or tuple(f"feature {column + 1}" for column in range(X.shape[1]))
+        groups = self.feature_groups or names
+        if len(names) != X.shape[1] or len(groups) != X.shape[1]:
+            raise BadInput(f"{self.name} has {X.shape[1]} feature columns but {len(names)} names for them.")
+        texts = None if self.groups is None else ["" if g is None else str(g) for g in self.groups]
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", np.array(["" if v is None else str(v) for v in self.y], dtype=np.str_))
+        object.__setattr__(self, "groups", None if texts is None else np.array(texts, dtype=np.str_))
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "feature_groups", groups)
+
+    @property
+    def name(self) -> str:
+        return f"'{self.source}'" if self.source else "The data"
+
+    @property
+    def n_cases(self) -> int:
+        return len(self.y)
+
+    @property
+    def findings(self) -> dict[str, int]:
+        """Number of cases of every finding, in order of name."""
+        names, counts = np.unique(self.y, return_counts=True)
+        return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def patients(self) -> str:
+        """``known`` when every case has a patient, else ``unknown``."""
+        return "known" if patients_known(self.groups) else "unknown"
+
+    def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
+        """The same with these rows only, in this order."""
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups)
+
+    def source_json(self) -> dict[str, Any]:
+        """The ``source`` part of an evaluation's JSON."""
+        return {
+            "path": self.source,
+            "n_cases": self.n_cases,
+            "n_features": int(self.X.shape[1]),
+            "findings": self.findings,
+            "patients": self.patients,
+        }
+
+
+def prepare(
+    data: EvaluationData,
+    *,
+    findings: Mapping[str, str] | None = None,
+    max_cases: int | None = None,
+    seed: int = 0,
+) -> EvaluationData:
+    """The cases to evaluate: those with a finding, findings renamed or dropped, at most ``max_cases``.
+
+    ``findings`` comes from :func:`core.evaluation.findings_map.parse_findings_map`.
+
+    Raises:
+        BadArguments: a finding no case has; ``max_cases`` below the number of findings.
+        BadInput: fewer than two findings are left.
+    """
+    data = data.rows(np.flatnonzero(data.y != ""))
+    if findings:
+        check_findings_map(findings, data.findings)
+        y = np.array([findings.get(name, name) for name in data.y.tolist()], dtype=np.str_)
+        data = replace(data, y=y).rows(np.flatnonzero(y != DROPPED))
+    if len(data.findings) < 2:
+        has = f"only the finding '{next(iter(data.findings))}'" if data.findings else "no findings"
+        raise BadInput(f"{data.name} has {has}.", "Cases of at least two findings are needed to compare.")
+    if max_cases is not None and max_cases < data.n_cases:
+        data = data.rows(stratified_subset(data.y, max_cases, seed))
+    return data
+
+
+def stratified_subset(y: npt.NDArray[np.str_], n: int, seed: int) -> npt.NDArray[np.intp]:
+    """``n`` ascending rows with the findings in proportion, at least one of each; the same for one seed.
+
+    Raises:
+        BadArguments: ``n`` is below the number of findings.
+    """
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if n < len(counts):
+        raise BadArguments(
+            f"{n} cases cannot hold {len(counts)} findings.", f"Ask for at least {len(counts)} cases."
+        )
+    rng = np.random.default_rng(seed)
+    takes = np.ones(len(counts), dtype=np.intp)
+    ideal = counts * (min(n, len(y)) / len(y))
+    takes = np.maximum(takes, np.floor(ideal).astype(np.intp))
+    while takes.sum() != min(n, len(y)):
+        step = 1 if takes.sum() < n else -1
+        able = takes < counts if step > 0 else takes > 1
+        takes[np.where(able, step * (ideal - takes), -np.inf).argmax()] += step
+    chosen = [
+        rng.permutation(np.flatnonzero(codes == finding))[:take]
+        for finding, take in enumerate(takes.tolist())
+    ]
+    return np.sort(np.concatenate(chosen))

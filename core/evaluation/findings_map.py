@@ -1,0 +1,48 @@
+"""Merging and dropping findings: ``1,2=low;4,5=high;3=-``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from core.errors import BadArguments
+
+DROPPED = "-"
+_HINT = "Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out)."
+
+
+def parse_findings_map(text: str) -> dict[str, str]:
+    """From each finding named in ``text`` to its new name, or to ``-`` where its cases are left out.
+
+    Raises:
+        BadArguments: not of the form ``OLD[,OLD...]=NEW[;...]``, or a finding named twice.
+    """
+    renamed: dict[str, str] = {}
+    for rule in text.split(";"):
+        if not rule.strip():
+            continue
+        olds, equals, new = rule.rpartition("=")
+        names = [old.strip() for old in olds.split(",")]
+        if not equals or not new.strip() or not all(names):
+            raise BadArguments(f"'{rule.strip()}' does not say which findings become which.", _HINT)
+        for name in names:
+            if name in renamed:
+                raise BadArguments(f"The finding '{name}' is named twice in '{text}'.", _HINT)
+            renamed[name] = new.strip()
+    if not renamed:
+        raise BadArguments("The map of findings is empty.", _HINT)
+    return renamed
+
+
+def check_findings_map(renamed: Mapping[str, str], present: Iterable[str]) -> None:
+    """Refuse a map that names findings no case has.
+
+    Raises:
+        BadArguments: naming the unknown findings and the known ones.
+    """
+    known = sorted(set(present))
+    unknown = [name for name in renamed if name not in known]
+    if unknown:
+        raise BadArguments(
+            f"No case has the finding {', '.join(repr(name) for name in unknown)}.",
+            f"The findings are: {', '.join(known)}.",
+        )

@@ -1,0 +1,109 @@
+"""How far a score can be trusted: over repeats, and over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One score over the repeats; ``values`` hold ``None`` where a repeat could not give it.
+
+    ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values.
+    """
+
+    mean: float
+    std: float | None
+    ci95: tuple[float, float] | None
+    values: tuple[float | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "mean": self.mean,
+            "std": self.std,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+            "values": list(self.values),
+        }
+
+
+def t_quantile(probability: float, degrees: float) -> float:
+    """Student's t below which ``probability`` lies."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
+
+
+def over_repeats(values: Sequence[float | None]) -> Summary:
+    """Mean, standard deviation and 95 % t interval of a fraction (0..1) over repeats.
+
+    The interval says how well the mean over random splits of *these* cases is known; repeats share cases,
+    so differences between learners are judged by :mod:`core.evaluation.significance` instead.
+
+    Raises:
+        ValueError: no value at all.
+    """
+    there = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not len(there):
+        raise ValueError("a summary needs a value")
+    mean, n = float(there.mean()), len(there)
+    if n < 2:
+        return Summary(mean, None, None, tuple(values))
+    std = float(there.std(ddof=1))
+    half = t_quantile(0.975, n - 1) * std / n**0.5
+    return Summary(mean, std, (max(0.0, mean - half), min(1.0, mean + half)), tuple(values))
+
+
+def over_queries(
+    per_query: Matrix, *, seed: int, groups: npt.NDArray[np.intp] | None = None, draws: int = 1000
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Mean, and lower and upper end of its 95 % percentile bootstrap interval, each (K,).
+
+    ``per_query`` (q, K), NaN where a query has no value. With ``groups`` (q,) whole patients are drawn,
+    as their cases are alike.
+    """
+    has = ~np.isnan(per_query)
+    unit = np.arange(len(per_query)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = int(unit.max(initial=-1)) + 1
+    totals, counts = np.zeros((n_units, per_query.shape[1])), np.zeros((n_units, per_query.shape[1]))
+    np.add.at(totals, unit, np.where(has, per_query, 0.0))
+    np.add.at(counts, unit, has.astype(np.float64))
+    rng = np.random.default_rng(seed)
+    means = np.empty((draws, per_query.shape[1]))
+    step = max(1, 2_000_000 // max(1, n_units))
+    for start in range(0, draws, step):
+        some = min(step, draws - start)
+        times = rng.multinomial(n_units, np.full(n_units, 1.0 / n_units), size=some).astype(np.float64)
+        means[start : start + some] = _ratio(times @ totals, times @ counts)
+    mean = _ratio(totals.sum(axis=0), counts.sum(axis=0))
+    low, high = _percentiles(means)
+    return mean, low, high
+
+
+def _percentiles(means: Matrix) -> tuple[Matrix, Matrix]:
+    ends = np.full((2, means.shape[1]), np.nan)
+    for column in range(means.shape[1]):
+        there = means[~np.isnan(means[:, column]), column]
+        if len(there):
+            ends[:, column] = np.percentile(there, [2.5, 97.5])
+    return ends[0], ends[1]
+
+
+def _ratio(total: Matrix, count: Matrix) -> Matrix:
+    ratio: Matrix = np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
+    return ratio
+
+
+def corrected_variance(differences: Matrix, n_train: float, n_test: float) -> float:
+    """Variance of the mean of paired ``differences`` (r,) over r random splits of the same cases.
+
+    (1/r + n_test/n_train) times their variance: Nadeau & Bengio (2003), Eq. 9; splits share cases, so
+    1/r alone is far too small.
+    """
+    return float((1.0 / len(differences) + n_test / n_train) * differences.var(ddof=1))

@@ -1,0 +1,214 @@
+"""The nearest cases of many queries, block by block, with ties that favour no order of rows.
+
+Learned distances tie often (BDM knows few codes). Ties are broken by a second distance, the Euclidean one,
+where it is given; cases still tied count in expectation over their random order. So no score depends on
+the order of the rows, and none is won by luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.tasks import SILENT, Reporter
+
+Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+#: Distances closer than this share of the largest one compared are the same but for rounding.
+TIE = 1e-12
+#: Largest number of float64 values held at once by one temporary array (16 MiB).
+BLOCK = 2_000_000
+
+
+class PairDistances(Protocol):
+    """Squared distances from queries to a gallery."""
+
+    @property
+    def n_queries(self) -> int: ...
+
+    @property
+    def n_gallery(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """Values needed at once to compare one pair."""
+
+    def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        """(b, n) distances of some queries to the whole gallery, and the largest error they can have."""
+
+    def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        """(b, w) distances of queries (b,) to their gallery rows (b, w), by direct difference."""
+
+    def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        """(b, w) distances that break ties of :meth:`exact`, or ``None``."""
+
+
+class GivenDistances:
+    """Distances that are already there: ``first`` (q, n), and ``second`` of the same shape to break ties."""
+
+    def __init__(self, first: Matrix, second: Matrix | None = None) -> None:
+        self._first, self._second = first, second
+        self.n_queries, self.n_gallery = first.shape
+        self.width = 1
+
+    def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        return self._first[queries], 0.0
+
+    def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        return self._first[queries[:, None], gallery]
+
+    def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        return None if self._second is None else self._second[queries[:, None], gallery]
+
+
+class EmbeddedDistances:
+    """Squared Euclidean distances between embeddings, ties broken by those between ``second`` rows.
+
+    ``queries`` (q, m) and ``gallery`` (n, m); ``second`` is the pair of (q, d) and (n, d) rows.
+    """
+
+    def __init__(self, queries: Matrix, gallery: Matrix, second: tuple[Matrix, Matrix] | None = None) -> None:
+        self._q, self._x, self._second = queries, gallery, second
+        self.n_queries, self.n_gallery = len(queries), len(gallery)
+        self.width = max(queries.shape[1], second[0].shape[1] if second else 1, 1)
+        self._norms = np.einsum("ij,ij->i", gallery, gallery)
+
+    def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        q = self._q[queries]
+        norms = np.einsum("ij,ij->i", q, q)
+        distances = q @ self._x.T
+        distances *= -2.0
+        distances += self._norms
+        distances += norms[:, None]
+        largest = norms.max(initial=0.0) + self._norms.max(initial=0.0)
+        return distances, 8.0 * np.finfo(np.float64).eps * (q.shape[1] + 4) * float(largest)
+
+    def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        return _between(self._q, self._x, queries, gallery)
+
+    def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        return None if self._second is None else _between(*self._second, queries, gallery)
+
+
+def _between(q: Matrix, x: Matrix, queries: Rows, gallery: Rows) -> Matrix:
+    difference = x[gallery]
+    difference -= q[queries][:, None, :]
+    distances: Matrix = np.einsum("ijk,ijk->ij", difference, difference)
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The first ``K`` ranks of some queries.
+
+    ``queries`` (b,); ``share`` (b, K, c): the expected share of each finding at each rank, 0 beyond the
+    gallery; ``distance`` (b, K), infinite beyond the gallery; ``size`` (b,): cases in the gallery.
+    """
+
+    queries: Rows
+    share: Matrix
+    distance: Matrix
+    size: Rows
+
+
+def ranked_blocks(
+    distances: PairDistances,
+    findings: Rows,
+    n_findings: int,
+    k: int,
+    *,
+    query_patients: Rows | None = None,
+    gallery_patients: Rows | None = None,
+    reporter: Reporter = SILENT,
+) -> Iterator[Ranked]:
+    """The ``k`` nearest of every query, a block of queries at a time.
+
+    ``findings`` (n,) number the findings of the gallery. Cases of the query's own patient never answer
+    it; to leave a query itself out where patients are unknown, give every row a number of its own.
+    """
+    k = min(k, distances.n_gallery)
+    step = max(1, BLOCK // max(1, distances.n_gallery))
+    for start in range(0, distances.n_queries, step):
+        reporter.check_cancelled()
+        queries = np.arange(start, min(start + step, distances.n_queries))
+        rough, slack = distances.rough(queries)
+        if query_patients is not None and gallery_patients is not None:
+            rough[query_patients[queries][:, None] == gallery_patients] = np.inf
+        size = np.isfinite(rough).sum(axis=1)
+        kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
+        reach = kth + 2.0 * slack + 4.0 * TIE * np.abs(kth)
+        near = np.minimum((rough <= reach[:, None]).sum(axis=1), size)
+        # Rows with many ties need far more candidates than others: ranked apart, they cost only themselves.
+        for rows in _alike(near, max(distances.width, n_findings)):
+            width = max(1, int(near[rows].max()))
+            yield _rank(distances, queries[rows], rough[rows], size[rows], width, findings, n_findings, k)
+
+
+def _alike(near: Rows, width: int) -> Iterator[Rows]:
+    """Runs of rows whose candidates are alike in number and fit a block."""
+    order = np.argsort(near, kind="stable")
+    start = 0
+    while start < len(order):
+        fewest = int(near[order[start]])
+        end = int(np.searchsorted(near[order], max(64, 2 * fewest), side="right"))
+        end = min(end, start + max(1, BLOCK // (width * max(1, int(near[order[end - 1]])))))
+        yield order[start:end]
+        start = end
+
+
+def _rank(
+    distances: PairDistances,
+    queries: Rows,
+    rough: Matrix,
+    size: Rows,
+    width: int,
+    findings: Rows,
+    n_findings: int,
+    k: int,
+) -> Ranked:
+    if width < rough.shape[1]:
+        gallery = np.argpartition(rough, width - 1, axis=1)[:, :width]
+    else:
+        gallery = np.broadcast_to(np.arange(width), rough.shape)
+    exact = distances.exact(queries, gallery)
+    exact[np.isinf(np.take_along_axis(rough, gallery, axis=1))] = np.inf
+    order = np.argsort(exact, axis=1, kind="stable")
+    exact, gallery = np.take_along_axis(exact, order, axis=1), np.take_along_axis(gallery, order, axis=1)
+    tie = _tie_numbers(exact)
+    tied = np.flatnonzero((np.diff(tie[:, : k + 1], axis=1) == 0).any(axis=1))
+    second = distances.second(queries[tied], gallery[tied]) if len(tied) else None
+    if second is not None:
+        order = np.lexsort((second, tie[tied]), axis=1)
+        second = np.take_along_axis(second, order, axis=1)
+        exact[tied] = np.take_along_axis(exact[tied], order, axis=1)
+        gallery[tied] = np.take_along_axis(gallery[tied], order, axis=1)
+        new = (np.diff(tie[tied], axis=1) > 0) | (np.diff(second, axis=1) > TIE * second.max(axis=1)[:, None])
+        tie[tied, 1:] = np.cumsum(new, axis=1)
+    number = tie + np.arange(len(tie))[:, None] * width
+    finite = np.isfinite(exact)
+    cells = number[finite] * n_findings + findings[gallery[finite]]
+    table = np.bincount(cells, minlength=number.size * n_findings).reshape(number.size, n_findings)
+    count = table.sum(axis=1)
+    share, distance = np.zeros((len(queries), k, n_findings)), np.full((len(queries), k), np.inf)
+    shown = min(k, width)
+    first = number[:, :shown]
+    share[:, :shown] = np.where(
+        finite[:, :shown, None], table[first] / np.maximum(count[first], 1.0)[..., None], 0.0
+    )
+    distance[:, :shown] = exact[:, :shown]
+    return Ranked(queries, share, distance, size)
+
+
+def _tie_numbers(ascending: Matrix) -> Rows:
+    """(b, w) 0, 1, ... per row, the same for distances that tie; infinite ones never tie."""
+    largest = np.where(np.isfinite(ascending), ascending, 0.0).max(axis=1, initial=0.0)
+    with np.errstate(invalid="ignore"):
+        new = ~(np.diff(ascending, axis=1) <= TIE * largest[:, None])
+    tie = np.zeros(ascending.shape, dtype=np.intp)
+    np.cumsum(new, axis=1, out=tie[:, 1:])
+    return tie

@@ -1,0 +1,126 @@
+"""How well a distance retrieves and votes: one number per query, to be averaged or resampled.
+
+Every score is a function of :class:`core.evaluation.neighbours.Ranked` blocks; another one is another
+field computed from the same blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.neighbours import PairDistances, Ranked, ranked_blocks
+from core.tasks import SILENT, Reporter
+
+Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+#: Expected votes that differ by less are equal but for rounding.
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """What the training cases nearest to each query say.
+
+    ``plain`` (q, c): share of the ``k`` nearest with each finding; ``weighted`` (q, c): the same with
+    nearer cases counting more; ``correct`` (q, K): credit 0..1 of the plain vote of the 1, 2, ... K
+    nearest (findings with equally many votes share the credit).
+    """
+
+    k: int
+    plain: Matrix
+    weighted: Matrix
+    correct: Matrix
+
+
+def retrieval_accuracy(
+    distances: PairDistances,
+    findings: Rows,
+    patients: Rows | None = None,
+    max_k: int = 50,
+    reporter: Reporter = SILENT,
+) -> Matrix:
+    """(q, K): share of the first 1, 2, ... K = ``max_k`` cases that have the query's finding.
+
+    Leave-one-out inside one set (bdm.txt Eq. 20): every case asks all others, except, where ``patients``
+    (n,) are known, those of its own patient. Where fewer than k can answer, the share is of those; NaN for
+    a query nobody can answer.
+    """
+    own = np.arange(len(findings)) if patients is None else patients
+    n_findings = int(findings.max(initial=0)) + 1
+    out = np.full((distances.n_queries, min(max_k, distances.n_gallery)), np.nan)
+    for block in ranked_blocks(
+        distances, findings, n_findings, max_k, query_patients=own, gallery_patients=own, reporter=reporter
+    ):
+        matching = np.take_along_axis(block.share, findings[block.queries][:, None, None], axis=2)[..., 0]
+        answers = _answers(block)
+        with np.errstate(invalid="ignore"):
+            out[block.queries] = np.cumsum(matching, axis=1) / np.where(answers > 0, answers, np.nan)
+    return out[:, : max(1, distances.n_gallery - 1)]
+
+
+def votes(
+    distances: PairDistances,
+    gallery_findings: Rows,
+    query_findings: Rows,
+    n_findings: int,
+    *,
+    k: int = 10,
+    max_k: int = 50,
+    reporter: Reporter = SILENT,
+) -> Votes:
+    """k-NN vote of the gallery for every query (bdm.txt 4.2), and its correctness for 1..``max_k`` nearest.
+
+    A query whose finding the gallery lacks (its number is then ``n_findings`` or more) is never right.
+    """
+    max_k = min(max(k, max_k), distances.n_gallery)
+    k = min(k, max_k)
+    plain = np.zeros((distances.n_queries, n_findings))
+    weighted, correct = np.zeros_like(plain), np.zeros((distances.n_queries, max_k))
+    for block in ranked_blocks(distances, gallery_findings, n_findings, max_k, reporter=reporter):
+        counts = np.cumsum(block.share, axis=1)
+        answers = _answers(block)
+        plain[block.queries] = counts[:, k - 1] / answers[:, k - 1, None]
+        weights = vote_weights(block.distance[:, :k])
+        weighted[block.queries] = np.einsum("qk,qkc->qc", weights, block.share[:, :k])
+        winners = counts >= counts.max(axis=2, keepdims=True) - _EQUAL
+        finding = query_findings[block.queries]
+        known = finding < n_findings
+        column = np.where(known, finding, 0)[:, None, None]
+        right = np.take_along_axis(winners, column, axis=2)[..., 0] & known[:, None]
+        correct[block.queries] = right / winners.sum(axis=2)
+    return Votes(k, np.round(plain, 12), np.round(weighted, 12), correct)
+
+
+def vote_weights(distance: Matrix) -> Matrix:
+    """(q, k) weights that sum to 1 per query, of squared distances (q, k) in ascending order.
+
+    exp(-d / d_k) with d_k the k-th distance: bounded, so that one exact copy does not decide alone, and
+    free of the scale of the metric. All equal where all distances are 0.
+    """
+    last = np.where(np.isfinite(distance), distance, 0.0).max(axis=1, initial=0.0)[:, None]
+    weights = np.exp(-distance / np.where(last > 0, last, 1.0))
+    total: Matrix = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total > 0, total, 1.0)
+
+
+def mean_over_queries(per_query: Matrix) -> Matrix:
+    """(K,) mean of (q, K) over the queries that have a value; NaN where none has."""
+    has = ~np.isnan(per_query)
+    count = has.sum(axis=0)
+    total: Matrix = np.where(has, per_query, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def mean_over_findings(per_query: Matrix, findings: Rows) -> Matrix:
+    """(K,) the mean over findings of the mean over their queries: the balanced form of a score."""
+    means = [mean_over_queries(per_query[findings == finding]) for finding in np.unique(findings)]
+    return mean_over_queries(np.stack(means))
+
+
+def _answers(block: Ranked) -> Matrix:
+    """(b, K) how many cases the first 1, 2, ... K ranks hold."""
+    return np.minimum(np.arange(1, block.share.shape[1] + 1), block.size[:, None]).astype(np.float64)

@@ -1,0 +1,223 @@
+"""Random, seeded, stratified splits that never put one patient on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+
+Rows = npt.NDArray[np.intp]
+Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True, eq=False)
+class HoldOut:
+    """One split: ascending rows to fit on (``train``) and to measure on (``test``), disjoint.
+
+    ``by_patient``: patients were known, and none is on both sides.
+    """
+
+    train: Rows
+    test: Rows
+    by_patient: bool
+    seed: int
+
+
+def patient_codes(groups: Groups | None, n: int) -> Rows | None:
+    """(n,) a number per patient, or ``None`` where no patient is known.
+
+    A case without a patient (``None`` or empty) counts as a patient of its own.
+
+    Raises:
+        BadInput: as many groups as rows are needed.
+    """
+    if groups is None:
+        return None
+    names = ["" if group is None else str(group) for group in groups]
+    if len(names) != n:
+        raise BadInput(
+            f"There are {len(names)} patients for {n} cases.",
+            "Give one patient for every case, or none at all.",
+        )
+    if not any(names):
+        return None
+    codes: dict[tuple[str, int], int] = {}
+    keys = ((name, -1 if name else row) for row, name in enumerate(names))
+    return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.intp)
+
+
+def patients_known(groups: Groups | None) -> bool:
+    """True when every case has a patient."""
+    return groups is not None and len(groups) > 0 and all(group not in (None, "") for group in groups)
+
+
+def check_no_leak(train: Rows, test: Rows, groups: Groups | None, n: int) -> None:
+    """Refuse a split that shares a case or a patient between its sides.
+
+    Raises:
+        BadInput: a case or a patient is on both sides.
+    """
+    if np.intersect1d(train, test).size:
+        raise BadInput("A case is in the training part and in the tested part.", "Split the cases again.")
+    codes = patient_codes(groups, n)
+    if codes is None:
+        return
+    shared = np.intersect1d(codes[train], codes[test])
+    if shared.size:
+        raise BadInput(
+            f"{shared.size} of the patients have cases in the training part and in the tested part.",
+            "Split by patient, so that every patient is on one side only.",
+        )
+
+
+def halves(y: Sequence[str], groups: Groups | None, seed: int) -> HoldOut:
+    """Half of every finding to train, half to test; by patient where patients are known.
+
+    Raises:
+        BadInput: fewer than two cases, or than two patients.
+    """
+    return holdout(y, groups, seed, test_fraction=0.5)
+
+
+def holdout(y: Sequence[str], groups: Groups | None, seed: int, test_fraction: float = 0.3) -> HoldOut:
+    """``test_fraction`` of every finding (above 0, below 1; to within a case or a patient) is held out.
+
+    Raises:
+        BadInput: fewer than two cases, or than two patients.
+    """
+    findings = _codes(y)
+    patients = patient_codes(groups, len(findings))
+    _check_enough(len(findings), patients, 2)
+    rng = np.random.default_rng(seed)
+    if patients is None:
+        order = _by_finding(findings, rng)
+        quota = np.floor(np.arange(len(order) + 1) * test_fraction + rng.random())
+        test = np.empty(len(order), dtype=bool)
+        test[order] = np.diff(quota) > 0
+        if test.all() or not test.any():
+            test[rng.integers(len(test))] ^= True
+    else:
+        shares = np.array([1.0 - test_fraction, test_fraction])
+        test = _deal_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng) == 1
+    return _hold_out(test, groups, seed)
+
+
+def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int) -> HoldOut:
+    """``n_train`` random cases of every finding to train, the rest to test.
+
+    Where patients are known they are taken whole, so a finding can come out a few cases above or below.
+
+    Raises:
+        BadInput: a finding has no more than ``n_train`` cases, or there are fewer than two patients.
+    """
+    findings = _codes(y)
+    counts = np.bincount(findings)
+    if len(counts) == 0 or counts.min() <= n_train:
+        raise BadInput(
+            f"A finding has no more than {n_train} cases, so nothing of it would be left to test.",
+            "Use random halves instead.",
+        )
+    patients = patient_codes(groups, len(findings))
+    _check_enough(len(findings), patients, 2)
+    rng = np.random.default_rng(seed)
+    if patients is None:
+        test = np.ones(len(findings), dtype=bool)
+        for finding in range(len(counts)):
+            test[rng.permutation(np.flatnonzero(findings == finding))[:n_train]] = False
+    else:
+        targets = np.stack([np.full(len(counts), float(n_train)), counts - float(n_train)])
+        test = _deal_patients(findings, patients, targets, rng) == 1
+    return _hold_out(test, groups, seed)
+
+
+def folds(y: Sequence[str], groups: Groups | None, seed: int, k: int) -> list[HoldOut]:
+    """``k`` splits; every case is tested in exactly one of them.
+
+    Raises:
+        BadInput: fewer cases, or patients, than folds.
+    """
+    findings = _codes(y)
+    patients = patient_codes(groups, len(findings))
+    _check_enough(len(findings), patients, k)
+    rng = np.random.default_rng(seed)
+    if patients is None:
+        part = np.empty(len(findings), dtype=np.intp)
+        part[_by_finding(findings, rng)] = np.arange(len(findings)) % k
+    else:
+        part = _deal_patients(findings, patients, np.outer(np.full(k, 1.0 / k), np.bincount(findings)), rng)
+    return [_hold_out(part == fold, groups, seed) for fold in range(k)]
+
+
+def _codes(y: Sequence[str]) -> Rows:
+    return np.unique(np.asarray(y, dtype=str), return_inverse=True)[1].astype(np.intp)
+
+
+def _check_enough(n: int, patients: Rows | None, parts: int) -> None:
+    units, what = (n, "cases") if patients is None else (len(np.unique(patients)), "patients")
+    if units < parts:
+        raise BadInput(
+            f"{units} {what} cannot be split into {parts} parts.", f"At least {parts} {what} are needed."
+        )
+
+
+def _hold_out(test: npt.NDArray[np.bool_], groups: Groups | None, seed: int) -> HoldOut:
+    train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
+    check_no_leak(train_rows, test_rows, groups, len(test))
+    return HoldOut(train_rows, test_rows, patient_codes(groups, len(test)) is not None, seed)
+
+
+def _by_finding(findings: Rows, rng: np.random.Generator) -> Rows:
+    """Rows in random order, finding after finding.
+
+    Dealing them out in turn keeps each finding and the whole within one case of its share.
+    """
+    shuffled = rng.permutation(len(findings))
+    turn = rng.permutation(int(findings.max()) + 1)
+    return shuffled[np.argsort(turn[findings[shuffled]], kind="stable")]
+
+
+def _deal_patients(
+    findings: Rows, patients: Rows, targets: npt.NDArray[np.float64], rng: np.random.Generator
+) -> Rows:
+    """(n,) the part of every case; whole patients, so that part p nears ``targets[p, finding]`` cases.
+
+    Patients come in random order, each to the part where the sum of (cases - target)^2 / target grows
+    least; the best of a few orders is kept, for random splits that are balanced too.
+    """
+    n_patients, n_findings = int(patients.max()) + 1, targets.shape[1]
+    holds = np.zeros((n_patients, n_findings))
+    np.add.at(holds, (patients, findings), 1.0)
+    best, best_cost = np.zeros(n_patients, dtype=np.intp), np.inf
+    for _ in range(int(np.clip(20_000 // n_patients, 1, 10))):
+        part, cost = _one_deal(holds, targets, rng)
+        if cost < best_cost:
+            best, best_cost = part, cost
+    return best[patients]
+
+
+def _one_deal(
+    holds: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], rng: np.random.Generator
+) -> tuple[Rows, float]:
+    filled = np.zeros_like(targets)
+    part = np.empty(len(holds), dtype=np.intp)
+    weight = 1.0 / targets
+    for patient in rng.permutation(len(holds)):
+        has = holds[patient]
+        growth = ((2.0 * (filled - targets) + has) * weight) @ has
+        # Among equals the emptiest part, so that none stays empty, then any.
+        growth += 1e-6 * filled.sum(axis=1) / targets.sum(axis=1) + 1e-9 * rng.random(len(targets))
+        part[patient] = growth.argmin()
+        filled[part[patient]] += has
+    sizes = holds.sum(axis=1)
+    for empty in set(range(len(targets))) - set(part.tolist()):
+        crowded = np.bincount(part, minlength=len(targets)).argmax()
+        givers = np.flatnonzero(part == crowded)
+        moved = givers[sizes[givers].argmin()]
+        part[moved] = empty
+        filled[crowded] -= holds[moved]
+        filled[empty] += holds[moved]
+    return part, float((np.square(filled - targets) * weight).sum())

@@ -1,0 +1,129 @@
+"""Scores equal their definitions written as loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.evaluation.neighbours import EmbeddedDistances, GivenDistances
+from core.evaluation.scores import (
+    mean_over_findings,
+    mean_over_queries,
+    retrieval_accuracy,
+    vote_weights,
+    votes,
+)
+
+
+def naive_retrieval_accuracy(distances, findings, own, max_k):
+    """Equation 20, for distances without ties."""
+    n = len(distances)
+    out = np.full((n, min(max_k, n - 1)), np.nan)
+    for query in range(n):
+        ranked = [row for row in np.argsort(distances[query]) if own[row] != own[query]]
+        for k in range(1, out.shape[1] + 1):
+            first = ranked[:k]
+            if first:
+                out[query, k - 1] = sum(findings[row] == findings[query] for row in first) / len(first)
+    return out
+
+
+@given(
+    n=st.integers(2, 25), max_k=st.integers(1, 30), with_patients=st.booleans(), seed=st.integers(0, 10_000)
+)
+def test_retrieval_accuracy_is_equation_20(n, max_k, with_patients, seed):
+    rng = np.random.default_rng(seed)
+    distances, findings = rng.random((n, n)), rng.integers(0, 3, n)
+    patients = rng.integers(0, 5, n) if with_patients else None
+    ours = retrieval_accuracy(GivenDistances(distances), findings, patients, max_k)
+    own = np.arange(n) if patients is None else patients
+    np.testing.assert_allclose(ours, naive_retrieval_accuracy(distances, findings, own, max_k))
+
+
+def test_a_perfect_ranking_scores_one_and_a_case_never_finds_itself():
+    findings = np.repeat([0, 1, 2], 20)
+    X = findings[:, None] * 100.0 + np.random.default_rng(0).random((60, 1))
+    accuracy = mean_over_queries(retrieval_accuracy(EmbeddedDistances(X, X), findings, None, 50))
+    np.testing.assert_allclose(accuracy[:19], 1.0)
+    np.testing.assert_allclose(accuracy[49], 19 / 50)
+
+
+def test_distances_that_say_nothing_score_the_base_rate():
+    rng = np.random.default_rng(1)
+    findings = (rng.random(1500) < 0.7).astype(int)
+    X = rng.normal(size=(1500, 5))
+    rates = np.bincount(findings) / 1500
+    accuracy = mean_over_queries(retrieval_accuracy(EmbeddedDistances(X, X), findings))
+    np.testing.assert_allclose(accuracy[9:], np.square(rates).sum(), atol=0.02)
+    ties = mean_over_queries(retrieval_accuracy(GivenDistances(np.zeros((1500, 1500))), findings))
+    np.testing.assert_allclose(ties, np.square(rates).sum(), atol=1e-3)
+
+
+def test_cases_of_the_same_patient_do_not_answer():
+    findings, patients = np.array([0, 0, 1, 0]), np.array([0, 0, 1, 2])
+    X = np.array([[0.0], [0.1], [1.0], [2.0]])
+    accuracy = retrieval_accuracy(EmbeddedDistances(X, X), findings, patients, 1)
+    np.testing.assert_allclose(accuracy[:, 0], [0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(
+        retrieval_accuracy(EmbeddedDistances(X, X), findings, None, 1)[:, 0], [1.0, 1.0, 0.0, 0.0]
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_tiny_sets(n):
+    accuracy = retrieval_accuracy(GivenDistances(np.zeros((n, n))), np.zeros(n, dtype=int))
+    assert accuracy.shape == (n, 1)
+    assert np.isnan(accuracy).all() if n == 1 else (accuracy == 1.0).all()
+
+
+def naive_votes(distances, gallery, n_findings, k):
+    plain, weighted = np.zeros((len(distances), n_findings)), np.zeros((len(distances), n_findings))
+    for query, row in enumerate(distances):
+        nearest = np.argsort(row)[:k]
+        farthest = row[nearest[-1]]
+        total = sum(np.exp(-row[case] / farthest) for case in nearest)
+        for case in nearest:
+            plain[query, gallery[case]] += 1 / len(nearest)
+            weighted[query, gallery[case]] += np.exp(-row[case] / farthest) / total
+    return plain, weighted
+
+
+@given(q=st.integers(1, 12), n=st.integers(1, 25), k=st.integers(1, 12), seed=st.integers(0, 10_000))
+def test_votes_equal_the_loop(q, n, k, seed):
+    rng = np.random.default_rng(seed)
+    distances, gallery, asked = rng.random((q, n)), rng.integers(0, 3, n), rng.integers(0, 4, q)
+    ours = votes(GivenDistances(distances), gallery, asked, 3, k=k, max_k=15)
+    plain, weighted = naive_votes(distances, gallery, 3, k)
+    np.testing.assert_allclose(ours.plain, plain, atol=1e-11)
+    np.testing.assert_allclose(ours.weighted, weighted, atol=1e-11)
+    np.testing.assert_allclose(ours.plain.sum(axis=1), 1.0)
+    for nearest in range(1, ours.correct.shape[1] + 1):
+        shares, _ = naive_votes(distances, gallery, 3, nearest)
+        for query in range(q):
+            winners = np.flatnonzero(np.isclose(shares[query], shares[query].max()))
+            credit = 1 / len(winners) if asked[query] in winners else 0.0
+            assert ours.correct[query, nearest - 1] == pytest.approx(credit)
+
+
+def test_a_tied_vote_shares_the_credit():
+    distances = GivenDistances(np.array([[1.0, 2.0, 3.0, 4.0]]))
+    ours = votes(distances, np.array([0, 1, 1, 0]), np.array([0]), 2, k=4, max_k=4)
+    np.testing.assert_allclose(ours.correct[0], [1.0, 0.5, 0.0, 0.5])
+
+
+def test_weights_are_bounded_and_free_of_scale():
+    d = np.array([[0.0, 1.0, 4.0], [0.0, 0.0, 0.0], [1.0, 2.0, np.inf]])
+    weights = vote_weights(d)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(weights[1], 1 / 3)
+    assert weights[2, 2] == 0.0
+    np.testing.assert_allclose(vote_weights(1e9 * d), weights)
+    assert weights[0, 0] / weights[0, 2] == pytest.approx(np.e)
+
+
+def test_means():
+    per_query = np.array([[1.0, np.nan], [0.0, np.nan], [1.0, np.nan]])
+    np.testing.assert_allclose(mean_over_queries(per_query), [2 / 3, np.nan])
+    np.testing.assert_allclose(mean_over_findings(per_query, np.array([0, 0, 1])), [0.75, np.nan])
