@@ -35,6 +35,8 @@ class Extractor(abc.ABC):
     #: Raised by one whenever the numbers change; old feature sets then count as another version.
     version: ClassVar[int]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    #: False where the numbers come with the case instead of its pixels.
+    needs_picture: ClassVar[bool] = True
 
     def __init__(self, **settings: Value) -> None:
         self.settings = checked(self.name, self.parameters, settings)

@@ -1,0 +1,38 @@
+"""What several extractors do to a picture before measuring it, and to their numbers after."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.picture import Picture
+
+
+def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.NDArray[np.float32]:
+    """``plane`` (h, w) as (height, width) float32, the same array where it already has that size.
+
+    Linear interpolation where a side grows; where it shrinks, the triangle is widened to the reduction, so
+    that every pixel of ``plane`` counts and nothing is aliased. Values are kept in floating point, hence
+    8-bit, 16-bit and float pictures are treated alike.
+    """
+    from PIL import Image
+
+    if plane.shape == (height, width):
+        return plane
+    image = Image.fromarray(np.ascontiguousarray(plane, dtype=np.float32))
+    return np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
+
+
+def finite(pixels: npt.NDArray[np.float32], picture: Picture) -> npt.NDArray[np.float32]:
+    """``pixels``, made from those of ``picture``, themselves.
+
+    Raises:
+        BadInput: one of them is NaN or infinite.
+    """
+    if not np.isfinite(pixels).all():
+        raise BadInput(
+            f"{picture.name or 'The picture'} holds values that are not finite numbers.",
+            "Replace NaN and infinite values by ordinary ones, then import it again.",
+        )
+    return pixels

@@ -1,0 +1,39 @@
+"""The columns of a table, taken as they are."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.features.extractor import Extractor, FeatureName
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+
+
+class Raw(Extractor):
+    """A table's own numbers: the import brings them, so nothing is computed from pixels."""
+
+    name = "raw"
+    title = "Columns of the table"
+    summary = "The numbers that came with the table, unchanged."
+    version = 1
+    needs_picture: ClassVar[bool] = False
+
+    @property
+    def feature_names(self) -> tuple[FeatureName, ...]:
+        """Empty: the table names its columns."""
+        return ()
+
+    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """Never gives numbers.
+
+        Raises:
+            BadInput: always; a picture has no columns.
+        """
+        raise BadInput(
+            f"Raw features come with a table, and {picture.name or 'this case'} is a picture.",
+            "Choose another extractor for pictures, gabor for instance.",
+        )

@@ -1,0 +1,30 @@
+"""Every extractor, by name."""
+
+from __future__ import annotations
+
+from core.errors import BadArguments
+from core.features.colour_edge_texture import ColourEdgeTexture
+from core.features.extractor import Extractor
+from core.features.gabor import Gabor
+from core.features.raw import Raw
+from core.parameters import Value
+
+_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, ColourEdgeTexture, Raw)
+
+
+def extractors() -> tuple[type[Extractor], ...]:
+    """All extractors, in the order they are offered."""
+    return _EXTRACTORS
+
+
+def make_extractor(name: str, **settings: Value) -> Extractor:
+    """The extractor called ``name`` with ``settings``; defaults fill the rest.
+
+    Raises:
+        BadArguments: no such extractor, no such setting, or a refused value.
+    """
+    for extractor in _EXTRACTORS:
+        if extractor.name == name:
+            return extractor(**settings)
+    known = ", ".join(extractor.name for extractor in _EXTRACTORS)
+    raise BadArguments(f"There is no extractor '{name}'.", f"Known extractors: {known}.")
