@@ -1,0 +1,104 @@
+"""Every command once: its id, text, category, shortcut and icon; menus, buttons and the palette read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.icons import icon
+
+
+@dataclass(frozen=True)
+class Command:
+    """``menu`` is the menu and the palette's category; ``needs`` what must be there for it to be enabled:
+    "library", "writable", "features", "metric", "query" or nothing."""
+
+    id: str
+    text: str
+    menu: str
+    shortcut: str = ""
+    icon: str = ""
+    needs: str = ""
+    checkable: bool = False
+    separator: bool = False
+
+
+COMMANDS = (
+    Command("new_library", "New library from folder or file…", "File", "Ctrl+N", "folder-plus"),
+    Command("new_library_folder", "New library from folder…", "File", "Ctrl+Shift+N", "folder"),
+    Command("open_library", "Open library…", "File", "Ctrl+O", "folder"),
+    Command("demo", "Try the demo", "File", "Ctrl+D", "play"),
+    Command(
+        "import_more", "Add pictures to this library…", "File", "Ctrl+I", "plus", "writable", separator=True
+    ),
+    Command("not_read", "Files not read…", "File", "", "warning", "library"),
+    Command("relink", "Find moved pictures…", "File", "", "relink", "writable"),
+    Command("report", "Write a report…", "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("close_library", "Close library", "File", "Ctrl+W", "close", "library", separator=True),
+    Command("quit", "Quit", "File", "Ctrl+Q", ""),
+    Command("palette", "All commands…", "Edit", "Ctrl+K", "search"),
+    Command("find_case", "Find a case", "Edit", "Ctrl+F", "search", "library"),
+    Command("copy_case_id", "Copy the case's id", "Edit", "Ctrl+Shift+C", "copy", "library"),
+    Command("theme", "Dark or light", "View", "Ctrl+Shift+D", "moon"),
+    Command("text_larger", "Larger text", "View", "Ctrl++", "plus"),
+    Command("text_smaller", "Smaller text", "View", "Ctrl+-", "minus"),
+    Command("layout", "Reset the layout", "View", "", "layers", separator=True),
+    Command("full_screen", "Full screen", "View", "F11", "", checkable=True),
+    Command("ask_case", "Ask with this case", "Case", "Ctrl+Return", "search", "library"),
+    Command("next_case", "Next case", "Case", "Ctrl+Down", "chevron-down", "library"),
+    Command("previous_case", "Previous case", "Case", "Ctrl+Up", "chevron-up", "library"),
+    Command("ask_file", "Ask with a picture file…", "Search", "Ctrl+Shift+O", "image", "metric"),
+    Command("region", "Draw a region", "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
+    Command("whole_picture", "Search with the whole picture", "Search", "Ctrl+Shift+W", "select", "query"),
+    Command("same_patient", "Same patient hidden", "Search", "", "users", checkable=True, separator=True),
+    Command("alike", "Alike folded", "Search", "", "layers", checkable=True),
+    Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
+    Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
+    Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
+    Command("score", "Score this metric again", "Metric", "", "chart", "metric", separator=True),
+    Command("save_plot", "Save the plots…", "Metric", "Ctrl+S", "save", "scores"),
+    Command("help", "Help for this panel", "Help", "F1", "help"),
+    Command("words", "Words used here", "Help", "", "info"),
+    Command("about", "About Semblance", "Help", "", "info"),
+)
+
+
+class Actions(QObject):
+    """The commands as Qt actions, enabled by what is open."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._actions: dict[str, QAction] = {}
+        for command in COMMANDS:
+            action = QAction(command.text, window)
+            if command.icon:
+                action.setIcon(icon(command.icon))
+            if command.shortcut:
+                action.setShortcut(QKeySequence(command.shortcut))
+                action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            action.setCheckable(command.checkable)
+            action.setObjectName(command.id)
+            window.addAction(action)
+            self._actions[command.id] = action
+
+    def __getitem__(self, command: str) -> QAction:
+        return self._actions[command]
+
+    def connect_to(self, command: str, run: Callable[[], object]) -> None:
+        """``run`` when the command is triggered."""
+        self._actions[command].triggered.connect(lambda _checked=False: run())
+
+    def enable(self, there: set[str]) -> None:
+        """Enable the commands whose needs are among ``there``, disable the others."""
+        for command in COMMANDS:
+            self._actions[command.id].setEnabled(not command.needs or command.needs in there)
+
+    def renew_icons(self) -> None:
+        """Draw the icons again after a change of theme."""
+        for command in COMMANDS:
+            if command.icon:
+                self._actions[command.id].setIcon(icon(command.icon))

@@ -1,0 +1,76 @@
+"""What the program tells the user: errors stay until read, news pass; nothing that happened is lost."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from types import TracebackType
+
+from PySide6.QtCore import QObject, Signal
+
+from core.errors import SemblanceError
+
+log = logging.getLogger("semblance")
+
+
+@dataclass(frozen=True)
+class Message:
+    """``level``: error, warning or info; ``what`` happened and to which file; ``hint``: what to do."""
+
+    level: str
+    what: str
+    hint: str = ""
+    details: str = ""
+
+
+class Messages(QObject):
+    """Where every part of the window says what happened; the message bar and the log listen."""
+
+    shown = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.history: list[Message] = []
+
+    def error(self, error: SemblanceError) -> None:
+        """An error of ``core``, with the details a defect carries along."""
+        self._show(Message("error", error.message, error.hint, "\n".join(getattr(error, "__notes__", []))))
+
+    def warning(self, what: str, hint: str = "") -> None:
+        self._show(Message("warning", what, hint))
+
+    def info(self, what: str, hint: str = "") -> None:
+        self._show(Message("info", what, hint))
+
+    def _show(self, message: Message) -> None:
+        self.history.append(message)
+        levels = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
+        log.log(levels[message.level], "%s %s %s", message.what, message.hint, message.details)
+        self.shown.emit(message)
+
+    def install_hooks(self) -> None:
+        """Show exceptions nobody caught, of any thread, instead of losing them."""
+
+        def hook(
+            kind: type[BaseException], error: BaseException, trace: TracebackType | None, _where: str = ""
+        ) -> None:
+            if issubclass(kind, KeyboardInterrupt):
+                sys.__excepthook__(kind, error, trace)
+                return
+            details = "".join(traceback.format_exception(kind, error, trace))
+            self._show(
+                Message(
+                    "error",
+                    f"A defect in Semblance: {kind.__name__}.",
+                    "Your data is unharmed. Please report it with the details.",
+                    details,
+                )
+            )
+
+        sys.excepthook = hook
+        threading.excepthook = lambda args: hook(
+            args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+        )

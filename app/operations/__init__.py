@@ -1,0 +1,1 @@
+"""What a button does, as a job with its success and failure text; one file per domain."""

@@ -1,0 +1,167 @@
+"""Opening, filling and closing libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.context import Context
+from app.jobs import Job, Lane
+from app.operations import searching
+from core.imaging.region import Region
+from core.workflows import importing, opening, relinking
+from core.workflows.importing import ImportResult
+from core.workflows.opening import LibrarySnapshot
+from core.workflows.searching import Query
+
+
+def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
+    """Show the library at ``path`` as it was left, or say why not."""
+    job = context.jobs.run(f"Opening {path.name}", opening.publish, path, lane=Lane.LOOK, channel="library")
+
+    def show(snapshot: LibrarySnapshot) -> None:
+        _remember(context)
+        context.state.set_library(snapshot)
+        context.settings.opened(path)
+        context.settings.last_library = path
+        if not snapshot.writable:
+            context.messages.info(
+                f"{snapshot.name} is open for looking only: its folder cannot be written to.",
+                "To add cases or train, copy it to a folder you may write to.",
+            )
+        _restore(context, path)
+        if then is not None:
+            then()
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def renew(context: Context, then: Callable[[], None] | None = None) -> None:
+    """Read the open library again after it was changed."""
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run(
+        "Reading the library", opening.publish, path, lane=Lane.LOOK, channel="renew", quiet=True
+    )
+
+    def show(snapshot: LibrarySnapshot) -> None:
+        if context.state.path == snapshot.path:
+            context.state.renew_library(snapshot)
+            if then is not None:
+                then()
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+
+
+def close_library(context: Context) -> None:
+    """Back to the start page; what was shown is kept for the next time."""
+    _remember(context)
+    context.settings.last_library = None
+    context.state.set_library(None)
+
+
+def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
+    """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
+    job = context.jobs.run(
+        f"Looking into {source.name}", importing.recognise_source, source, lane=Lane.LOOK, channel="recognise"
+    )
+    job.done.connect(then)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def import_source(
+    context: Context,
+    source: Path,
+    library: Path,
+    kind: str,
+    then: Callable[[ImportResult], None] | None = None,
+) -> Job:
+    """Bring ``source`` into ``library`` in the background and show it."""
+    job = context.jobs.run(
+        f"Importing {source.name}",
+        importing.import_source,
+        source,
+        library,
+        kind=kind,
+        channel=f"import {library}",
+    )
+
+    def show(result: ImportResult) -> None:
+        said = f"{result.added:,} added, {result.unchanged:,} unchanged"
+        if result.failed:
+            context.messages.warning(
+                f"{source.name}: {said}; {len(result.failed):,} files could not be read.",
+                "File > Files not read… lists each with its reason.",
+            )
+        else:
+            context.messages.info(f"{source.name}: {said}.")
+        if context.state.path == library:
+            renew(context)
+        else:
+            open_library(context, library)
+        if then is not None:
+            then(result)
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def relink(context: Context, folder: Path) -> None:
+    """Look for moved pictures under ``folder``."""
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run("Finding moved pictures", relinking.relink, path, folder)
+
+    def show(result: relinking.RelinkResult) -> None:
+        context.messages.info(
+            f"{result.found:,} pictures found again, {result.still_missing:,} still missing."
+        )
+        renew(context)
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+
+
+def _remember(context: Context) -> None:
+    """Keep what is shown in the library that is about to be left."""
+    library = context.state.library
+    if library is not None and library.writable:
+        context.jobs.run(
+            "", opening.save_state, library.path, context.state.memory(), lane=Lane.LOOK, quiet=True
+        )
+
+
+def _restore(context: Context, path: Path) -> None:
+    job = context.jobs.run("", opening.load_state, path, lane=Lane.LOOK, quiet=True, channel="restore")
+
+    def show(memory: Mapping[str, Any] | None) -> None:
+        if memory is None or context.state.path != path:
+            return
+        context.state.set_option(
+            hide_same_patient=bool(memory.get("hide_same_patient", True)),
+            fold_alike=bool(memory.get("fold_alike", True)),
+        )
+        if memory.get("metric"):
+            context.state.set_metric(str(memory["metric"]))
+        query = memory.get("query")
+        if query and context.state.query is None:
+            searching.ask(context, _query(query))
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+
+
+def _query(memory: Mapping[str, Any]) -> Query:
+    return Query(
+        memory.get("case_id"),
+        Path(memory["image"]) if memory.get("image") else None,
+        Region.from_json(memory["region"]) if memory.get("region") else None,
+    )

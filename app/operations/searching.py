@@ -1,0 +1,59 @@
+"""Asking: a query goes to the asking process, its ranking comes back."""
+
+from __future__ import annotations
+
+from app.context import Context
+from app.jobs import Lane
+from core.errors import SemblanceError
+from core.imaging.region import Region
+from core.workflows import searching
+from core.workflows.searching import Query, SearchResult
+
+#: Cases ranked for the window; a script asks for as many as it likes.
+SHOWN = 200
+
+
+def ask(context: Context, query: Query) -> None:
+    """Make ``query`` the query and rank the library by it."""
+    context.state.set_query(query)
+    rank(context)
+
+
+def ask_region(context: Context, region: Region | None) -> None:
+    """The same query, by its part inside ``region`` only."""
+    if context.state.query is not None and context.state.query.region != region:
+        context.state.set_region(region)
+        rank(context)
+
+
+def rank(context: Context) -> None:
+    """Rank anew: the query, metric or options changed. A ranking still under way is dropped."""
+    state = context.state
+    if state.path is None or state.query is None:
+        return
+    if state.metric is None:
+        state.set_ranking(None)
+        return
+    job = context.jobs.run(
+        "Searching",
+        searching.search,
+        state.path,
+        state.metric.name,
+        state.query,
+        k=SHOWN,
+        hide_same_patient=state.hide_same_patient,
+        fold_duplicates=state.fold_alike,
+        lane=Lane.ASK,
+        channel="ask",
+        quiet=True,
+    )
+
+    def show(result: SearchResult) -> None:
+        state.set_ranking(result)
+
+    def fail(error: SemblanceError) -> None:
+        state.set_ranking(None)
+        context.messages.error(error)
+
+    job.done.connect(show)
+    job.failed.connect(fail)

@@ -1,0 +1,62 @@
+"""Training metrics in the background, their curve growing as they train."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.context import Context
+from app.jobs import Job
+from app.operations import library, searching
+from app.state import TrainingRun
+from core.workflows import training
+from core.workflows.training import CurvePoint, TrainRequest, TrainResult
+
+
+def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
+    """Train one metric; it becomes the current one when it is done."""
+    path = context.state.path
+    if path is None:
+        return None
+    state = context.state
+    job = context.jobs.run(f"Training {title}", training.train_metric, path, request, can_stop=True)
+    state.set_training(TrainingRun(request.name, request.learner, rounds))
+
+    def mine() -> bool:
+        return state.training is not None and state.training.name == request.name and state.path == path
+
+    def grow(point: CurvePoint) -> None:
+        if mine() and state.training is not None:
+            state.set_training(replace(state.training, points=(*state.training.points, point)))
+
+    def over() -> None:
+        if mine() and state.training is not None:
+            state.set_training(replace(state.training, running=False))
+
+    def show(result: TrainResult) -> None:
+        context.messages.info(f"{result.metric} is trained.")
+
+        def choose() -> None:
+            state.set_metric(result.metric)
+            searching.rank(context)
+
+        if state.path == path:
+            library.renew(context, choose)
+
+    job.partial.connect(grow)
+    job.ended.connect(over)
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def score(context: Context) -> Job | None:
+    """Measure the current metric again on its held-out cases."""
+    state = context.state
+    if state.path is None or state.metric is None:
+        return None
+    job = context.jobs.run(
+        f"Scoring {state.metric.name}", training.score_metric, state.path, state.metric.name, channel="score"
+    )
+    job.done.connect(lambda _result: library.renew(context))
+    job.failed.connect(context.messages.error)
+    return job
