@@ -1,4 +1,4 @@
-"""The one place that knows the open library, the query, the metric and the ranking; signals when they change."""
+"""The one place that knows what is open, asked and ranked; signals when it changes."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class _Import:
     def _read_picture(self, path: str, cases: list[FoundCase]) -> _Read:
         data = self.source.read(path)
         facts = inspect(data, path)
-        digest = digest(data)
+        digest = content_hash(data)
         file = FileRecord(path, len(data), self._stamp(path), digest, "ok")
         out = _Read(file, images={digest: facts.thumbnail})
         for case in cases:
@@ -225,7 +225,7 @@ class _Import:
         out = _Read(FileRecord(path, entry.size, self._stamp(path), f"stamp:{self._stamp(path)}", "ok"))
         for case in cases:
             picture = reader.open(self.source.address(path, case.member, case.frame))
-            digest = digest(picture.pixels.tobytes())
+            digest = content_hash(picture.pixels.tobytes())
             out.images[digest] = thumbnail(picture)
             out.cases.append(self._record(case, picture.width, picture.height, digest))
         return out
@@ -234,7 +234,7 @@ class _Import:
         entry = self.entries[path]
         out = _Read(FileRecord(path, entry.size, self._stamp(path), f"stamp:{self._stamp(path)}", "ok"))
         for case in cases:
-            digest = digest(repr(case.values).encode())
+            digest = content_hash(repr(case.values).encode())
             out.cases.append(self._record(case, None, None, digest))
         return out
 
@@ -296,7 +296,7 @@ class _Read:
     images: dict[str, bytes] = field(default_factory=dict)
 
 
-def digest(data: bytes) -> str:
+def content_hash(data: bytes) -> str:
     """The name of some content: equal bytes, equal text."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -305,4 +305,4 @@ def _of_region(digest: str, case: FoundCase) -> str:
     """What a case shows: its picture, or that picture's region."""
     if case.region is None:
         return digest
-    return digest(f"{digest} {case.region.to_json()}".encode())
+    return content_hash(f"{digest} {case.region.to_json()}".encode())

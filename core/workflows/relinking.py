@@ -11,7 +11,7 @@ from core.library.catalogue import FileRecord, SourceRecord
 from core.library.importers.source import Source
 from core.library.library import Library
 from core.tasks import SILENT, Reporter
-from core.workflows.importing import digest
+from core.workflows.importing import content_hash
 
 #: Files compared byte for byte before a folder is taken for the moved source.
 PROBES = 8
@@ -91,7 +91,7 @@ def _holds(place: Path, files: list[FileRecord]) -> bool:
                 entry = entries.get(file.path)
                 if entry is None or entry.size != file.size:
                     return False
-                if not file.hash.startswith("stamp:") and digest(source.read(file.path)) != file.hash:
+                if not file.hash.startswith("stamp:") and content_hash(source.read(file.path)) != file.hash:
                     return False
     except BadInput:
         return False
