@@ -27,6 +27,8 @@ class Distance(abc.ABC):
     kind: ClassVar[str]
     #: The square root obeys the triangle inequality.
     is_metric: bool = True
+    #: Different rows are often at exactly the same distance; the Euclidean one then decides their order.
+    ties: bool = False
 
     @property
     @abc.abstractmethod

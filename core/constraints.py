@@ -1,0 +1,196 @@
+"""Findings, visual neighbours and judged pairs turned into the constraints learners eat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+
+Matrix = npt.NDArray[np.float64]
+#: (n, n) int8, symmetric: +1 similar, -1 dissimilar, 0 unknown and on the diagonal.
+Similarity = npt.NDArray[np.int8]
+Rows = npt.NDArray[np.int64]
+
+_BLOCK = 1 << 21
+
+
+def finding_codes(y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """Findings (n,) as numbers into their sorted names; -1 where a case has none (``None``, "", NaN).
+
+    Raises:
+        BadInput: not one finding a case.
+    """
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise BadInput("The findings are not one value a case.", "Give one finding for every row.")
+    missing = [v is None or v == "" or v != v for v in values.tolist()]  # noqa: PLR0124  NaN
+    texts = np.array(["" if gone else str(v) for v, gone in zip(values.tolist(), missing, strict=True)])
+    names, codes = np.unique(texts, return_inverse=True)
+    codes = codes.astype(np.int64)
+    if len(names) and names[0] == "":
+        names, codes = names[1:], codes - 1
+    return codes, tuple(names.tolist())
+
+
+def from_findings(y: npt.ArrayLike) -> Similarity:
+    """+1 for cases of one finding, -1 for cases of two, 0 where either has none.
+
+    Raises:
+        BadInput: not one finding a case.
+    """
+    codes, _ = finding_codes(y)
+    similarity = np.where(codes[:, np.newaxis] == codes, 1, -1).astype(np.int8)
+    similarity[codes < 0] = 0
+    similarity[:, codes < 0] = 0
+    np.fill_diagonal(similarity, 0)
+    return similarity
+
+
+def no_findings(n: int) -> Similarity:
+    """Nothing known about ``n`` cases."""
+    return np.zeros((n, n), dtype=np.int8)
+
+
+def set_pairs(similarity: Similarity, pairs: npt.ArrayLike) -> None:
+    """Write ``pairs`` (p, 3) of rows i, j and +1 or -1 into ``similarity``, over what was there.
+
+    Raises:
+        BadInput: a row that does not exist, a case paired with itself, another value than +1 or -1, or
+            one pair called both similar and dissimilar.
+    """
+    table = np.asarray(pairs)
+    if table.size == 0:
+        return
+    if table.ndim != 2 or table.shape[1] != 3 or table.dtype.kind not in "iu":
+        raise BadInput("Pairs are not a table of row, row and +1 or -1.", "Give three whole numbers a pair.")
+    i, j, value = table.T.astype(np.int64)
+    n = len(similarity)
+    if table[:, :2].min() < 0 or table[:, :2].max() >= n:
+        raise BadInput(f"A pair names a row outside 0 to {n - 1}.", "Rows count from 0.")
+    if not np.isin(value, (-1, 1)).all():
+        raise BadInput("A pair is neither +1 (similar) nor -1 (dissimilar).", "Leave unknown pairs out.")
+    if (i == j).any():
+        raise BadInput(f"Case {i[i == j][0]} is paired with itself.", "Pair different cases.")
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    key = low * n + high
+    both = np.intersect1d(key[value == 1], key[value == -1])
+    if len(both):
+        raise BadInput(
+            f"The pair of rows {both[0] // n} and {both[0] % n} is called similar and dissimilar.",
+            "Keep one of the two.",
+        )
+    similarity[i, j] = value
+    similarity[j, i] = value
+
+
+def visual_pairs(X: Matrix, k: int) -> Rows:
+    """(p, 2) rows i < j of which at least one is among the ``k`` nearest Euclidean neighbours of the other.
+
+    Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of cases equally near the earlier row counts.
+    """
+    n = len(X)
+    k = min(k, n - 1)
+    if k < 1:
+        return np.empty((0, 2), dtype=np.int64)
+    neighbours = _nearest(X, k)
+    i = np.repeat(np.arange(n, dtype=np.int64), k)
+    j = neighbours.ravel()
+    return np.unique(np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1), axis=0)
+
+
+def set_visual(similarity: Similarity, visual: Rows) -> int:
+    """Call the ``visual`` pairs (p, 2) similar, over what was there; how many were not before."""
+    i, j = visual.T
+    changed = int((similarity[i, j] != 1).sum())
+    similarity[i, j] = 1
+    similarity[j, i] = 1
+    return changed
+
+
+def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None) -> None:
+    """Refuse constraints from which nothing can be learnt: both kinds of pair are needed.
+
+    ``findings`` names those of the training cases, for the message.
+
+    Raises:
+        BadInput: no similar pair or no dissimilar pair.
+    """
+    if findings is not None and len(findings) == 1:
+        raise BadInput(
+            f"All training cases have the finding '{findings[0]}'.", "Add cases of another finding."
+        )
+    if not (similarity == -1).any():
+        raise BadInput(
+            "No two training cases are called dissimilar.",
+            "Add cases of another finding or dissimilar pairs, or ask for fewer visual neighbours.",
+        )
+    if not (similarity == 1).any():
+        raise BadInput(
+            "No two training cases are called similar.", "Add cases of the same finding or similar pairs."
+        )
+
+
+def count_pairs(similarity: Similarity) -> dict[str, int]:
+    """Unordered pairs of each kind: ``similar`` and ``dissimilar``."""
+    return {
+        "similar": int((similarity == 1).sum()) // 2,
+        "dissimilar": int((similarity == -1).sum()) // 2,
+    }
+
+
+def sample_triplets(y: npt.ArrayLike, count: int, seed: int) -> Rows:
+    """(count, 3) rows i, j, k drawn with replacement: j of i's finding, k of another.
+
+    Raises:
+        BadInput: no case has both another case of its finding and one of a different finding.
+    """
+    codes, _ = finding_codes(y)
+    known = np.flatnonzero(codes >= 0)
+    sizes = np.bincount(codes[known]) if len(known) else np.zeros(0, dtype=np.int64)
+    anchors = known[(sizes[codes[known]] > 1) & (sizes[codes[known]] < len(known))]
+    if not len(anchors):
+        raise BadInput(
+            "No case has both a similar and a dissimilar one.",
+            "At least two findings are needed, one of them with two cases.",
+        )
+    rng = np.random.default_rng(seed)
+    i = rng.choice(anchors, size=count)
+    members = {code: known[codes[known] == code] for code in np.unique(codes[known]).tolist()}
+    others = {code: known[codes[known] != code] for code in members}
+    triplets = np.empty((count, 3), dtype=np.int64)
+    for row, anchor in enumerate(i.tolist()):
+        same, other = members[codes[anchor]], others[codes[anchor]]
+        # A draw among the others of its finding: the last one stands in for the anchor itself.
+        j = same[rng.integers(len(same) - 1)]
+        triplets[row] = anchor, same[-1] if j == anchor else j, other[rng.integers(len(other))]
+    return triplets
+
+
+def _nearest(X: Matrix, k: int) -> Rows:
+    """(n, k) nearest other rows, by distance and then by row.
+
+    The expansion |x|^2 - 2xq + |q|^2 picks candidates; they are measured again by direct difference.
+    """
+    n, d = X.shape
+    centred = X - X.mean(axis=0)
+    norms: Any = np.einsum("ij,ij->i", centred, centred)
+    slack = 8.0 * np.finfo(np.float64).eps * (d + 4) * 2.0 * float(norms.max(initial=0.0))
+    nearest = np.empty((n, k), dtype=np.int64)
+    step = max(1, _BLOCK // n)
+    for start in range(0, n, step):
+        block = centred[start : start + step]
+        rough = block @ centred.T
+        rough *= -2.0
+        rough += norms
+        rough += norms[start : start + step, np.newaxis]
+        rough[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
+        reach = np.partition(rough, k - 1, axis=1)[:, k - 1] + 2.0 * slack
+        for row, q in enumerate(block):
+            candidates = np.flatnonzero(rough[row] <= reach[row])
+            difference = centred[candidates] - q
+            exact = np.einsum("ij,ij->i", difference, difference)
+            nearest[start + row] = candidates[np.argsort(exact, kind="stable")[:k]]
+    return nearest

@@ -1,0 +1,117 @@
+"""The card of a metric: what it is, what it was trained on and how it scored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from core.errors import BadInput
+from core.parameters import Value
+
+
+@dataclass(frozen=True)
+class Split:
+    """How training cases were set apart; ``by_patient``: no patient is on both sides."""
+
+    seed: int
+    fraction: float
+    by_patient: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class MetricCard:
+    """Everything a person may ask about a metric before trusting it.
+
+    ``findings`` counts the training cases of each; ``n_patients`` and ``split`` are ``None`` where
+    unknown. ``constraints`` counts what the learner ate (similar, dissimilar, visual, triplets).
+    ``scores`` hold by name what was measured on ``measured_on``. ``steps`` are descriptions in order;
+    ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones.
+    ``created`` is ISO 8601 in UTC. ``content_hash`` covers what decides the distances, not this card.
+    """
+
+    learner: str
+    name: str = ""
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    library: str = ""
+    feature_set: str = ""
+    findings: Mapping[str, int] = field(default_factory=dict)
+    n_cases: int = 0
+    n_patients: int | None = None
+    split: Split | None = None
+    constraints: Mapping[str, int] = field(default_factory=dict)
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    measured_on: str = ""
+    imputed: int = 0
+    dropped_columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rounds: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""
+    content_hash: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; the inverse of :meth:`from_json`."""
+        values: dict[str, Any] = {}
+        for entry in dataclasses.fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, Split):
+                value = value.to_json()
+            elif isinstance(value, tuple):
+                value = list(value)
+            elif isinstance(value, Mapping):
+                value = dict(value)
+            values[entry.name] = value
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Names it does not know are passed over, those left out take their default.
+
+        Raises:
+            BadInput: a value of the wrong kind.
+        """
+        given: dict[str, Any] = {}
+        for entry in dataclasses.fields(cls):
+            if entry.name not in values:
+                continue
+            value, kinds = values[entry.name], _KINDS[entry.name]
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise BadInput(f"The card of the metric has no usable '{entry.name}'.")
+            if isinstance(value, list):
+                value = tuple(str(item) for item in value)
+            given[entry.name] = value
+        if "learner" not in given:
+            raise BadInput("The card of the metric does not name its learner.")
+        if given.get("split") is not None:
+            given["split"] = _split(given["split"])
+        return cls(**given)
+
+
+def _split(values: Mapping[str, Any]) -> Split:
+    seed, fraction, by_patient = (values.get(name) for name in ("seed", "fraction", "by_patient"))
+    if not isinstance(seed, int) or not isinstance(fraction, int | float) or not isinstance(by_patient, bool):
+        raise BadInput("The card of the metric has no usable 'split'.")
+    return Split(seed, float(fraction), by_patient)
+
+
+_TEXTS = dict.fromkeys(
+    ("learner", "name", "library", "feature_set", "measured_on", "created", "content_hash"), (str,)
+)
+_LISTS = dict.fromkeys(("steps", "dropped_columns", "notes"), (list,))
+_TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
+_KINDS: dict[str, tuple[type, ...]] = {
+    **_TEXTS,
+    **_LISTS,
+    **_TABLES,
+    "n_cases": (int,),
+    "imputed": (int,),
+    "n_patients": (int, type(None)),
+    "rounds": (int, type(None)),
+    "split": (dict, type(None)),
+}

@@ -1,0 +1,11 @@
+"""The forms a frozen distance can take, found again by their kind."""
+
+from __future__ import annotations
+
+from core.metrics.distance import Distance
+from core.metrics.distances.bits import BitDistance
+from core.metrics.distances.linear import LinearDistance
+
+DISTANCES: tuple[type[Distance], ...] = (LinearDistance, BitDistance)
+
+__all__ = ["DISTANCES", "BitDistance", "LinearDistance"]

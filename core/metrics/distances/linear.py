@@ -1,0 +1,60 @@
+"""Squared Euclidean distance after a linear map: every Mahalanobis metric, and Euclid himself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Distance, Matrix, Part
+
+
+def parts_by_group(amounts: Matrix, names: tuple[str, ...]) -> list[Part]:
+    """Sum ``amounts`` (d,) over equal ``names``, in the order the names first appear."""
+    index = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    places = np.fromiter((index[name] for name in names), dtype=np.intp, count=len(names))
+    sums = np.bincount(places, weights=amounts, minlength=len(index))
+    return [Part(name, float(sums[place])) for name, place in index.items()]
+
+
+class LinearDistance(Distance):
+    """d(x, x') = |L (x - x')|^2, L of shape (m, d); without L it is the squared Euclidean distance."""
+
+    kind: ClassVar[str] = "linear"
+
+    def __init__(self, n_features: int, L: Matrix | None = None) -> None:
+        self._n_features = n_features
+        self.L = L
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    def embed(self, X: Matrix) -> Matrix:
+        return X if self.L is None else X @ self.L.T
+
+    def pull_back(self, e: Matrix) -> Matrix:
+        """(m,) -> (d,): L'e, so that the difference z with e = L z has |e|^2 = z . L'e."""
+        return e if self.L is None else e @ self.L
+
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+        """z_g (Mz)_g summed over each group g, with z = q - x and M = L'L; one may be negative."""
+        e = (self.embed(q[np.newaxis]) - self.embed(x[np.newaxis]))[0]
+        return parts_by_group((q - x) * self.pull_back(e), names)
+
+    def settings(self) -> dict[str, Any]:
+        return {"n_features": self._n_features}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {} if self.L is None else {"L": self.L}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        n_features, L = settings.get("n_features"), arrays.get("L")
+        if not isinstance(n_features, int) or n_features < 1:
+            raise BadInput("A linear distance without its number of features.")
+        if L is not None and (L.ndim != 2 or L.shape[1] != n_features or L.dtype != np.float64):
+            raise BadInput("The map of a linear distance does not fit its number of features.")
+        return cls(n_features, L)

@@ -1,0 +1,135 @@
+"""The frozen result of training: steps, distance and card."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.card import MetricCard
+from core.metrics.distance import Distance, Matrix, Part
+from core.metrics.distances.linear import LinearDistance, parts_by_group
+from core.metrics.rows import as_rows
+from core.metrics.steps.sequence import apply_steps
+from core.metrics.steps.step import Step
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A squared distance between rows of features, as extracted: the steps are its own.
+
+    ``feature_groups`` names the group of every column it takes (``n_features`` of them); left empty, each
+    column is a group of its own.
+
+    Raises:
+        BadInput: steps, distance and groups that do not fit together.
+    """
+
+    steps: tuple[Step, ...]
+    distance: Distance
+    card: MetricCard
+    feature_groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        from core.metrics.storage import content_hash
+
+        groups = self.feature_groups or tuple(f"feature {n}" for n in range(1, self.n_features + 1))
+        if len(groups) != self.n_features:
+            raise BadInput(f"The metric takes {self.n_features} features, {len(groups)} are named.")
+        names = groups
+        for step in self.steps:
+            if step.n_features != len(names):
+                raise BadInput(f"The step '{step.text}' does not fit the one before it.")
+            names = step.names(names)
+        if self.distance.n_features != len(names):
+            raise BadInput("The distance of the metric does not fit its steps.")
+        object.__setattr__(self, "feature_groups", groups)
+        card = dataclasses.replace(self.card, content_hash=content_hash(self))
+        object.__setattr__(self, "card", card)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows it takes, before its steps."""
+        return self.steps[0].n_features if self.steps else self.distance.n_features
+
+    @property
+    def is_metric(self) -> bool:
+        """The square root obeys the triangle inequality."""
+        return self.distance.is_metric
+
+    def with_card(self, **changes: Any) -> Self:
+        """The same metric with some values of its card changed."""
+        return dataclasses.replace(self, card=dataclasses.replace(self.card, **changes))
+
+    def transform(self, X: npt.ArrayLike) -> Matrix:
+        """(n, d) -> (n, m): rows after the steps.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        return apply_steps(self.steps, X, self.n_features)
+
+    def embed(self, X: npt.ArrayLike) -> Matrix:
+        """(n, d) -> (n, m) float64: the distance is the squared Euclidean one between embeddings.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        return self.distance.embed(self.transform(X))
+
+    def tie_break(self, X: npt.ArrayLike) -> Matrix | None:
+        """(n, m) rows whose Euclidean distance orders cases at equal distance; ``None`` where none tie.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        return self.transform(X) if self.distance.ties else None
+
+    def distances(self, Q: npt.ArrayLike, X: npt.ArrayLike) -> Matrix:
+        """(q, d), (n, d) -> (q, n) squared distances, by direct difference in float64.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        return self.distance.between(self.transform(Q), self.transform(X))
+
+    def explain(self, q: npt.ArrayLike, x: npt.ArrayLike) -> list[Part]:
+        """Parts of the distance of two rows (d,), which they sum to within 1e-9 of it.
+
+        For a linear distance there is one part a feature group, z_g (Mz)_g traced back through the linear
+        steps to the columns as extracted; a part may be negative.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        pair = np.stack([np.asarray(row, dtype=np.float64).reshape(-1) for row in (q, x)])
+        rows, names = as_rows(pair, self.n_features, missing=True), self.feature_groups
+        tail = self._linear_tail()
+        for step in self.steps[: len(self.steps) - len(tail)]:
+            rows, names = step.transform(rows), step.names(names)
+        mapped = self.transform(pair)
+        if not isinstance(self.distance, LinearDistance):
+            return self.distance.parts(mapped[0], mapped[1], names)
+        embedded = self.distance.embed(mapped)
+        gradient = self.distance.pull_back(embedded[0] - embedded[1])
+        for step in reversed(tail):
+            gradient = step.pull_back(gradient)
+        return parts_by_group((rows[0] - rows[1]) * gradient, names)
+
+    def _linear_tail(self) -> tuple[Step, ...]:
+        """The steps after the last one that is not linear."""
+        start = len(self.steps)
+        while start and self.steps[start - 1].linear:
+            start -= 1
+        return self.steps[start:]
+
+    def save(self, path: Path) -> None:
+        """Store at ``path``; see :func:`core.metrics.storage.save_metric`."""
+        from core.metrics.storage import save_metric
+
+        save_metric(self, path)

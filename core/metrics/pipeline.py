@@ -1,0 +1,71 @@
+"""From rows as extracted to a metric with its steps: fitted together, on training rows only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from core.metrics.learner import Learner
+from core.metrics.metric import Metric
+from core.metrics.steps.impute import Impute
+from core.metrics.steps.sequence import fit_steps
+from core.metrics.steps.standardise import Standardise
+from core.metrics.steps.step import Step
+from core.tasks import Reporter
+
+
+def fit_metric(
+    learner: Learner,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike | None = None,
+    *,
+    steps: Sequence[Step] = (),
+    pairs: npt.NDArray[np.int64] | None = None,
+    triplets: npt.NDArray[np.int64] | None = None,
+    groups: npt.ArrayLike | None = None,
+    feature_names: Sequence[str] = (),
+    feature_groups: Sequence[str] = (),
+    reporter: Reporter | None = None,
+) -> Metric:
+    """Fit ``steps`` and then ``learner`` on training rows (n, d), NaN where a value is missing.
+
+    ``feature_names`` and ``feature_groups`` (d,) name columns on the card and in explanations; ``steps``
+    stay unfitted, the metric holds copies. The other arguments are those of ``learner.fit``.
+
+    Raises:
+        BadInput, BadArguments, Cancelled: as the steps and the learner do.
+    """
+    fitted, rows = fit_steps(steps, X, None if y is None else np.asarray(y))
+    learner.fit(rows, y, pairs=pairs, triplets=triplets, groups=groups, reporter=reporter)
+    return attach_steps(learner.metric(), fitted, feature_names, feature_groups)
+
+
+def attach_steps(
+    metric: Metric,
+    steps: Sequence[Step],
+    feature_names: Sequence[str] = (),
+    feature_groups: Sequence[str] = (),
+) -> Metric:
+    """``metric``, fitted on rows after ``steps``, made to take rows before them.
+
+    Raises:
+        BadInput: steps, metric and names that do not fit together.
+    """
+    steps = tuple(steps)
+    n_features = steps[0].n_features if steps else metric.distance.n_features
+    names = tuple(feature_names) or tuple(f"feature {number}" for number in range(1, n_features + 1))
+    dropped: list[str] = []
+    imputed = 0
+    here = names
+    for step in steps:
+        if isinstance(step, Standardise):
+            dropped += [here[column] for column in step.dropped]
+        if isinstance(step, Impute):
+            imputed += step.count_
+        here = step.names(here)
+    described = tuple(step.describe() for step in steps if not (isinstance(step, Impute) and not step.count_))
+    card = dataclasses.replace(metric.card, steps=described, imputed=imputed, dropped_columns=tuple(dropped))
+    return Metric(steps, metric.distance, card, tuple(feature_groups) or names)

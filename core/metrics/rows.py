@@ -1,0 +1,38 @@
+"""What every learner, step and metric asks of the rows it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+
+
+def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = False) -> Matrix:
+    """``X`` as a C-contiguous float64 (n, d) array; one row (d,) becomes (1, d).
+
+    ``missing`` allows NaN for a value that is not known.
+
+    Raises:
+        BadInput: not numbers, not a table, no column, another number of columns than ``n_features``,
+            an infinite value, or a missing one where none is allowed.
+    """
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput("The features are not all numbers.", "Remove or encode the columns of text.") from None
+    if rows.ndim == 1 and n_features is not None:
+        rows = rows[np.newaxis]
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise BadInput("The features are not a table of cases by numbers.", "Give one row of numbers a case.")
+    if n_features is not None and rows.shape[1] != n_features:
+        raise BadInput(
+            f"{n_features} numbers a case are expected, {rows.shape[1]} were given.",
+            "Use the feature set this metric was trained on, or train a metric on this one.",
+        )
+    if np.isinf(rows).any():
+        raise BadInput("The features hold an infinite value.", "Correct it, or leave the cell empty.")
+    if not missing and np.isnan(rows).any():
+        raise BadInput("The features hold missing values.", "Add the step 'impute' in front.")
+    return np.ascontiguousarray(rows)

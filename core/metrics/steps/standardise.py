@@ -1,0 +1,87 @@
+"""Columns brought to mean 0 and deviation 1 by the training rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.steps.step import Step, stored_vector
+
+
+class Standardise(Step):
+    """(x - mean) / deviation; columns constant over the training rows are dropped."""
+
+    kind: ClassVar[str] = "standardise"
+    linear: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self.mean_ = np.empty(0)
+        self.deviation_ = np.empty(0)
+        #: Columns kept, ascending.
+        self.kept_ = np.empty(0, dtype=np.int64)
+        self._n_features = 0
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The constant columns, ascending."""
+        return tuple(int(c) for c in np.setdiff1d(np.arange(self._n_features), self.kept_))
+
+    def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Raises BadInput if every column is constant."""
+        deviation = X.std(axis=0)
+        kept = np.flatnonzero((X.max(axis=0) > X.min(axis=0)) & (deviation > 0) & np.isfinite(deviation))
+        if not len(kept):
+            raise BadInput(
+                "Every feature has the same value in all training cases.", "Extract other features first."
+            )
+        self._n_features = X.shape[1]
+        self.kept_ = kept.astype(np.int64)
+        self.mean_, self.deviation_ = X.mean(axis=0)[kept], deviation[kept]
+        return self
+
+    def transform(self, X: Matrix) -> Matrix:
+        chosen = X if len(self.kept_) == self._n_features else X[:, self.kept_]
+        moved = chosen - self.mean_
+        moved /= self.deviation_
+        return moved
+
+    def pull_back(self, gradient: Matrix) -> Matrix:
+        out = np.zeros(self._n_features)
+        out[self.kept_] = gradient / self.deviation_
+        return out
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names[column] for column in self.kept_)
+
+    def describe(self) -> str:
+        dropped = self._n_features - len(self.kept_)
+        return f"standardise: {dropped} constant columns dropped" if dropped else "standardise"
+
+    def settings(self) -> dict[str, Any]:
+        return {"n_features": self._n_features}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"mean": self.mean_, "deviation": self.deviation_, "kept": self.kept_}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        step = cls()
+        kept, n_features = arrays.get("kept"), settings.get("n_features")
+        if kept is None or kept.ndim != 1 or kept.dtype != np.int64 or not isinstance(n_features, int):
+            raise BadInput("A stored standardise step lacks its columns.")
+        if len(kept) == 0 or kept[0] < 0 or kept[-1] >= n_features or (np.diff(kept) <= 0).any():
+            raise BadInput("The columns of a stored standardise step are not in order.")
+        step.mean_ = stored_vector(arrays, "mean", len(kept))
+        step.deviation_ = stored_vector(arrays, "deviation", len(kept))
+        if not (step.deviation_ > 0).all():
+            raise BadInput("A stored standardise step has a deviation that is not positive.")
+        step.kept_, step._n_features = kept, n_features
+        return step

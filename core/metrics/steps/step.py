@@ -1,0 +1,90 @@
+"""The contract of a step: what is fitted on training rows and stands between features and distance."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+
+
+class Step(abc.ABC):
+    """Fitted on training rows only; afterwards it never changes."""
+
+    #: The word in ``--steps``, and the key under which storage finds the class again.
+    kind: ClassVar[str]
+    #: A difference of two rows goes through it linearly, so :meth:`pull_back` exists.
+    linear: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str:
+        """As written in ``--steps``."""
+        return self.kind
+
+    @property
+    @abc.abstractmethod
+    def n_features(self) -> int:
+        """Columns it takes; known after :meth:`fit`."""
+
+    @abc.abstractmethod
+    def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Learn from training rows (n, d) and, where the step uses them, their findings (n,).
+
+        Raises:
+            BadInput: rows from which it cannot be learnt.
+        """
+
+    @abc.abstractmethod
+    def transform(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, m) float64."""
+
+    def pull_back(self, gradient: Matrix) -> Matrix:
+        """(m,) -> (d,): A'g for a linear step x -> Ax + c.
+
+        Raises:
+            NotImplementedError: the step is not linear.
+        """
+        raise NotImplementedError(self.kind)
+
+    @abc.abstractmethod
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of the columns it gives, from those (d of them) it takes."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """What it did, for the card of the metric."""
+
+    @abc.abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """JSON values that, with :meth:`arrays`, make the same step again."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays that, with :meth:`settings`, make the same step again."""
+
+    @classmethod
+    @abc.abstractmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of :meth:`settings` and :meth:`arrays`.
+
+        Raises:
+            BadInput: values that do not fit together.
+        """
+
+
+def stored_vector(arrays: dict[str, npt.NDArray[Any]], name: str, length: int | None = None) -> Matrix:
+    """The float64 vector ``name`` of a stored step.
+
+    Raises:
+        BadInput: it is missing or of another form.
+    """
+    vector = arrays.get(name)
+    if vector is None or vector.ndim != 1 or vector.dtype != np.float64:
+        raise BadInput(f"A stored step has no vector '{name}'.")
+    if len(vector) == 0 or (length is not None and len(vector) != length):
+        raise BadInput(f"The vector '{name}' of a stored step has the wrong length.")
+    return vector

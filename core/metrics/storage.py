@@ -1,0 +1,226 @@
+"""Metrics as files: a zip of ``metric.json`` and one ``.npy`` an array; nothing in it is ever unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import secrets
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.card import MetricCard
+from core.metrics.distance import Distance
+from core.metrics.distances import DISTANCES
+from core.metrics.steps import STEPS, Step
+
+if TYPE_CHECKING:
+    from core.metrics.metric import Metric
+
+FORMAT = "semblance-metric"
+#: Raised by one whenever an older program could not read the file.
+VERSION = 1
+MANIFEST = "metric.json"
+
+#: A 2,560 x 2,560 map is 52 MB; nothing a learner gives comes near these.
+MAX_BYTES = 1 << 30
+MAX_MANIFEST_BYTES = 16 << 20
+MAX_ENTRIES = 200
+
+_KINDS_OF_NUMBERS = "fiub"
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: What a damaged or forged file can make the readers of zip, JSON and .npy raise.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+def _stored(metric: Metric) -> list[Step | Distance]:
+    return [*metric.steps, metric.distance]
+
+
+def content_hash(metric: Metric) -> str:
+    """SHA-256 of all that decides its distances and explanations: steps, distance and feature groups."""
+    digest = hashlib.sha256()
+
+    def add(data: bytes) -> None:
+        digest.update(struct.pack("<Q", len(data)))
+        digest.update(data)
+
+    add(json.dumps([VERSION, list(metric.feature_groups)]).encode())
+    for part in _stored(metric):
+        add(json.dumps([part.kind, part.settings()], sort_keys=True).encode())
+        for name, array in sorted(part.arrays().items()):
+            add(json.dumps([name, array.dtype.str, list(array.shape)]).encode())
+            add(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def save_metric(metric: Metric, path: Path) -> None:
+    """Write ``metric`` to a temporary name beside ``path`` and move it into place.
+
+    Raises:
+        BadInput: the file cannot be written; whatever was at ``path`` is still there.
+    """
+    entries, arrays = [], {}
+    for number, part in enumerate(_stored(metric)):
+        names = {name: f"arrays/{number}_{name}.npy" for name in sorted(part.arrays())}
+        arrays.update({names[name]: array for name, array in part.arrays().items()})
+        entries.append({"kind": part.kind, "settings": part.settings(), "arrays": names})
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "card": metric.card.to_json(),
+        "feature_groups": list(metric.feature_groups),
+        "steps": entries[:-1],
+        "distance": entries[-1],
+    }
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                archive.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+                for name, array in arrays.items():
+                    data = io.BytesIO()
+                    np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
+                    archive.writestr(name, data.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        reason = error.strerror or "the disk refused it"
+        raise BadInput(
+            f"The metric could not be written to '{path}': {reason}.",
+            "Free some space or choose a folder you may write to.",
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def load_metric(path: str | Path) -> Metric:
+    """The metric stored at ``path``.
+
+    Raises:
+        BadInput: no such file, not a metric, damaged, too large, or of a newer program.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive)
+    except FileNotFoundError:
+        raise BadInput(f"There is no metric at '{path}'.", "Choose another, or train it again.") from None
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise BadInput(f"The metric '{path}' could not be read: {reason}.") from None
+    except BadInput as error:
+        hint = error.hint or "Train the metric again."
+        raise BadInput(f"The metric '{path}' cannot be used. {error.message}", hint) from None
+    except _DAMAGED:
+        raise BadInput(
+            f"'{path}' is not a metric, or it is damaged.", "Restore a copy, or train the metric again."
+        ) from None
+
+
+def _read(archive: zipfile.ZipFile) -> Metric:
+    from core.metrics.metric import Metric
+
+    entries = {info.filename: info for info in archive.infolist()}
+    if len(entries) > MAX_ENTRIES or sum(info.file_size for info in entries.values()) > MAX_BYTES:
+        raise BadInput("It is far larger than any metric.")
+    if any(info.compress_type not in _COMPRESSIONS for info in entries.values()):
+        raise BadInput("It is packed in a way metrics are not.")
+    if MANIFEST not in entries or entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
+        raise BadInput(f"It has no usable '{MANIFEST}'.")
+    manifest = _table(json.loads(_bytes(archive, entries[MANIFEST]).decode("utf-8")))
+    if manifest.get("format") != FORMAT or not isinstance(manifest.get("version"), int):
+        raise BadInput("It is not a metric of Semblance.")
+    if manifest["version"] > VERSION:
+        raise BadInput("It was made by a newer version of Semblance.", "Update Semblance to use it.")
+    groups, steps = manifest.get("feature_groups"), manifest.get("steps")
+    if not isinstance(groups, list) or not isinstance(steps, list):
+        raise BadInput("Its list of steps or feature groups is missing.")
+    card = MetricCard.from_json(_table(manifest.get("card")))
+    step_kinds = {kind.kind: kind for kind in STEPS}
+    distance_kinds = {kind.kind: kind for kind in DISTANCES}
+    metric = Metric(
+        tuple(_restore(archive, entries, step_kinds, entry) for entry in steps),
+        _restore(archive, entries, distance_kinds, manifest.get("distance")),
+        card,
+        tuple(str(group) for group in groups),
+    )
+    if metric.card.content_hash != card.content_hash:
+        raise BadInput("Its numbers are not those it was saved with.")
+    return metric
+
+
+def _restore(
+    archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], kinds: dict[str, Any], stored: Any
+) -> Any:
+    stored = _table(stored)
+    kind, settings, names = stored.get("kind"), _table(stored.get("settings")), _table(stored.get("arrays"))
+    if kind not in kinds:
+        raise BadInput(f"It uses '{kind}', which this version does not know.", "Update Semblance to use it.")
+    arrays = {name: _array(_bytes(archive, entries[entry])) for name, entry in names.items()}
+    return kinds[kind].restore(settings, arrays)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput("Its description has the wrong form.")
+    return value
+
+
+def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as file:
+        data = file.read(info.file_size + 1)
+    if len(data) != info.file_size:
+        raise BadInput("One of its entries has another size than it says.")
+    return data
+
+
+def _array(data: bytes) -> npt.NDArray[Any]:
+    """The array of a ``.npy`` file; its header is checked against the size before anything is allocated."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise BadInput("One of its arrays has an unknown form.")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in _KINDS_OF_NUMBERS or dtype.hasobject or fortran:
+        raise BadInput("One of its arrays does not hold plain numbers.")
+    if math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise BadInput("One of its arrays is incomplete.")
+    array = np.frombuffer(data, dtype=dtype, offset=file.tell()).reshape(shape)
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise BadInput("One of its arrays holds values that are not numbers.")
+    return array.copy()

@@ -1,0 +1,91 @@
+"""What learners have in common: points of their training curve, and the card they begin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.metrics.card import MetricCard
+from core.metrics.distance import Distance
+from core.metrics.learner import Learner
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPoint:
+    """The state after a round of training, handed to ``Reporter.partial`` in every round.
+
+    It is cheap until :attr:`distance` is read, so whoever listens chooses the rounds to score. The
+    distance works on rows after the steps. Pickling makes the distance: to send the curve elsewhere, send
+    ``round`` and ``objective``.
+    """
+
+    round: int
+    objective: float
+    _make: Callable[[], Distance] = field(repr=False)
+
+    @property
+    def distance(self) -> Distance:
+        """The distance learnt so far; may be read at any later time."""
+        return self._make()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _point, (self.round, self.objective, self.distance)
+
+
+def _point(number: int, objective: float, distance: Distance) -> TrainingPoint:
+    return TrainingPoint(number, objective, lambda: distance)
+
+
+def count_findings(y: npt.ArrayLike | None) -> dict[str, int]:
+    """Training cases of each finding, by name; cases without one are left out."""
+    if y is None:
+        return {}
+    counts = Counter(str(finding) for finding in np.asarray(y).tolist() if finding not in (None, ""))
+    return dict(sorted(counts.items()))
+
+
+def begin_card(
+    learner: Learner,
+    n_cases: int,
+    *,
+    y: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+    constraints: Mapping[str, int] | None = None,
+    notes: tuple[str, ...] = (),
+    rounds: int | None = None,
+) -> MetricCard:
+    """The card of a metric just fitted: all that its learner knows."""
+    patients = None if groups is None else {g for g in np.asarray(groups).tolist() if g not in (None, "")}
+    return MetricCard(
+        learner=learner.name,
+        name=learner.name,
+        parameters={parameter.name: getattr(learner, parameter.name) for parameter in learner.parameters},
+        findings=count_findings(y),
+        n_cases=n_cases,
+        n_patients=len(patients) if patients else None,
+        constraints=dict(constraints or {}),
+        notes=notes,
+        rounds=rounds,
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions of the program and of the libraries its numbers depend on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for package in ("semblance", "numpy", "scipy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
