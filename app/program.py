@@ -1,0 +1,43 @@
+"""Starting the window: as little as possible before the first paint, the rest right after it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+#: Threads of the engine hand over the interpreter this often, so that the window never waits long for it.
+SWITCH_INTERVAL_S = 0.001
+
+
+def make_application() -> QApplication:
+    """The Qt application, named and themed; the one there is, if there is one."""
+    from PySide6.QtWidgets import QApplication
+
+    from app.settings import Settings
+    from app.theme import set_theme
+
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        application = QApplication(sys.argv[:1])
+        application.setApplicationName("Semblance")
+        application.setOrganizationName("Semblance")
+        application.setDesktopFileName("semblance")
+    settings = Settings()
+    set_theme(application, settings.theme, settings.text_scale)
+    return application
+
+
+def open_window(library: Path | None = None) -> int:
+    """Show the window on ``library`` (or the one left open last) and run until it is closed."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    application = make_application()
+    from app.windows.main import MainWindow
+
+    window = MainWindow()
+    window.show()
+    window.start(library)
+    return application.exec()

@@ -1,0 +1,149 @@
+"""The bar on top: menus, what is open (library, features, metric), and the door to all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QMenuBar,
+    QPushButton,
+    QSizePolicy,
+)
+
+from app.actions import COMMANDS, Actions
+from app.icons import icon, icon_pixmap
+from app.theme import colour, font, news, theme
+
+HEIGHT = 40
+#: Below this width the pickers show their value without its label.
+ROOMY = 1180
+
+
+class Picker(QAbstractButton):
+    """A label and a value; a click opens the choices."""
+
+    def __init__(self, label: str, width: int, choices: Callable[[], Sequence[QAction]]) -> None:
+        super().__init__()
+        self._label, self._value, self._width, self._choices = label, "", width, choices
+        self._show_label = True
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.clicked.connect(self._open)
+        self.set_value("")
+
+    def set_value(self, value: str) -> None:
+        """Show ``value``; nothing chosen is a dash."""
+        self._value = value
+        self.setEnabled(bool(value) or bool(self._choices()))
+        self.setAccessibleName(f"{self._label}: {value or 'none'}")
+        self.setToolTip(f"{self._label}: {value}" if value else "")
+        self.update()
+
+    def show_label(self, shown: bool) -> None:
+        self._show_label = shown
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(self._width if self._show_label else self._width - 24), theme().px(26))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(96), theme().px(26))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._open()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        look = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = self.rect().adjusted(0, 0, -1, -1).toRectF().translated(0.5, 0.5)
+        hot = self.isEnabled() and (self.underMouse() or self.isDown())
+        painter.setPen(colour(look.accent if self.hasFocus() else look.control_line))
+        if self.isEnabled():
+            painter.setBrush(colour(look.hover if hot else look.control))
+        else:
+            painter.setPen(colour(look.line))
+        painter.drawRoundedRect(box, 4, 4)
+        left = 8
+        if self._show_label:
+            painter.setFont(font())
+            painter.setPen(colour(look.second if self.isEnabled() else look.disabled))
+            painter.drawText(self._line(left), Qt.AlignmentFlag.AlignVCenter, self._label)
+            left += painter.fontMetrics().horizontalAdvance(self._label) + 6
+        painter.setFont(font(weight=600))
+        painter.setPen(colour(look.text if self.isEnabled() and self._value else look.disabled))
+        line = self._line(left)
+        shown = self._value or "–"
+        text = painter.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideMiddle, line.width())
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
+        chevron = icon_pixmap(
+            "chevron-down", 14, look.second if self.isEnabled() else look.disabled, self.devicePixelRatioF()
+        )
+        painter.drawPixmap(QPoint(self.width() - 20, (self.height() - 14) // 2), chevron)
+
+    def _line(self, left: int) -> QRect:
+        return QRect(left, 0, max(0, self.width() - left - 24), self.height())
+
+    def _open(self) -> None:
+        menu = QMenu(self)
+        menu.addActions(list(self._choices()))
+        if menu.actions():
+            menu.exec(self.mapToGlobal(QPoint(0, self.height() + 2)))
+        menu.deleteLater()
+
+
+class TopBar(QFrame):
+    """Menus, the three pickers, and "All commands"."""
+
+    def __init__(self, actions: Actions, pickers: Sequence[Picker]) -> None:
+        super().__init__()
+        self.setProperty("role", "top-bar")
+        self._pickers = tuple(pickers)
+        self.menus = QMenuBar()
+        self.menus.setNativeMenuBar(False)
+        self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+        self.menu: dict[str, QMenu] = {}
+        for command in COMMANDS:
+            if command.menu not in self.menu:
+                self.menu[command.menu] = self.menus.addMenu(command.menu)
+            if command.separator:
+                self.menu[command.menu].addSeparator()
+            self.menu[command.menu].addAction(actions[command.id])
+        line = QFrame()
+        line.setProperty("role", "rule-upright")
+        line.setFixedSize(1, 16)
+        self.commands = QPushButton("All commands")
+        self.commands.setObjectName("allCommands")
+        self.commands.setIcon(icon("search"))
+        self.commands.setToolTip("Every command by name (Ctrl+K)")
+        self.commands.clicked.connect(actions["palette"].trigger)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 8, 0)
+        row.setSpacing(8)
+        row.addWidget(self.menus)
+        row.addWidget(line)
+        for picker in self._pickers:
+            row.addWidget(picker)
+        row.addStretch(1)
+        row.addWidget(self.commands)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def resizeEvent(self, event: object) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(HEIGHT))
+        for picker in self._pickers:
+            picker.show_label(self.width() >= theme().px(ROOMY))
