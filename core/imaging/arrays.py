@@ -1,0 +1,127 @@
+"""Array files (.npz) from strangers: headers checked before memory is asked for, nothing unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.lib.format as npy
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from core.imaging.package import Package
+
+_HEADER_BYTES = 16_384
+_KINDS = "biufU"
+
+
+@dataclass(frozen=True)
+class ArrayHeader:
+    """Shape and type of one array; ``fortran`` says its first index runs fastest in the file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    offset: int
+
+
+class ArrayFile:
+    """The arrays of an .npz. One may be used from several threads."""
+
+    def __init__(self, file: Path | BinaryIO, name: str) -> None:
+        """
+        Raises:
+            BadInput: not a zip of arrays, or damaged.
+        """
+        self.name = name
+        self._package = Package(file, name)
+        self._headers: dict[str, ArrayHeader] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the arrays, as in the file."""
+        return [entry.removesuffix(".npy") for entry in self._package.entries if entry.endswith(".npy")]
+
+    def header(self, array: str) -> ArrayHeader:
+        """Shape and type, read without the array.
+
+        Raises:
+            BadInput: no such array, Python objects in it, or a header that its size belies.
+        """
+        if array not in self._headers:
+            self._headers[array] = self._read_header(array)
+        return self._headers[array]
+
+    def _read_header(self, array: str) -> ArrayHeader:
+        entry = f"{array}.npy"
+        start = io.BytesIO(self._package.head(entry, _HEADER_BYTES))
+        try:
+            readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+            shape, fortran, dtype = readers[npy.read_magic(start)](start)
+        except Exception:  # noqa: BLE001 - numpy parses a Python literal there, which may fail in any way
+            raise self._damaged(array) from None
+        if dtype.hasobject or dtype.kind not in _KINDS:
+            raise BadInput(
+                f"The array '{array}' of '{self.name}' holds no plain numbers.",
+                "Save it again as numbers (numpy.savez without objects).",
+            )
+        declared = start.tell() + math.prod(shape) * dtype.itemsize
+        if any(side < 0 for side in shape) or declared != self._package.entries[entry].file_size:
+            raise self._damaged(array)
+        return ArrayHeader(tuple(shape), dtype, bool(fortran), start.tell())
+
+    def read(self, array: str) -> npt.NDArray[Any]:
+        """The whole array.
+
+        Raises:
+            BadInput: as :meth:`header`, damaged, or too large to be held whole.
+        """
+        header = self.header(array)
+        size = math.prod(header.shape) * header.dtype.itemsize
+        if size > MAX_ARRAY_BYTES:
+            raise BadInput(
+                f"The array '{array}' of '{self.name}' is {size_text(size)} large, above the limit of "
+                f"{size_text(MAX_ARRAY_BYTES)}.",
+                "Save it without compression (numpy.savez): then its rows are read one by one.",
+            )
+        data = self._package.read(f"{array}.npy")
+        flat = np.frombuffer(data, header.dtype, offset=header.offset)
+        return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+    def row(self, array: str, index: int) -> npt.NDArray[Any] | None:
+        """Row ``index`` alone, where the file allows it; ``None`` where only the whole array can be read.
+
+        Raises:
+            BadInput: as :meth:`header`, or no such row.
+        """
+        header = self.header(array)
+        check_row(header.shape, array, index, self.name)
+        if header.fortran:
+            return None
+        shape = header.shape[1:]
+        size = math.prod(shape) * header.dtype.itemsize
+        data = self._package.read_stored(f"{array}.npy", header.offset + index * size, size)
+        return None if data is None else np.frombuffer(data, header.dtype).reshape(shape)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._package.close()
+
+    def _damaged(self, array: str) -> BadInput:
+        return BadInput(
+            f"The array '{array}' of '{self.name}' is damaged or cut off.", "Copy or download the file again."
+        )
+
+
+def check_row(shape: tuple[int, ...], array: str, index: int, name: str) -> None:
+    """
+    Raises:
+        BadInput: an array of ``shape`` has no row ``index``.
+    """
+    if not shape or not 0 <= index < shape[0]:
+        raise BadInput(f"The array '{array}' of '{name}' has no row {index}.", "Import the file again.")

@@ -1,0 +1,70 @@
+"""Telling file formats apart by their first bytes and by their names."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+#: Bytes that :func:`sniff` and :func:`foreign_format` look at.
+HEAD_BYTES = 136
+
+#: Names that promise a picture; what the file is, its first bytes say.
+PICTURE_SUFFIXES = frozenset(
+    {".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".dib", ".gif"}
+    | {".pgm", ".ppm", ".pnm", ".pbm"}
+)
+
+READABLE = "PNG, JPEG, TIFF, BMP, PGM/PPM or GIF"
+
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+    (b"II+\0", "TIFF"),
+    (b"MM\0+", "TIFF"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"BM", "BMP"),
+)
+
+#: (offset, bytes there, what it is)
+_FOREIGN = (
+    (0, b"PK\x03\x04", "a zip archive"),
+    (0, b"%PDF", "a PDF document"),
+    (0, b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
+    (0, b"\xff\x4f\xff\x51", "a JPEG 2000 picture"),
+    (0, b"8BPS", "a Photoshop picture"),
+    (0, b"\x1f\x8b", "a gzip archive"),
+    (0, b"\x93NUMPY", "a NumPy array"),
+    (0, b"\x89HDF", "an HDF5 file"),
+    (8, b"WEBP", "a WebP picture"),
+    (4, b"ftyp", "a HEIC or AVIF picture or a film"),
+    (128, b"DICM", "a DICOM file"),
+)
+
+
+def sniff(head: bytes) -> str | None:
+    """The picture format ("PNG", "JPEG", "TIFF", "GIF", "BMP", "PNM") of a file's first bytes, if any."""
+    for start, name in _PICTURES:
+        if head.startswith(start):
+            return name
+    if len(head) > 2 and head[:1] == b"P" and head[1:2] in b"123456" and head[2:3] in b" \t\r\n#":
+        return "PNM"
+    return None
+
+
+def foreign_format(head: bytes) -> str:
+    """What a file that is no readable picture seems to be, in words."""
+    for offset, mark, name in _FOREIGN:
+        if head.startswith(mark, offset):
+            return name
+    if head.lstrip()[:1] == b"<":
+        return "a web page or XML text"
+    if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
+        return "a text file"
+    return "no picture"
+
+
+def has_picture_name(name: str) -> bool:
+    """Whether the ending of ``name`` promises a readable picture."""
+    return PurePosixPath(name).suffix.lower() in PICTURE_SUFFIXES

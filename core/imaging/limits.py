@@ -1,0 +1,30 @@
+"""How large a thing from outside may be before it is refused unread."""
+
+from __future__ import annotations
+
+#: Pixels of one picture; checked against the header before anything is decoded.
+MAX_PIXELS = 200_000_000
+
+#: Bytes of one picture file, table or zip entry, unpacked.
+MAX_FILE_BYTES = 1 << 30
+
+#: Bytes of one table: as text in memory it takes ten times that.
+MAX_TABLE_BYTES = 256 << 20
+
+#: Bytes of one array that has to be held whole (compressed arrays cannot be read row by row).
+MAX_ARRAY_BYTES = 2 << 30
+
+#: A zip entry larger than ``RATIO_CHECKED_FROM`` may not be smaller than 1/``MAX_RATIO`` of it when packed:
+#: real pictures of that size stay far below, bombs reach 1,000 (deflate) and more (bzip2, LZMA).
+MAX_RATIO = 200
+RATIO_CHECKED_FROM = 128 << 20
+
+
+def size_text(count: int) -> str:
+    """``count`` bytes as people write it."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} TB"

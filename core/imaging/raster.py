@@ -1,0 +1,333 @@
+"""Decoding PNG, JPEG, TIFF, BMP, PGM/PPM and GIF files.
+
+What is decided here, for every extractor alike:
+
+- The content decides the format, never the file's ending.
+- Turned pictures (EXIF orientation) are set upright; transparent pixels are laid over black, which is
+  what surrounds a radiograph; palettes, CMYK and YCbCr become RGB, and a palette of greys becomes grey.
+- Grey of 9 to 16 bits stays 16 bits (a PGM with a smaller largest value is scaled to 65535). Colour of
+  16 bits a channel is read at 8: Pillow knows no deeper colour.
+- Float and 32-bit or signed integer pictures within 0..1 keep their values; others are mapped linearly so
+  that their darkest pixel is 0 and their brightest 1. Pixels that are no number become the darkest.
+- A file holding several pictures (animated GIF or PNG, TIFF of several pages) is refused unless one is
+  asked for by number: taking the first would skip the rest without a word. Reduced copies and masks that
+  TIFF files carry beside the picture do not count.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
+from core.imaging.limits import MAX_PIXELS
+from core.imaging.picture import Picture
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageFile
+
+COPY_AGAIN = "Copy it again from where it came, or leave it out."
+
+_ORIENTATION = 0x0112
+_PHOTOMETRIC = 262
+_SUBFILE_TYPE = 254
+_REDUCED_OR_MASK = 1 | 4
+#: Values of ``PIL.Image.Transpose`` that exchange width and height.
+_SIDEWAYS = frozenset((2, 4, 5, 6))
+_DEEP_MODES = frozenset(("I", "F", "I;16", "I;16L", "I;16B", "I;16N"))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A decoded file before it is a :class:`Picture`.
+
+    ``image`` is an upright Pillow picture of mode L or RGB, or ``None`` where ``deep`` holds more than
+    8 bits, already upright, with ``white`` its brightest value. ``width`` and ``height`` are those of the
+    file, upright, even where ``image`` was decoded smaller.
+    """
+
+    width: int
+    height: int
+    image: Image.Image | None
+    deep: npt.NDArray[np.uint16] | npt.NDArray[np.float32] | None = None
+    white: float = 255.0
+
+
+def decode(data: bytes, name: str, *, frame: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
+    """The picture in the bytes of a file; ``name`` is what messages call it, ``frame`` a page from 0.
+
+    Raises:
+        BadInput: empty, not a picture, too large, damaged, cut off, or several pictures in one.
+    """
+    loaded = load(data, name, frame=frame, max_pixels=max_pixels)
+    if loaded.deep is not None:
+        return Picture(loaded.deep, loaded.white, name)
+    return Picture(np.asarray(loaded.image, dtype=np.uint8), 255.0, name)
+
+
+def size_of(data: bytes, name: str) -> tuple[str, int, int]:
+    """(format, width, height) as the file's header says, nothing decoded, orientation ignored.
+
+    Raises:
+        BadInput: the header cannot be read or claims more than the limit.
+    """
+    with _complaints(name):
+        image = _opened(data, name)
+        _check_size(image, name, MAX_PIXELS)
+        return image.format or "", image.width, image.height
+
+
+def load(
+    data: bytes,
+    name: str,
+    *,
+    frame: int | None = None,
+    max_pixels: int = MAX_PIXELS,
+    at_least: int | None = None,
+) -> Loaded:
+    """Decode completely. With ``at_least`` a JPEG may come out smaller, but no side below that many pixels
+    unless it was before; the whole file is read all the same, so damage is found.
+
+    Raises:
+        BadInput: as :func:`decode`.
+    """
+    with _complaints(name):
+        opened = _opened(data, name)
+        _select(opened, name, frame)
+        _check_size(opened, name, max_pixels)
+        width, height = opened.size
+        if at_least is not None and opened.format == "JPEG":
+            longest = max(width, height)
+            opened.draft(None, (max(1, width * at_least // longest), max(1, height * at_least // longest)))
+        turn = _turn(opened)
+        # Pillow widens a 16-bit grey PNG with alpha to colour.
+        grey_alpha = bool(opened.tile) and opened.tile[0][3] == "LA;16B"
+        opened.load()
+        if opened.format == "TIFF":
+            width, height = opened.size
+        image = opened if turn is None else opened.transpose(turn)
+        if turn in _SIDEWAYS:
+            width, height = height, width
+        if opened.mode in _DEEP_MODES:
+            deep, white = _deep(image, opened, name)
+            return Loaded(width, height, None, deep, white)
+        flat = _flat(image)
+        if flat.mode == "RGB" and grey_alpha:
+            flat = flat.getchannel(0)
+        return Loaded(width, height, flat)
+
+
+class _complaints:  # noqa: N801 - used as a with-statement's verb
+    """Turns whatever a decoder raises on a damaged file into BadInput about ``name``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        _silence_decoder()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, BadInput) or not isinstance(error, Exception):
+            return
+        if isinstance(error, MemoryError):
+            raise BadInput(
+                f"'{self.name}' needs more memory than this computer has free.",
+                "Close other programs or make the picture smaller.",
+            ) from None
+        if "truncated" in str(error).lower() or isinstance(error, EOFError):
+            raise BadInput(
+                f"'{self.name}' is cut off: a part of the picture is missing.", COPY_AGAIN
+            ) from None
+        raise BadInput(
+            f"'{self.name}' is damaged or of a rare variety that cannot be decoded.",
+            "Open it in an image program and save it as PNG, or leave it out.",
+        ) from None
+
+
+def _silence_decoder() -> None:
+    """Pillow warns about harmless oddities of metadata; whether the pixels are there, decoding tells."""
+    rule = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
+    if rule not in warnings.filters:
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+
+
+def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
+    """Header read. The plug-ins are called directly: ``PIL.Image.open`` would try a dozen formats more
+    and warn by its own limit of size."""
+    from PIL import (
+        BmpImagePlugin,
+        GifImagePlugin,
+        JpegImagePlugin,
+        PngImagePlugin,
+        PpmImagePlugin,
+        TiffImagePlugin,
+    )
+
+    if not data:
+        raise BadInput(f"'{name}' is empty (0 bytes).", COPY_AGAIN)
+    readers: dict[str | None, Any] = {
+        "PNG": PngImagePlugin.PngImageFile,
+        "JPEG": JpegImagePlugin.JpegImageFile,
+        "TIFF": TiffImagePlugin.TiffImageFile,
+        "BMP": BmpImagePlugin.BmpImageFile,
+        "PNM": PpmImagePlugin.PpmImageFile,
+        "GIF": GifImagePlugin.GifImageFile,
+    }
+    head = data[:HEAD_BYTES]
+    reader = readers.get(sniff(head))
+    if reader is None:
+        raise BadInput(
+            f"'{name}' is not a picture that can be read: it looks like {foreign_format(head)}.",
+            f"Save it as {READABLE}, or leave it out.",
+        )
+    opened: ImageFile.ImageFile = reader(io.BytesIO(data))
+    return opened
+
+
+def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise BadInput(f"'{name}' has no pixels ({width} x {height}).", COPY_AGAIN)
+    if width * height > max_pixels:
+        raise BadInput(
+            f"'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
+            f"{max_pixels / 1e6:g} megapixels.",
+            "Save it smaller, cut out the part that matters, or leave it out.",
+        )
+
+
+def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
+    """Go to page ``frame``, or to the only picture there is."""
+    if frame is not None:
+        try:
+            image.seek(frame)
+        except EOFError:
+            raise BadInput(
+                f"'{name}' has no picture number {frame} (counted from 0).", "Import it again."
+            ) from None
+        return
+    if image.format == "TIFF":
+        only = _only_page(image)
+        if only is None:
+            raise BadInput(
+                f"'{name}' holds several pages, and one case is one picture.",
+                "Save the pages that matter as single pictures.",
+            )
+        image.seek(only)
+    elif getattr(image, "is_animated", False):
+        raise BadInput(
+            f"'{name}' is an animation, and one case is one still picture.",
+            "Save the frames that matter as single pictures.",
+        )
+
+
+def _only_page(image: Any) -> int | None:
+    """Index of the one page that is no reduced copy or mask; ``None`` for several."""
+    found: int | None = None
+    index = 0
+    while True:
+        try:
+            image.seek(index)
+        except EOFError:
+            return found if found is not None else 0
+        kind = image.tag_v2.get(_SUBFILE_TYPE, 0)
+        if not (isinstance(kind, int) and kind & _REDUCED_OR_MASK):
+            if found is not None:
+                return None
+            found = index
+        index += 1
+
+
+def _turn(image: ImageFile.ImageFile) -> Any:
+    """The transposition that sets the picture upright; ``None`` for none. TIFF is turned by Pillow itself."""
+    from PIL import Image
+
+    if image.format not in ("JPEG", "PNG") or not any(
+        key in image.info for key in ("exif", "Raw profile type exif", "xmp", "XML:com.adobe.xmp")
+    ):
+        return None
+    try:
+        orientation = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # noqa: BLE001 - metadata in disorder says nothing against the pixels
+        return None
+    turns = Image.Transpose
+    return {
+        2: turns.FLIP_LEFT_RIGHT,
+        3: turns.ROTATE_180,
+        4: turns.FLIP_TOP_BOTTOM,
+        5: turns.TRANSPOSE,
+        6: turns.ROTATE_270,
+        7: turns.TRANSVERSE,
+        8: turns.ROTATE_90,
+    }.get(orientation)
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """Mode L or RGB, transparent parts over black."""
+    from PIL import Image
+
+    mode = image.mode
+    if "transparency" in image.info and mode in ("1", "L", "RGB", "P"):
+        image = image.convert("LA" if mode in ("1", "L") else "RGBA")
+    elif mode == "P":
+        image = image.convert("L" if _grey_palette(image) else "RGB")
+    elif mode in ("PA", "RGBa", "La"):
+        image = image.convert("LA" if mode == "La" else "RGBA")
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode == "1":
+        return image.convert("L")
+    if image.mode in ("LA", "RGBA"):
+        alpha = image.getchannel("A")
+        opaque = image.convert(image.mode[:-1])
+        return Image.composite(opaque, Image.new(opaque.mode, image.size), alpha)
+    return image.convert("RGB")
+
+
+def _grey_palette(image: Image.Image) -> bool:
+    colours = np.asarray(image.getpalette("RGB") or [], dtype=np.uint8).reshape(-1, 3)
+    used = colours[[index for _, index in image.getcolors(256) or [] if isinstance(index, int)]]
+    return bool(len(used)) and bool((used == used[:, :1]).all())
+
+
+def _deep(
+    image: Image.Image, opened: Any, name: str
+) -> tuple[npt.NDArray[np.uint16] | npt.NDArray[np.float32], float]:
+    """Pixels of more than 8 bits and their white."""
+    values: npt.NDArray[Any] = np.asarray(image)
+    white = 65535.0
+    if opened.mode.startswith("I;16"):
+        values = values.astype(np.uint16)
+    elif opened.format == "PPM" and opened.mode == "I":
+        values = np.clip(values, 0, 65535).astype(np.uint16)
+    else:
+        values, white = unit_range(values, name), 1.0
+    if opened.format == "TIFF" and opened.tag_v2.get(_PHOTOMETRIC) == 0:
+        values = values.dtype.type(white) - values
+    return values, white
+
+
+def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
+    """Any numbers as float32 in 0..1, by the rule told at the top of this file.
+
+    Raises:
+        BadInput: no pixel is a finite number.
+    """
+    numbers = values.astype(np.float64)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        if not finite.any():
+            raise BadInput(f"'{name}' holds no number in any pixel (all NaN or infinite).", COPY_AGAIN)
+        numbers[~finite] = numbers[finite].min()
+    low, high = float(numbers.min()), float(numbers.max())
+    if low < 0.0 or high > 1.0:
+        spread = high - low
+        numbers = (numbers - low) / spread if 0.0 < spread < np.inf else np.zeros_like(numbers)
+    return numbers.astype(np.float32)

@@ -1,0 +1,72 @@
+"""What every importer does alike: tell pictures from other files, and report what is no case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.formats import foreign_format, has_picture_name, sniff
+from core.library.importers.importer import Rejected
+from core.library.importers.source import Entry, Source
+
+_OTHER_KINDS = {
+    ".csv": "a table; import it by itself",
+    ".npz": "an array file; import it by itself",
+    ".zip": "a zip inside; unpack it or import it by itself",
+    ".dcm": "a DICOM file; import it as the kind dicom",
+}
+
+
+def left_lying(source: Source) -> Iterator[Rejected]:
+    """The files of ``source.ignored``; ``source.refused`` is told by whoever opened the source."""
+    source.entries()
+    for path, reason in source.ignored:
+        yield Rejected(path, reason, failed=False)
+
+
+def not_a_case(source: Source, entry: Entry) -> Rejected | None:
+    """Why an entry gives no picture; ``None`` when it promises one by its name or its first bytes.
+
+    A file of another name is looked into, since a wrong or missing ending must not hide a picture.
+    """
+    name = source.label(entry.path)
+    if has_picture_name(name):
+        if entry.size == 0:
+            return Rejected(name, "The file is empty (0 bytes).", failed=True)
+        return None
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _OTHER_KINDS:
+        return Rejected(name, f"Not a picture: {_OTHER_KINDS[suffix]}.", failed=False)
+    try:
+        head = source.head(entry.path)
+    except BadInput as error:
+        return Rejected(name, error.message, failed=True)
+    if sniff(head) is not None and entry.size > len(head):
+        return None
+    return Rejected(name, f"Not a picture: it looks like {foreign_format(head)}.", failed=False)
+
+
+def top_folder(paths: list[str], wrapping: str = "") -> str:
+    """The folder all ``paths`` lie in, as "a/b", or "" for none.
+
+    A single folder with the pictures directly in it is one only when it is called ``wrapping``: a zip
+    ``lesions.zip`` of ``lesions/1.png`` wraps its pictures, ``benign/1.png`` in it says what they show.
+    """
+    folders = [PurePosixPath(path).parent.parts for path in paths]
+    if not folders:
+        return ""
+    common: list[str] = []
+    for parts in zip(*folders, strict=False):
+        if any(part != parts[0] for part in parts):
+            break
+        common.append(parts[0])
+    all_in_one = len(common) == max(len(folder) for folder in folders)
+    if all_in_one and common and common[-1].casefold() != wrapping.casefold():
+        common.pop()
+    return "/".join(common)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """ "1 picture" or "1,800 pictures"."""
+    return f"{number:,} {one if number == 1 else many}"

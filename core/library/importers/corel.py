@@ -1,0 +1,84 @@
+"""The Corel pictures of Wang, Li and Wiederhold, "SIMPLIcity", IEEE PAMI 23(9), 2001: numbered JPEG files.
+
+Numbers 0 to 999 are Corel-1000, a hundred to a category.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.formats import has_picture_name
+from core.imaging.raster import size_of
+from core.library.importers.common import counted
+from core.library.importers.folder import FolderImporter
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.listing import Listing
+from core.library.importers.source import Source
+
+CATEGORIES = (
+    "africa",
+    "beach",
+    "buildings",
+    "buses",
+    "dinosaurs",
+    "elephants",
+    "flowers",
+    "horses",
+    "mountains",
+    "food",
+)
+
+_SIZES = {(384, 256), (256, 384)}
+_LOOKED_INTO = 6
+_FEWEST = 4
+
+
+class CorelImporter(FolderImporter):
+    """Files named by number ("123.jpg"), 384 x 256 or 256 x 384 pixels, in one folder or several.
+
+    With numbers up to 999 the hundreds tell the category; beyond, the folder holding the picture does. A
+    ``labels.csv`` goes before both.
+    """
+
+    kind = "corel"
+    title = "Corel pictures"
+    summary = "Numbered JPEG files of 384 x 256; the hundreds tell the category of Corel-1000."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        paths = [e.path for e in source.entries() if has_picture_name(source.label(e.path))]
+        if len(paths) < _FEWEST or any(_number(path) is None for path in paths):
+            return None
+        for path in paths[:: max(1, len(paths) // _LOOKED_INTO)]:
+            try:
+                found = size_of(source.read(path), path)
+            except BadInput:
+                continue
+            if found[0] != "JPEG" or found[1:] not in _SIZES:
+                return None
+        what = counted(len(paths), "numbered JPEG picture", "numbered JPEG pictures")
+        thousand = _is_thousand(paths)
+        told = "the hundreds tell the categories of Corel-1000" if thousand else "folders name the findings"
+        return Recognition(0.9, f"{what} of 384 x 256 pixels; {told}.")
+
+    def cases(self, source: Source, pictures: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+        self._thousand = _is_thousand(pictures)
+        return super().cases(source, pictures, listing)
+
+    def finding(self, path: str, top: str) -> str | None:
+        number = _number(path)
+        if self._thousand and number is not None:
+            return CATEGORIES[number // 100]
+        return super().finding(path, top)
+
+
+def _number(path: str) -> int | None:
+    found = re.fullmatch(r"([0-9]{1,9})\.jpe?g", PurePosixPath(path).name, re.IGNORECASE)
+    return int(found[1]) if found else None
+
+
+def _is_thousand(paths: list[str]) -> bool:
+    numbers = [_number(path) for path in paths]
+    return all(number is not None and number < 1000 for number in numbers)

@@ -1,0 +1,127 @@
+"""Pictures in folders: the folder holding a picture names its finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from core.imaging.formats import has_picture_name
+from core.library.importers.common import counted, left_lying, not_a_case, top_folder
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.listing import Line, Listing, is_listing, read_listings
+from core.library.importers.source import Source
+from core.tasks import Reporter
+
+_PARTS = {"train": "train", "training": "train", "val": "val", "valid": "val"} | {
+    "validation": "val",
+    "test": "test",
+    "testing": "test",
+}
+_NAMED = 6
+_LOOKED_INTO = 20
+
+
+class FolderImporter(Importer):
+    """Any folder or zip of pictures, or one picture.
+
+    The finding of a picture is the folder it lies in; a top folder that wraps everything does not count, and
+    pictures beside the sub-folders have none. Folders called train, val or test are no findings but become
+    the attribute ``split``. A ``labels.csv`` goes before the folders, as :mod:`.listing` tells; pictures it
+    names only as masks of others are ignored.
+    """
+
+    kind = "folder"
+    title = "Folders of pictures"
+    summary = "PNG, JPEG, TIFF, BMP or PGM files; sub-folders or a labels.csv name the findings."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = source.entries()
+        pictures = [e.path for e in entries if has_picture_name(source.label(e.path))]
+        if not pictures:
+            pictures = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
+            if not pictures:
+                return None
+            return Recognition(0.2, "Pictures whose names do not say so.")
+        what = counted(len(pictures), "picture", "pictures")
+        if any(entry.path and is_listing(entry.path) for entry in entries):
+            return Recognition(0.6, f"{what} with a labels.csv.")
+        top = top_folder(pictures, _wrapping(source))
+        findings = sorted({_folder(path, top) for path in pictures} - {None}, key=str)
+        if not findings:
+            return Recognition(0.4, f"{what} without sub-folders that would name findings.")
+        names = ", ".join(str(finding) for finding in findings[:_NAMED])
+        more = ", …" if len(findings) > _NAMED else ""
+        folders = counted(len(findings), "sub-folder", "sub-folders")
+        return Recognition(0.5, f"{what} in {folders} taken as findings: {names}{more}.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        pictures: list[str] = []
+        others: list[Rejected] = []
+        for number, entry in enumerate(source.entries()):
+            if number % 100 == 0:
+                reporter.check_cancelled()
+            if entry.path and is_listing(entry.path):
+                continue
+            rejected = not_a_case(source, entry)
+            if rejected is None:
+                pictures.append(entry.path)
+            else:
+                others.append(rejected)
+        yield from others
+        listing = read_listings(source, pictures)
+        yield from listing.rejected
+        yield from self.cases(source, pictures, listing)
+
+    def cases(self, source: Source, pictures: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+        """The cases of ``pictures``, in their order."""
+        top = top_folder(pictures, _wrapping(source))
+        taken: set[str] = set()
+        twice: list[Rejected] = []
+        for path in pictures:
+            if path in listing.companions:
+                reason = f"labels.csv names it as belonging to '{listing.companions[path]}'."
+                yield Rejected(path, reason, failed=False)
+                continue
+            lines = listing.lines.get(path, [_UNLISTED])
+            for number, line in enumerate(lines, start=1):
+                key = line.case_id or _key(source.label(path), number)
+                if key in taken:
+                    reason = f"{line.where}: the case_id '{key}' occurs a second time."
+                    twice.append(Rejected(path if len(lines) == 1 else line.where, reason, failed=True))
+                    continue
+                taken.add(key)
+                finding = line.finding if line.says_finding else self.finding(path, top)
+                attributes = _split(path, top) | line.attributes
+                yield FoundCase(key, path, finding=finding, patient=line.patient, attributes=attributes)
+        yield from twice
+
+    def finding(self, path: str, top: str) -> str | None:
+        """The finding of a picture no ``labels.csv`` speaks of; ``top`` wraps all pictures."""
+        return _folder(path, top)
+
+
+_UNLISTED = Line("", None, False, None, "", {})
+
+
+def _key(path: str, count: int) -> str:
+    return path if count == 1 else f"{path}#{count}"
+
+
+def _wrapping(source: Source) -> str:
+    return source.path.stem if source.kind == "zip" else ""
+
+
+def _folders(path: str, top: str) -> tuple[str, ...]:
+    """The folders a picture lies in, below ``top``."""
+    return PurePosixPath(path).parent.relative_to(top).parts
+
+
+def _folder(path: str, top: str) -> str | None:
+    within = _folders(path, top)
+    return within[-1] if within and within[-1].lower() not in _PARTS else None
+
+
+def _split(path: str, top: str) -> dict[str, str]:
+    named = [_PARTS[part.lower()] for part in _folders(path, top) if part.lower() in _PARTS]
+    return {"split": named[0]} if named else {}

@@ -1,0 +1,169 @@
+"""Array files of MedMNIST (Yang et al., Scientific Data 10:41, 2023).
+
+Their arrays are ``{train,val,test}_{images,labels}``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.arrays import ArrayFile
+from core.imaging.container import PictureReader
+from core.imaging.formats import has_picture_name
+from core.imaging.limits import MAX_PIXELS
+from core.library.importers.common import counted, left_lying
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+SPLITS = ("train", "val", "test")
+NAMES = "label_names"
+
+_COLOURS = (1, 3)
+_NAMED = 6
+
+
+class MedMNISTImporter(Importer):
+    """An .npz of pictures, (n, h, w) or (n, h, w, 3), beside their labels; also in a folder or zip.
+
+    The part (train, val, test) becomes the attribute ``split``. Findings are the labels as written ("0",
+    "1"), or their names where an array ``label_names`` gives one to each. Of several labels at a time those
+    set are joined ("0+3", "none"). The key of a case is "train_images[12]".
+    """
+
+    kind = "medmnist"
+    title = "MedMNIST array file"
+    summary = "An .npz with train_images, train_labels and so on; 2-D pictures."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = source.entries()
+        files = [entry for entry in entries if _is_array_file(source, entry)]
+        if not files or any(has_picture_name(source.label(entry.path)) for entry in entries):
+            return None
+        with PictureReader() as reader:
+            try:
+                file = reader.array_file(source.address(files[0].path))
+                shapes = {split: file.header(f"{split}_images").shape for split in _parts(file)}
+            except BadInput as error:
+                # Scanning tells the user what is wrong, which "of no known kind" would not.
+                return Recognition(0.1, error.message)
+        if not all(_is_pictures(shape) for shape in shapes.values()):
+            return Recognition(0.1, "An array file, but not of 2-D pictures.")
+        what = counted(sum(shape[0] for shape in shapes.values()), "picture", "pictures")
+        height, width = next(iter(shapes.values()))[1:3]
+        return Recognition(0.95, f"{what} of {width} x {height} pixels in {', '.join(shapes)}.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        with PictureReader() as reader:
+            for entry in source.entries():
+                reporter.check_cancelled()
+                name = source.label(entry.path)
+                if not _is_array_file(source, entry):
+                    yield Rejected(name, "Not an array file.", failed=False)
+                    continue
+                try:
+                    file = reader.array_file(source.address(entry.path))
+                    parts = _parts(file)
+                except BadInput as error:
+                    if source.kind == "file":
+                        raise
+                    yield Rejected(name, str(error), failed=True)
+                    continue
+                yield from _told(file, parts, entry.path, name)
+
+
+def _is_array_file(source: Source, entry: Entry) -> bool:
+    return PurePosixPath(source.label(entry.path)).suffix.lower() == ".npz"
+
+
+def _is_pictures(shape: tuple[int, ...]) -> bool:
+    flat = len(shape) == 3 or (len(shape) == 4 and shape[3] in _COLOURS)
+    return flat and 0 < math.prod(shape[1:3]) <= MAX_PIXELS
+
+
+def _parts(file: ArrayFile) -> list[str]:
+    """The splits whose pictures the file holds.
+
+    Raises:
+        BadInput: none.
+    """
+    parts = [split for split in SPLITS if f"{split}_images" in file.names]
+    if not parts:
+        held = ", ".join(file.names[:_NAMED]) or "none"
+        raise BadInput(
+            f"'{file.name}' holds no array called train_images, val_images or test_images (but {held}).",
+            "Rename its arrays, or save its pictures as PNG files.",
+        )
+    return parts
+
+
+def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[FoundCase | Rejected]:
+    """The cases of one array file, then what gave none."""
+    used = {NAMES} | {f"{split}_{what}" for split in parts for what in ("images", "labels")}
+    rejected = [
+        Rejected(f"{name}!{array}", "Neither pictures nor their labels.", failed=False)
+        for array in file.names
+        if array not in used
+    ]
+    for split in parts:
+        array = f"{split}_images"
+        try:
+            shape = file.header(array).shape
+            if not _is_pictures(shape):
+                raise BadInput(f"'{array}' holds no 2-D pictures: its shape is {shape}.")
+            findings = _findings(file, split, shape[0])
+        except BadInput as error:
+            rejected.append(Rejected(f"{name}!{array}", str(error), failed=True))
+            continue
+        for row in range(shape[0]):
+            key = f"{array}[{row}]"
+            yield FoundCase(
+                f"{path}!{key}" if path else key,
+                path,
+                member=array,
+                frame=row,
+                finding=findings[row],
+                attributes={"split": split},
+            )
+    yield from rejected
+
+
+def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
+    """One finding a picture; all ``None`` where the part has no labels.
+
+    Raises:
+        BadInput: labels that are not one line of whole numbers a picture.
+    """
+    array = f"{split}_labels"
+    if array not in file.names:
+        return [None] * count
+    labels = file.read(array)
+    if labels.ndim == 1:
+        labels = labels[:, None]
+    if labels.ndim != 2 or len(labels) != count or labels.shape[1] == 0 or labels.dtype.kind not in "iub":
+        raise BadInput(
+            f"'{array}' has the shape {labels.shape} of {labels.dtype} for {count} pictures.",
+            "It needs one whole number for each picture.",
+        )
+    names = _names(file)
+    if labels.shape[1] == 1:
+        return [_name(int(value), names) for value in labels[:, 0]]
+    return ["+".join(_name(int(i), names) for i in np.flatnonzero(row)) or "none" for row in labels]
+
+
+def _names(file: ArrayFile) -> npt.NDArray[np.str_] | None:
+    if NAMES not in file.names:
+        return None
+    names = file.read(NAMES)
+    return names if names.ndim == 1 and names.dtype.kind == "U" else None
+
+
+def _name(value: int, names: npt.NDArray[np.str_] | None) -> str:
+    return str(names[value]) if names is not None and 0 <= value < len(names) else str(value)

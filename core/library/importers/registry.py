@@ -1,0 +1,51 @@
+"""All importers, and which of them fits a source."""
+
+from __future__ import annotations
+
+from core.errors import BadArguments, BadInput
+from core.library.importers.corel import CorelImporter
+from core.library.importers.folder import FolderImporter
+from core.library.importers.importer import Importer, Recognition
+from core.library.importers.medmnist import MedMNISTImporter
+from core.library.importers.source import Source
+from core.library.importers.table import TableImporter
+
+#: A new importer is one line here.
+_ALL: tuple[type[Importer], ...] = (FolderImporter, TableImporter, CorelImporter, MedMNISTImporter)
+
+
+def importers() -> list[Importer]:
+    """One of each kind, in the order they are listed to the user."""
+    return [importer() for importer in _ALL]
+
+
+def get_importer(kind: str) -> Importer:
+    """
+    Raises:
+        BadArguments: no such kind; the hint lists those there are.
+    """
+    for importer in _ALL:
+        if importer.kind == kind:
+            return importer()
+    raise BadArguments(f"There is no kind of source called '{kind}'.", f"Choose one of auto, {_kinds()}.")
+
+
+def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
+    """The importers that fit, the likeliest first.
+
+    Raises:
+        BadInput: none fits; the hint lists the kinds.
+    """
+    found = [(importer, importer.recognise(source)) for importer in importers()]
+    fitting = [(importer, fit) for importer, fit in found if fit is not None]
+    if fitting:
+        return sorted(fitting, key=lambda pair: -pair[1].confidence)
+    count = len(source.entries())
+    holds = "is empty" if count == 0 and source.kind != "file" else "holds nothing that can be imported"
+    refused = source.refused
+    why = f" ({len(refused)} refused; '{refused[0][0]}': {refused[0][1]})" if refused else ""
+    raise BadInput(f"'{source.path}' {holds}{why}.", f"Choose pictures, a table or arrays: {_kinds()}.")
+
+
+def _kinds() -> str:
+    return ", ".join(importer.kind for importer in _ALL)

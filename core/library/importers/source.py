@@ -1,0 +1,274 @@
+"""What an importer looks into: a folder, a zip or a single file, told alike."""
+
+from __future__ import annotations
+
+import abc
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Literal, Self
+
+from core.errors import BadInput
+from core.imaging.address import PictureAddress
+from core.imaging.formats import HEAD_BYTES
+from core.imaging.package import Package, modified_ns, open_plainly, read_file
+
+Kind = Literal["folder", "zip", "file"]
+
+_FILE_MANAGERS = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file: ``path`` relative to the source with ``/`` ("" for a source that is one file), ``size`` in
+    bytes, ``mtime_ns`` when it last changed, ``crc`` its CRC-32 where a zip tells it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    crc: int | None = None
+
+
+class Source(abc.ABC):
+    """Files of one place, listed once and read one at a time; use it in a ``with`` statement.
+
+    Every file is in exactly one of ``entries()``, ``refused`` (path, reason: unsafe names, links, folders
+    that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
+    An importer tells what became of the entries and of ``ignored``; ``refused`` its caller reports as failed.
+    """
+
+    kind: Kind
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.refused: list[tuple[str, str]] = []
+        self.ignored: list[tuple[str, str]] = []
+        self._entries: list[Entry] | None = None
+
+    @staticmethod
+    def open(path: Path) -> Source:
+        """
+        Raises:
+            BadInput: nothing there, not readable, or a damaged zip.
+        """
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - links in the user's own path stay as typed
+        if path.suffix == ".semblance":
+            raise BadInput(f"'{path}' is a Semblance library.", "Open it instead of importing it.")
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
+            return FolderSource(path)
+        with open_plainly(path, str(path)) as file:
+            head = file.read(4)
+        is_array_file = path.suffix.lower() == ".npz"
+        if path.suffix.lower() == ".zip" or (head == b"PK\x03\x04" and not is_array_file):
+            return ZipSource(path)
+        return FileSource(path)
+
+    def entries(self) -> list[Entry]:
+        """The files that may be read, in natural order ("2.png" before "10.png")."""
+        if self._entries is None:
+            listed = [entry for entry in self._list() if not self._is_clutter(entry.path)]
+            self._entries = sorted(listed, key=lambda entry: natural_key(entry.path))
+            self.refused.sort(key=lambda item: natural_key(item[0]))
+            self.ignored.sort(key=lambda item: natural_key(item[0]))
+        return self._entries
+
+    def label(self, path: str) -> str:
+        """What to call an entry in messages: its path, or the file's name for a source that is one file."""
+        return path or self.path.name
+
+    @abc.abstractmethod
+    def read(self, path: str) -> bytes:
+        """All bytes of an entry.
+
+        Raises:
+            BadInput: not an entry, damaged, or not readable.
+        """
+
+    @abc.abstractmethod
+    def head(self, path: str) -> bytes:
+        """The first bytes of an entry, enough to tell its format.
+
+        Raises:
+            BadInput: as :meth:`read`.
+        """
+
+    @abc.abstractmethod
+    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
+        """Where the picture of an entry lies; ``member`` an array within the entry, ``frame`` its row."""
+
+    def close(self) -> None:
+        """Let go of open files; a second call does nothing."""
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abc.abstractmethod
+    def _list(self) -> Iterator[Entry]:
+        """Every readable file; the others go to ``refused``."""
+
+    def _is_clutter(self, path: str) -> bool:
+        reason = clutter(path)
+        if reason is not None:
+            self.ignored.append((path, reason))
+        return reason is not None
+
+
+class FolderSource(Source):
+    """A folder and everything under it. Links are never followed."""
+
+    kind = "folder"
+
+    def _list(self) -> Iterator[Entry]:
+        waiting = [""]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(self.path / folder) as found:
+                    children = list(found)
+            except OSError as error:
+                if not folder:
+                    raise BadInput(
+                        f"The folder '{self.path}' cannot be opened: {error.strerror}.",
+                        "Check who may read it.",
+                    ) from None
+                self.refused.append((f"{folder}/", f"the folder cannot be opened: {error.strerror}"))
+                continue
+            for child in children:
+                path = f"{folder}/{child.name}" if folder else child.name
+                if child.is_dir(follow_symlinks=False) and printable(path) == path:
+                    if child.name.endswith(".semblance"):
+                        self.ignored.append((f"{path}/", "a Semblance library"))
+                    else:
+                        waiting.append(path)
+                    continue
+                entry = self._entry(child, path)
+                if entry is not None:
+                    yield entry
+
+    def _entry(self, child: os.DirEntry[str], path: str) -> Entry | None:
+        shown = printable(path)
+        if shown != path:
+            self.refused.append((shown, "its name is not valid text; rename it"))
+        elif child.is_symlink():
+            self.refused.append((path, f"a link ({self._leads(child)}), and links are not followed"))
+        else:
+            try:
+                facts = child.stat(follow_symlinks=False)
+            except OSError as error:
+                self.refused.append((path, f"it cannot be read: {error.strerror}"))
+                return None
+            if stat.S_ISREG(facts.st_mode):
+                return Entry(path, facts.st_size, facts.st_mtime_ns)
+            self.refused.append((path, "not a plain file"))
+        return None
+
+    def _leads(self, child: os.DirEntry[str]) -> str:
+        target = os.path.realpath(child.path)
+        root = os.path.realpath(self.path)
+        return "within the folder" if target.startswith(root + os.sep) else "out of the folder"
+
+    def read(self, path: str) -> bytes:
+        return read_file(self._file(path), path)
+
+    def head(self, path: str) -> bytes:
+        with open_plainly(self._file(path), path) as file:
+            return file.read(HEAD_BYTES)
+
+    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
+        return PictureAddress(self._file(path), member, frame)
+
+    def _file(self, path: str) -> Path:
+        parts = PurePosixPath(path)
+        if not path or parts.is_absolute() or ".." in parts.parts:
+            raise BadInput(f"'{path}' is not a file of '{self.path}'.", "Import the folder again.")
+        return self.path.joinpath(*parts.parts)
+
+
+class ZipSource(Source):
+    """A zip, read in place of a folder."""
+
+    kind = "zip"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._package = Package(path, str(path))
+        self.refused.extend(self._package.refused)
+
+    def _list(self) -> Iterator[Entry]:
+        for name, info in self._package.entries.items():
+            yield Entry(name, info.file_size, modified_ns(info), info.CRC)
+
+    def read(self, path: str) -> bytes:
+        return self._package.read(path)
+
+    def head(self, path: str) -> bytes:
+        return self._package.head(path, HEAD_BYTES)
+
+    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
+        return PictureAddress(self.path, f"{path}!{member}" if member else path, frame)
+
+    def close(self) -> None:
+        self._package.close()
+
+
+class FileSource(Source):
+    """A single file: a table, an array file or a picture. Its one entry has the path ""."""
+
+    kind = "file"
+
+    def _list(self) -> Iterator[Entry]:
+        facts = self.path.stat()
+        yield Entry("", facts.st_size, facts.st_mtime_ns)
+
+    def _is_clutter(self, path: str) -> bool:
+        return False
+
+    def read(self, path: str) -> bytes:
+        return read_file(self.path, self.path.name)
+
+    def head(self, path: str) -> bytes:
+        with open_plainly(self.path, self.path.name) as file:
+            return file.read(HEAD_BYTES)
+
+    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
+        return PictureAddress(self.path, member, frame)
+
+
+def natural_key(path: str) -> list[tuple[bool, int, str]]:
+    """Sorts runs of digits by their value and the rest without regard to case, the path last of all."""
+    parts: list[tuple[bool, int, str]] = []
+    for part in re.findall(r"[0-9]+|[^0-9]+", path):
+        if part[0] in "0123456789":
+            digits = part.lstrip("0")
+            parts.append((False, len(digits), digits))
+        else:
+            parts.append((True, 0, part.casefold()))
+    parts.append((False, -1, path))
+    return parts
+
+
+def clutter(path: str) -> str | None:
+    """Why a file of this path is no data at all; ``None`` for any other."""
+    parts = PurePosixPath(path).parts
+    if "__MACOSX" in parts:
+        return "macOS keeps its own notes there"
+    if any(part.startswith(".") for part in parts):
+        return "a hidden file"
+    if parts and parts[-1].lower() in _FILE_MANAGERS:
+        return "made by a file manager"
+    return None
+
+
+def printable(path: str) -> str:
+    """``path`` with bytes that are no text shown as replacement characters."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,79 @@
+"""Tables: each row is a case without a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.formats import has_picture_name
+from core.library.importers.common import counted, left_lying
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.source import Entry, Source
+from core.library.importers.tables_csv import Table, read_table
+from core.tasks import Reporter
+
+_SUFFIXES = frozenset((".csv", ".tsv"))
+
+
+class TableImporter(Importer):
+    """A CSV file, or a folder or zip of CSV files with the same columns of numbers."""
+
+    kind = "table"
+    title = "Table of numbers"
+    summary = "CSV files: one row a case, columns of numbers, the finding in 'label' or the last column."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = source.entries()
+        tables = [entry for entry in entries if _is_table(source, entry)]
+        if 2 * len(tables) < len(entries) or not tables:
+            return None
+        if any(has_picture_name(source.label(entry.path)) for entry in entries):
+            return None
+        what = counted(len(tables), "CSV table", "CSV tables")
+        return Recognition(0.9 if source.kind == "file" else 0.7, f"{what}, one row a case.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        first: Table | None = None
+        for entry in source.entries():
+            reporter.check_cancelled()
+            name = source.label(entry.path)
+            if not _is_table(source, entry):
+                yield Rejected(name, "Not a table.", failed=False)
+                continue
+            try:
+                table = read_table(source.read(entry.path), name)
+            except BadInput as error:
+                if source.kind == "file":
+                    raise
+                yield Rejected(name, str(error), failed=True)
+                continue
+            if first is not None and table.columns != first.columns:
+                reason = f"Its columns differ from those of '{first.name}'; import it by itself."
+                yield Rejected(name, reason, failed=True)
+                continue
+            first = first or table
+            yield from _told(table, entry.path)
+
+
+def _is_table(source: Source, entry: Entry) -> bool:
+    return PurePosixPath(source.label(entry.path)).suffix.lower() in _SUFFIXES
+
+
+def _told(table: Table, path: str) -> Iterator[FoundCase | Rejected]:
+    for failed in table.failed:
+        yield Rejected(f"{table.name}:{failed.line}", f"Line {failed.line}: {failed.reason}.", failed=True)
+    for column, reason in table.left_out:
+        yield Rejected(f"{table.name}:{column}", f"Left out: {reason}.", failed=False)
+    patients = table.patient_ids or [None] * len(table.case_ids)
+    for row, case_id in enumerate(table.case_ids):
+        yield FoundCase(
+            f"{path}/{case_id}" if path else case_id,
+            path,
+            finding=table.findings[row],
+            patient=patients[row],
+            attributes={name: cells[row] for name, cells in table.attributes.items() if cells[row]},
+            values=tuple(table.X[row].tolist()),
+            columns=table.columns,
+        )
