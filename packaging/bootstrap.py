@@ -182,16 +182,18 @@ def venv_python() -> Path:
 
 
 def venv_works() -> bool:
-    """The environment is there, has pip, and belongs to this very folder on a Python that fits."""
-    check = "import pip, sys; print(sys.prefix, (3, 11) <= sys.version_info[:2] <= (3, 13), sep='\\n')"
+    """The environment is there, has pip, was made in this very folder, and its Python fits."""
+    check = "import pip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"
     try:
+        made_by = (VENV / "pyvenv.cfg").read_text(encoding="utf-8")
         asked = subprocess.run(
-            [venv_python(), "-c", check], capture_output=True, text=True, check=False, env=clean_environment()
+            [venv_python(), "-c", check], capture_output=True, check=False, env=clean_environment()
         )
     except OSError:
         return False
-    answer = asked.stdout.splitlines()
-    return asked.returncode == 0 and len(answer) == 2 and Path(answer[0]) == VENV and answer[1] == "True"
+    # The scripts of an environment name its folder, so one that was moved has to be made anew.
+    moved = "command = " in made_by and not made_by.rstrip().endswith(str(VENV))
+    return asked.returncode == 0 and not moved
 
 
 def make_venv() -> None:
@@ -223,7 +225,12 @@ def clean_environment() -> dict[str, str]:
     """The environment without what would send pip or Python somewhere else than into ``.venv``."""
     diverting = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
     kept = {name: value for name, value in os.environ.items() if name not in diverting}
-    return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore", "PIP_USER": "0"}
+    quiet = {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PYTHONWARNINGS": "ignore",
+    }
+    return kept | quiet | {"PIP_USER": "0"}
 
 
 if __name__ == "__main__":

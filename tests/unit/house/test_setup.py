@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+TOP = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def bootstrap(tmp_path, monkeypatch) -> ModuleType:
+    """The set-up's module, looking at a copy of the project's own two files in a folder with a space."""
+    spec = importlib.util.spec_from_file_location("bootstrap", TOP / "packaging" / "bootstrap.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    top = tmp_path / "my semblance"
+    (top / "packaging").mkdir(parents=True)
+    for name in ("pyproject.toml", "packaging/constraints.txt"):
+        (top / name).write_bytes((TOP / name).read_bytes())
+    monkeypatch.setattr(module, "TOP", top)
+    monkeypatch.setattr(module, "VENV", top / ".venv")
+    monkeypatch.setattr(module, "CONSTRAINTS", top / "packaging" / "constraints.txt")
+    return module
+
+
+def pins() -> dict[str, str]:
+    lines = (TOP / "packaging" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    required = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(one.name): str(one.specifier) for one in required}
+
+
+def closure(name: str, extra: str = "") -> set[str]:
+    """Names of the installed distributions that ``name`` needs here, itself excluded."""
+    found: set[str] = set()
+    waiting = [(name, extra)]
+    while waiting:
+        owner, wanted = waiting.pop()
+        for text in importlib.metadata.requires(owner) or []:
+            need = Requirement(text)
+            key = canonicalize_name(need.name)
+            if key in found or (need.marker and not need.marker.evaluate({"extra": wanted})):
+                continue
+            found.add(key)
+            waiting += [(need.name, e) for e in need.extras or [""]]
+    return found
+
+
+def test_every_needed_package_is_pinned_to_what_is_installed():
+    pinned = pins()
+    installed = {name: f"=={importlib.metadata.version(name)}" for name in closure("semblance", "test")}
+    assert {name: pinned.get(name) for name in installed} == installed
+
+
+def test_nothing_is_asked_of_a_system_that_has_everything(bootstrap, monkeypatch):
+    monkeypatch.setattr(bootstrap, "missing_packages", list)
+    monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("asked for rights"))
+    bootstrap.ensure_system()
+
+
+def test_without_rights_the_one_line_to_run_is_named(bootstrap, monkeypatch):
+    monkeypatch.setattr(bootstrap, "missing_packages", lambda: ["libegl1", "libgl1"])
+    monkeypatch.setattr(bootstrap.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(bootstrap, "root_prefix", lambda: None)
+    monkeypatch.setattr(bootstrap.sys, "platform", "linux")
+    with pytest.raises(bootstrap.SetupFailed, match="sudo apt-get install libegl1 libgl1\n"):
+        bootstrap.ensure_system()
+
+
+def test_an_x_display_needs_more_libraries(bootstrap, monkeypatch):
+    monkeypatch.setattr(bootstrap, "loads", lambda _library: False)
+    monkeypatch.setattr(bootstrap, "has_fonts", lambda: True)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    without = bootstrap.missing_packages()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert set(bootstrap.missing_packages()) - set(without) == set(bootstrap.X_LIBRARIES)
+
+
+def test_only_changes_of_what_is_installed_install_again(bootstrap):
+    project = bootstrap.TOP / "pyproject.toml"
+    before, text = bootstrap.digest(), project.read_text(encoding="utf-8")
+    project.write_text(text.replace("line-length = 110", "line-length = 100"), encoding="utf-8")
+    assert bootstrap.digest() == before
+    project.write_text(text.replace('"threadpoolctl>=', '"threadpoolctl>=1.'), encoding="utf-8")
+    assert bootstrap.digest() != before
+    project.write_text(text, encoding="utf-8")
+    bootstrap.CONSTRAINTS.write_text("numpy==2.1.0\n", encoding="utf-8")
+    assert bootstrap.digest() != before
+
+
+def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
+    assert not bootstrap.venv_works()
+    (bootstrap.VENV / "bin").mkdir(parents=True)
+    python, config = bootstrap.VENV / "bin" / "python", bootstrap.VENV / "pyvenv.cfg"
+    python.symlink_to("/nowhere/python")
+    config.write_text(f"command = /usr/bin/python3 -m venv --clear {bootstrap.VENV}\n", encoding="utf-8")
+    assert not bootstrap.venv_works()
+    python.unlink()
+    python.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    python.chmod(0o755)
+    assert bootstrap.venv_works()
+    config.write_text("command = /usr/bin/python3 -m venv --clear /old place/.venv\n", encoding="utf-8")
+    assert not bootstrap.venv_works()
