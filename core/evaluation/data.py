@@ -21,6 +21,7 @@ class EvaluationData:
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
     ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
+    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -33,6 +34,7 @@ class EvaluationData:
     feature_groups: tuple[str, ...] = ()
     source: str = ""
     masses: bool = False
+    case_rows: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X, dtype=np.float64)
@@ -78,7 +80,8 @@ class EvaluationData:
     def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
         """The same with these rows only, in this order."""
         groups = None if self.groups is None else self.groups[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups)
+        ids = None if self.case_rows is None else self.case_rows[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, case_rows=ids)
 
     def source_json(self) -> dict[str, Any]:
         """The ``source`` part of an evaluation's JSON."""

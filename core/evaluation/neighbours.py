@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.distance import Distance
+    from core.metrics.metric import Metric
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -212,3 +216,19 @@ def _tie_numbers(ascending: Matrix) -> Rows:
     tie = np.zeros(ascending.shape, dtype=np.intp)
     np.cumsum(new, axis=1, out=tie[:, 1:])
     return tie
+
+
+def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances:
+    """Distances of ``metric`` from rows (q, d) to rows (n, d), as extracted.
+
+    Where the distance is one of those that tie, the Euclidean one after the steps breaks the ties.
+
+    Raises:
+        BadInput: rows the metric cannot take.
+    """
+    return distances_after_steps(metric.distance, metric.transform(Q), metric.transform(X))
+
+
+def distances_after_steps(distance: Distance, Q: Matrix, X: Matrix) -> EmbeddedDistances:
+    """The same for rows (q, m) and (n, m) that went through the steps already."""
+    return EmbeddedDistances(distance.embed(Q), distance.embed(X), (Q, X) if distance.ties else None)

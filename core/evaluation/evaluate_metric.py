@@ -1,0 +1,224 @@
+"""The scores of one frozen metric on cases it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from core.errors import BadInput
+from core.evaluation.data import EvaluationData
+from core.evaluation.intervals import over_queries
+from core.evaluation.neighbours import EmbeddedDistances, distances_after_steps
+from core.evaluation.result import number_or_none
+from core.evaluation.roc import auc_with_interval, defined, roc
+from core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
+from core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.distance import Distance
+    from core.metrics.metric import Metric
+
+HELD_OUT_PATIENTS = "held-out patients"
+HELD_OUT_CASES = "held-out cases, unknown patients"
+
+Numbers = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class IntervalCurve:
+    """A score at k = 1, 2, ...: the mean over queries and its 95 % interval (``None``: undefined)."""
+
+    k: tuple[int, ...]
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+
+    def at(self, k: int) -> tuple[float | None, float | None, float | None]:
+        """Mean, low and high at ``k``, or at the largest k there is."""
+        place = min(k, len(self.k)) - 1
+        return self.mean[place], self.low[place], self.high[place]
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: list(values) for name, values in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        mean, low, high = (
+            tuple(None if value is None else float(value) for value in values[name])
+            for name in ("mean", "low", "high")
+        )
+        k = tuple(int(value) for value in values["k"])
+        if not k or not len(k) == len(mean) == len(low) == len(high):
+            raise ValueError("a curve of unequal lengths")
+        return cls(k, mean, low, high)
+
+
+@dataclass(frozen=True)
+class FindingRoc:
+    """One finding against the rest: corners of the curve, area, and its 95 % interval after DeLong."""
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    auc: float
+    ci95: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, Any]:
+        ci95 = None if self.ci95 is None else list(self.ci95)
+        return {"fpr": list(self.fpr), "tpr": list(self.tpr), "auc": self.auc, "ci95": ci95}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        fpr, tpr = (tuple(float(value) for value in values[name]) for name in ("fpr", "tpr"))
+        if len(fpr) != len(tpr):
+            raise ValueError("a curve of unequal lengths")
+        ends = values["ci95"]
+        return cls(fpr, tpr, float(values["auc"]), None if ends is None else (float(ends[0]), float(ends[1])))
+
+
+@dataclass(frozen=True)
+class MetricScores:
+    """Held-out scores of one metric.
+
+    ``retrieval_accuracy``: leave-one-out among the held-out cases; ``knn_accuracy``, ``roc``: the plain
+    vote of the training cases, for the ROC of the ``voters`` nearest. ``auc`` is the mean over findings
+    (``None`` where no finding can be told from the rest). Counts are held-out cases, per finding.
+    """
+
+    measured_on: str
+    n_train: int
+    findings: Mapping[str, int]
+    voters: int
+    seed: int
+    retrieval_accuracy: IntervalCurve
+    knn_accuracy: IntervalCurve
+    auc: float | None
+    roc: Mapping[str, FindingRoc]
+
+    @property
+    def n_test(self) -> int:
+        return sum(self.findings.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "measured_on": self.measured_on,
+            "n_train": self.n_train,
+            "n_test": self.n_test,
+            "findings": dict(self.findings),
+            "voters": self.voters,
+            "seed": self.seed,
+            "auc": self.auc,
+            "retrieval_accuracy": self.retrieval_accuracy.to_json(),
+            "knn_accuracy": self.knn_accuracy.to_json(),
+            "roc": {finding: curve.to_json() for finding, curve in self.roc.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            BadInput: values of another form.
+        """
+        try:
+            return cls(
+                measured_on=str(values["measured_on"]),
+                n_train=int(values["n_train"]),
+                findings={str(name): int(count) for name, count in values["findings"].items()},
+                voters=int(values["voters"]),
+                seed=int(values["seed"]),
+                retrieval_accuracy=IntervalCurve.from_json(values["retrieval_accuracy"]),
+                knn_accuracy=IntervalCurve.from_json(values["knn_accuracy"]),
+                auc=None if values["auc"] is None else float(values["auc"]),
+                roc={str(name): FindingRoc.from_json(curve) for name, curve in values["roc"].items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+            raise BadInput(
+                "The stored scores of the metric cannot be read.", "Evaluate the metric again."
+            ) from problem
+
+
+def evaluate_metric(
+    metric: Metric,
+    data: EvaluationData,
+    train: Rows,
+    test: Rows,
+    *,
+    max_k: int = 50,
+    voters: int = 10,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> MetricScores:
+    """Scores of ``metric``, fitted on the rows ``train`` of ``data``, on the rows ``test``.
+
+    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``.
+
+    Raises:
+        BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
+        Cancelled: the reporter asked for it.
+    """
+    check_no_leak(train, test, data.groups, data.n_cases)
+    if not len(train) or not len(test):
+        raise BadInput(
+            "No case was held out from training.", "Hold out some cases, to measure the metric on."
+        )
+    names, findings = np.unique(data.y, return_inverse=True)
+    asked = findings[test]
+    patients = patient_codes(data.groups, data.n_cases)
+    of_test = None if patients is None else patients[test]
+    reporter.progress(0, 3, "Retrieval accuracy")
+    rows, training = metric.transform(data.X[test]), metric.transform(data.X[train])
+    inside = distances_after_steps(metric.distance, rows, rows)
+    retrieval = retrieval_accuracy(inside, asked, of_test, max_k, reporter)
+    reporter.progress(1, 3, "Votes")
+    across = distances_after_steps(metric.distance, rows, training)
+    vote = votes(across, findings[train], asked, len(names), k=voters, max_k=max_k, reporter=reporter)
+    reporter.progress(2, 3, "Intervals")
+    curves = _curves(vote, asked, names.tolist())
+    known = patients_known(None if data.groups is None else data.groups[np.concatenate([train, test])])
+    scores = MetricScores(
+        measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
+        n_train=len(train),
+        findings=data.rows(test).findings,
+        voters=vote.k,
+        seed=seed,
+        retrieval_accuracy=_with_interval(retrieval, of_test, seed),
+        knn_accuracy=_with_interval(vote.correct, of_test, seed),
+        auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
+        roc=curves,
+    )
+    reporter.progress(3, 3, "Intervals")
+    return scores
+
+
+def accuracy_after_steps(
+    distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, k: int = 10
+) -> float | None:
+    """Retrieval accuracy @ ``k`` inside rows (n, m) that went through the steps: a point of a live curve."""
+    distances: EmbeddedDistances = distances_after_steps(distance, rows, rows)
+    curve = mean_over_queries(retrieval_accuracy(distances, findings, patients, k))
+    return number_or_none(float(curve[-1]))
+
+
+def _curves(vote: Votes, asked: Rows, names: list[str]) -> dict[str, FindingRoc]:
+    curves = {}
+    for finding, name in enumerate(names):
+        positive = asked == finding
+        if defined(positive):
+            shares = vote.plain[:, finding]
+            corners, area = roc(shares, positive), auc_with_interval(shares, positive)
+            curves[name] = FindingRoc(
+                tuple(corners.fpr.tolist()), tuple(corners.tpr.tolist()), area.auc, area.ci95
+            )
+    return curves
+
+
+def _with_interval(per_query: Matrix, patients: Rows | None, seed: int) -> IntervalCurve:
+    mean, low, high = (
+        tuple(number_or_none(value) for value in values.tolist())
+        for values in over_queries(per_query, seed=seed, groups=patients)
+    )
+    return IntervalCurve(tuple(range(1, len(mean) + 1)), mean, low, high)

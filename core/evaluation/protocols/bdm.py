@@ -1,0 +1,148 @@
+"""The measuring of the boosted distance metric's paper: retrieval in the tested part, votes of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from core.errors import BadArguments
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.neighbours import metric_distances
+from core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.roc import Roc, auc, defined, roc
+from core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
+from core.evaluation.splits import HoldOut, halves, patient_codes, per_finding
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.steps import Step
+
+MAX_K = 50
+VOTERS = 10
+#: Training cases of each finding in the paper's library of masses (bdm.txt 4.2).
+MASSES = 300
+_SHOWN = (1, 5, 10, 20, 50)
+_COMPARED = (
+    "retrieval_accuracy@1",
+    "retrieval_accuracy@10",
+    "retrieval_accuracy@50",
+    "auc",
+    "knn_accuracy@10",
+)
+
+
+class BDMProtocol(Protocol):
+    """Random stratified halves, or 300 + 300 masses to train on; the rest is tested (bdm.txt 4.2).
+
+    ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20). ``auc:FINDING``: one finding
+    against the rest, by the share of it among the 10 training cases nearest to a tested one; ``auc`` is the
+    mean over findings. ``auc_weighted``: the same where nearer cases count more. ``knn_accuracy@K``: the
+    majority of the K nearest training cases. Ties: see :mod:`core.evaluation.neighbours`.
+    """
+
+    name: ClassVar[str] = "bdm"
+    title: ClassVar[str] = "Retrieval and votes (BDM)"
+    paper: ClassVar[str] = (
+        "L. Yang et al., A Boosting Framework for Visuality-Preserving Distance Metric Learning and Its "
+        "Application to Medical Image Retrieval, IEEE TPAMI 32(1), 2010"
+    )
+    summary: ClassVar[str] = (
+        "Random halves: retrieval accuracy @ 1-50 inside the tested half, 10-NN vote of the training half "
+        "for ROC and AUC; 10 repeats."
+    )
+    repeats: ClassVar[int] = 10
+
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+    ) -> EvaluationResult:
+        repeats = self.repeats if repeats is None else repeats
+        if repeats < 1:
+            raise BadArguments("There must be at least one repeat.", "Use --repeats 10, for example.")
+        data = prepare(data)
+        rule, splits = _splits(data, repeats, seed)
+        return run_trials(
+            self.name,
+            data,
+            learners,
+            splits,
+            _measure,
+            rule=rule,
+            compared=_COMPARED,
+            steps=steps,
+            seed=seed,
+            reporter=reporter,
+        )
+
+
+def _splits(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+    # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
+    if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
+        rule = f"{MASSES} training cases of each finding"
+        return rule, [per_finding(data.y.tolist(), data.groups, one, MASSES) for one in seeds]
+    return "random halves", [halves(data.y.tolist(), data.groups, one) for one in seeds]
+
+
+def _measure(trial: Trial) -> Measured:
+    data, split, reporter = trial.data, trial.split, trial.reporter
+    names, findings = np.unique(data.y, return_inverse=True)
+    patients = patient_codes(data.groups, data.n_cases)
+    test, train = data.X[split.test], data.X[split.train]
+    asked = findings[split.test]
+    retrieval = mean_over_queries(
+        retrieval_accuracy(
+            metric_distances(trial.metric, test, test),
+            asked,
+            None if patients is None else patients[split.test],
+            MAX_K,
+            reporter,
+        )
+    )
+    vote = votes(
+        metric_distances(trial.metric, test, train),
+        findings[split.train],
+        asked,
+        len(names),
+        k=VOTERS,
+        max_k=MAX_K,
+        reporter=reporter,
+    )
+    accuracy = mean_over_queries(vote.correct)
+    plain, rocs = _areas("auc", vote.plain, asked, names.tolist())
+    weighted, _ = _areas("auc_weighted", vote.weighted, asked, names.tolist())
+    return Measured(
+        {
+            **{f"retrieval_accuracy@{k}": float(retrieval[k - 1]) for k in _SHOWN if k <= len(retrieval)},
+            **plain,
+            **weighted,
+            **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in (1, 5, 10) if k <= len(accuracy)},
+        },
+        {"retrieval_accuracy": retrieval, "knn_accuracy": accuracy},
+        rocs,
+    )
+
+
+def _areas(
+    score: str, shares: Matrix, asked: Rows, names: Sequence[str]
+) -> tuple[dict[str, float], dict[str, Roc]]:
+    """``score`` (the mean) and ``score:FINDING``, and the curves, of findings that some tested cases have."""
+    areas: dict[str, float] = {}
+    rocs: dict[str, Roc] = {}
+    for finding, name in enumerate(names):
+        positive = asked == finding
+        if defined(positive):
+            areas[f"{score}:{name}"] = auc(shares[:, finding], positive)
+            rocs[name] = roc(shares[:, finding], positive)
+    mean = {score: float(np.mean(list(areas.values())))} if areas else {}
+    return {**mean, **areas}, rocs

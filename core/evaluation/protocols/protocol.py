@@ -1,0 +1,59 @@
+"""The contract of a protocol: how learners are measured, the same way for all of them."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from core.evaluation.data import EvaluationData
+from core.evaluation.result import EvaluationResult
+from core.parameters import Value
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.steps import Step
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """A learner to measure: its registered name and the parameters that differ from the defaults."""
+
+    name: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+
+class Protocol(abc.ABC):
+    """Measures learners on cases they were not fitted on, named after the paper that measured so."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    #: What is measured on what, in one line.
+    summary: ClassVar[str]
+    #: Repeats where none are asked for.
+    repeats: ClassVar[int]
+
+    @abc.abstractmethod
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+    ) -> EvaluationResult:
+        """Scores of every learner on the same splits.
+
+        Unfitted ``steps`` are fitted on each training part. A learner that cannot be fitted or measured is
+        listed in ``failed``, the others go on. After each repeat the result so far goes to
+        ``reporter.partial``; ``reporter.stop_requested`` ends the run with the repeats done.
+
+        Raises:
+            BadArguments: no learner, one named twice, an unknown one, or a refused parameter.
+            BadInput: too few cases, findings or patients.
+            Cancelled: the reporter asked for it.
+        """

@@ -1,0 +1,27 @@
+"""Every protocol there is: a new one is one line here."""
+
+from __future__ import annotations
+
+from core.errors import BadArguments
+from core.evaluation.protocols.bdm import BDMProtocol
+from core.evaluation.protocols.protocol import Protocol
+
+_PROTOCOLS: tuple[type[Protocol], ...] = (BDMProtocol,)
+
+
+def protocols() -> tuple[type[Protocol], ...]:
+    """The classes of all protocols."""
+    return _PROTOCOLS
+
+
+def get_protocol(name: str) -> Protocol:
+    """The protocol so named.
+
+    Raises:
+        BadArguments: no such protocol.
+    """
+    for protocol in _PROTOCOLS:
+        if protocol.name == name:
+            return protocol()
+    names = ", ".join(protocol.name for protocol in _PROTOCOLS)
+    raise BadArguments(f"There is no protocol '{name}'.", f"Protocols: {names}.")

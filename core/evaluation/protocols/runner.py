@@ -1,0 +1,212 @@
+"""What protocols share: the same splits for every learner, failures apart, the results together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadArguments, SemblanceError
+from core.evaluation.data import EvaluationData
+from core.evaluation.protocols.protocol import LearnerSpec
+from core.evaluation.result import (
+    EvaluationResult,
+    Failure,
+    LearnerResult,
+    Measured,
+    SplitFacts,
+    compare,
+    summarise,
+)
+from core.evaluation.splits import HoldOut, check_no_leak
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.learner import Learner
+    from core.metrics.metric import Metric
+    from core.metrics.steps import Step
+
+#: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
+_FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
+#: Steps of progress within one fit.
+_FINE = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One metric, fitted on the training rows of ``split``, about to be measured on the others."""
+
+    metric: Metric
+    data: EvaluationData
+    split: HoldOut
+    reporter: Reporter
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """The seed of one repeat; the same however many repeats there are."""
+    return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+
+
+def run_trials(
+    protocol: str,
+    data: EvaluationData,
+    learners: Sequence[LearnerSpec],
+    splits: Sequence[HoldOut],
+    measure: Callable[[Trial], Measured],
+    *,
+    rule: str,
+    compared: Sequence[str],
+    steps: Sequence[Step],
+    seed: int,
+    reporter: Reporter = SILENT,
+) -> EvaluationResult:
+    """Fit every learner on the training rows of every split and ``measure`` it.
+
+    ``rule`` says how the splits were made; ``compared`` are the scores judged between learners. The rest
+    is as in :meth:`core.evaluation.protocols.protocol.Protocol.run`.
+    """
+    runs = _runs(learners)
+    for repeat, split in enumerate(splits):
+        check_no_leak(split.train, split.test, data.groups, data.n_cases)
+        prepared = _PreparedSplit(data, split, steps)
+        for place, run in enumerate(runs):
+            reporter.check_cancelled()
+            what = f"{run.spec.name}, repeat {repeat + 1} of {len(splits)}"
+            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what)
+            share.progress(0, 1, what)
+            run.go(prepared, repeat_seed(seed, repeat), measure, share)
+            share.progress(1, 1, what)
+        result = _result(protocol, data, runs, splits[: repeat + 1], rule, compared, steps, seed)
+        reporter.partial(result)
+        if reporter.stop_requested:
+            break
+    return result
+
+
+class _PreparedSplit:
+    """The training rows of a split after the steps, made once for all learners."""
+
+    def __init__(self, data: EvaluationData, split: HoldOut, steps: Sequence[Step]) -> None:
+        from core.metrics.steps import fit_steps
+
+        self.data, self.split = data, split
+        self.y = data.y[split.train]
+        self.groups: npt.NDArray[np.str_] | None = None if data.groups is None else data.groups[split.train]
+        self.fitted: tuple[Step, ...] = ()
+        self.problem: Exception | None = None
+        try:
+            self.fitted, self.rows = fit_steps(steps, data.X[split.train], self.y)
+        except _FAILURES as problem:
+            self.problem = problem
+
+
+class _Run:
+    """One learner on its way through the repeats."""
+
+    def __init__(self, spec: LearnerSpec) -> None:
+        self.spec = spec
+        self.params = {k: v for k, v in self._make(0).get_params().items() if k != "random_state"}
+        self.measured: list[Measured] = []
+        self.seconds: list[float] = []
+        self.failure: Failure | None = None
+
+    def _make(self, seed: int) -> Learner:
+        from core.metrics.registry import make_learner
+
+        return make_learner(self.spec.name, random_state=seed, **self.spec.params)
+
+    def go(
+        self, prepared: _PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: Reporter
+    ) -> None:
+        if self.failure is not None:
+            return
+        try:
+            if prepared.problem is not None:
+                raise prepared.problem
+            metric, seconds = self._fit(prepared, seed, reporter)
+            self.measured.append(measure(Trial(metric, prepared.data, prepared.split, reporter)))
+            self.seconds.append(seconds)
+        except BadArguments:
+            raise
+        except _FAILURES as problem:
+            told = str(problem) if isinstance(problem, SemblanceError) else _in_words(problem)
+            self.failure = Failure(self.spec.name, f"Repeat {len(self.measured) + 1}: {told}")
+
+    def _fit(self, prepared: _PreparedSplit, seed: int, reporter: Reporter) -> tuple[Metric, float]:
+        from core.metrics.pipeline import attach_steps
+
+        learner = self._make(seed)
+        begin = time.perf_counter()
+        learner.fit(prepared.rows, prepared.y, groups=prepared.groups, reporter=reporter)
+        metric = learner.metric()
+        seconds = time.perf_counter() - begin
+        data = prepared.data
+        return attach_steps(metric, prepared.fitted, data.feature_names, data.feature_groups), seconds
+
+
+class _Share(Reporter):
+    """One fit's part of the whole progress; a wish to stop early is not the learner's to hear."""
+
+    def __init__(self, whole: Reporter, done: int, total: int, what: str) -> None:
+        self._whole, self._done, self._total, self._what = whole, done, total, what
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        part = 0 if not total else int(_FINE * min(done, total) / total)
+        self._whole.progress(self._done * _FINE + part, self._total * _FINE, self._what)
+
+    def check_cancelled(self) -> None:
+        self._whole.check_cancelled()
+
+
+def _runs(learners: Sequence[LearnerSpec]) -> list[_Run]:
+    names = [spec.name for spec in learners]
+    if not names:
+        raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadArguments(f"The learner '{twice[0]}' is named twice.", "Name each learner once.")
+    return [_Run(spec) for spec in learners]
+
+
+def _in_words(problem: Exception) -> str:
+    if isinstance(problem, MemoryError):
+        return "There was not enough memory; use fewer cases or fewer features."
+    return f"The computation failed ({problem})."
+
+
+def _result(
+    protocol: str,
+    data: EvaluationData,
+    runs: Sequence[_Run],
+    splits: Sequence[HoldOut],
+    rule: str,
+    compared: Sequence[str],
+    steps: Sequence[Step],
+    seed: int,
+) -> EvaluationResult:
+    from core.metrics.steps import steps_text
+    from core.metrics.training import versions
+
+    results: list[LearnerResult] = [
+        summarise(run.spec.name, run.params, steps_text(steps), run.measured, run.seconds)
+        for run in runs
+        if run.failure is None
+    ]
+    n_train = float(np.mean([len(split.train) for split in splits]))
+    n_test = float(np.mean([len(split.test) for split in splits]))
+    source: dict[str, Any] = data.source_json()
+    return EvaluationResult(
+        protocol=protocol,
+        source=source,
+        seed=seed,
+        repeats=len(splits),
+        split=SplitFacts(rule, splits[0].by_patient, n_train, n_test),
+        results=tuple(results),
+        comparisons=compare(results, compared, n_train, n_test),
+        failed=tuple(run.failure for run in runs if run.failure is not None),
+        versions=versions(),
+    )

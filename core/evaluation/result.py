@@ -1,0 +1,193 @@
+"""What an evaluation gives: scores, curves and comparisons, and the JSON scripts rely on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.intervals import Summary, over_repeats
+from core.evaluation.roc import Roc, average
+from core.evaluation.significance import Comparison, corrected_t_test
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What one metric scored in one repeat.
+
+    ``curves`` hold by name the score (K,) at k = 1, 2, ... K, NaN where undefined; ``rocs`` are by finding.
+    """
+
+    scores: Mapping[str, float]
+    curves: Mapping[str, Vector] = field(default_factory=dict)
+    rocs: Mapping[str, Roc] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A score at each k: mean and standard deviation over the repeats (``None``: undefined)."""
+
+    k: tuple[int, ...]
+    mean: tuple[float | None, ...]
+    std: tuple[float | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"k": list(self.k), "mean": list(self.mean), "std": list(self.std)}
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Time of fitting the learner, the steps not counted."""
+
+    median: float
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerResult:
+    """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding."""
+
+    learner: str
+    params: Mapping[str, Any]
+    steps: str
+    scores: Mapping[str, Summary]
+    curves: Mapping[str, Curve]
+    roc: Mapping[str, Roc]
+    fit_seconds: Seconds
+
+    def to_json(self) -> dict[str, Any]:
+        curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
+        curves["roc"] = {
+            finding: {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
+            for finding, curve in self.roc.items()
+        }
+        return {
+            "learner": self.learner,
+            "params": dict(self.params),
+            "steps": self.steps,
+            "scores": {name: summary.to_json() for name, summary in self.scores.items()},
+            "curves": curves,
+            "fit_seconds": vars(self.fit_seconds).copy(),
+        }
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A learner that gave no result, and why."""
+
+    learner: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SplitFacts:
+    """How cases were set apart; sizes are means over the repeats."""
+
+    rule: str
+    by_patient: bool
+    n_train: float
+    n_test: float
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationResult:
+    """Learners measured on the same splits of the same cases."""
+
+    protocol: str
+    source: Mapping[str, Any]
+    seed: int
+    repeats: int
+    split: SplitFacts
+    results: tuple[LearnerResult, ...]
+    comparisons: tuple[Comparison, ...]
+    failed: tuple[Failure, ...]
+    versions: Mapping[str, str]
+    measured_on: str = "held-out"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol,
+            "source": dict(self.source),
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "measured_on": self.measured_on,
+            "split": vars(self.split).copy(),
+            "results": [result.to_json() for result in self.results],
+            "comparisons": [comparison.to_json() for comparison in self.comparisons],
+            "failed": [vars(failure).copy() for failure in self.failed],
+            "versions": dict(self.versions),
+        }
+
+
+def summarise(
+    learner: str,
+    params: Mapping[str, Any],
+    steps: str,
+    measured: Sequence[Measured],
+    seconds: Sequence[float],
+) -> LearnerResult:
+    """One learner's repeats (at least one) together."""
+    return LearnerResult(
+        learner=learner,
+        params=params,
+        steps=steps,
+        scores=_summaries(measured),
+        curves={name: _curve([one.curves[name] for one in measured]) for name in measured[0].curves},
+        roc={
+            finding: average([one.rocs[finding] for one in measured if finding in one.rocs])
+            for finding in _names([one.rocs for one in measured])
+        },
+        fit_seconds=Seconds(float(np.median(seconds)), min(seconds), max(seconds)),
+    )
+
+
+def compare(
+    results: Sequence[LearnerResult], scores: Sequence[str], n_train: float, n_test: float
+) -> tuple[Comparison, ...]:
+    """Every two learners in each of ``scores`` that both have; none with fewer than two repeats."""
+    found = []
+    for place, a in enumerate(results):
+        for b in results[place + 1 :]:
+            for score in scores:
+                if score not in a.scores or score not in b.scores:
+                    continue
+                told = corrected_t_test(a.scores[score].values, b.scores[score].values, n_train, n_test)
+                if told is not None:
+                    found.append(Comparison(a.learner, b.learner, score, **vars(told)))
+    return tuple(found)
+
+
+def number_or_none(value: float) -> float | None:
+    """``None`` for NaN, which JSON does not know."""
+    return None if math.isnan(value) else float(value)
+
+
+def _summaries(measured: Sequence[Measured]) -> dict[str, Summary]:
+    found = {}
+    for name in _names([one.scores for one in measured]):
+        values = [number_or_none(one.scores.get(name, math.nan)) for one in measured]
+        if any(value is not None for value in values):
+            found[name] = over_repeats(values)
+    return found
+
+
+def _names(tables: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for table in tables for name in table))
+
+
+def _curve(curves: Sequence[Vector]) -> Curve:
+    length = min(len(curve) for curve in curves)
+    means: list[float | None] = []
+    stds: list[float | None] = []
+    for at_k in zip(*(curve[:length].tolist() for curve in curves), strict=True):
+        there = [value for value in at_k if not math.isnan(value)]
+        means.append(float(np.mean(there)) if there else None)
+        stds.append(float(np.std(there, ddof=1)) if len(there) > 1 else None)
+    return Curve(tuple(range(1, length + 1)), tuple(means), tuple(stds))

@@ -1,0 +1,140 @@
+"""Scores of a frozen metric: held-out cases only, intervals, and a JSON that comes back the same."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.evaluation.builtin_tables import builtin_table
+from core.evaluation.data import EvaluationData
+from core.evaluation.evaluate_metric import MetricScores, accuracy_after_steps, evaluate_metric
+from core.evaluation.splits import holdout
+from core.metrics import fit_metric, make_learner
+from core.metrics.steps import parse_steps
+
+
+def fitted(data, split, learner="euclidean", **parameters):
+    return fit_metric(
+        make_learner(learner, **parameters),
+        data.X[split.train],
+        data.y[split.train],
+        steps=parse_steps("standardise"),
+    )
+
+
+def scored(data, seed=0, learner="euclidean", **options):
+    split = holdout(data.y.tolist(), data.groups, seed)
+    return evaluate_metric(fitted(data, split, learner), data, split.train, split.test, **options)
+
+
+def two_views(n_patients=60):
+    rng = np.random.default_rng(0)
+    y = np.repeat(rng.choice(["benign", "malignant"], n_patients), 2)
+    X = rng.normal(size=(2 * n_patients, 3)) + (y == "malignant")[:, None]
+    return EvaluationData(X, y, np.repeat([f"p{n}" for n in range(n_patients)], 2))
+
+
+def test_wine_scores_high_with_intervals():
+    scores = scored(builtin_table("wine"))
+    mean, low, high = scores.retrieval_accuracy.at(10)
+    assert 0.75 < low < mean < high <= 1.0
+    assert scores.measured_on == "held-out cases, unknown patients"
+    assert scores.n_train + scores.n_test == 178
+    assert scores.auc > 0.97
+    for curve in scores.roc.values():
+        assert curve.ci95[0] <= curve.auc <= curve.ci95[1]
+        assert np.trapezoid(curve.tpr, curve.fpr) == pytest.approx(curve.auc)
+
+
+def test_known_patients_are_said_and_drawn_whole():
+    data = two_views()
+    scores = scored(data)
+    assert scores.measured_on == "held-out patients"
+    some = EvaluationData(data.X, data.y, np.array(["", *data.groups[1:]]))
+    assert scored(some).measured_on == "held-out cases, unknown patients"
+
+
+def test_the_curve_equals_a_loop_that_skips_the_same_patient():
+    data = two_views(20)
+    split = holdout(data.y.tolist(), data.groups, 1)
+    metric = fitted(data, split)
+    scores = evaluate_metric(metric, data, split.train, split.test, max_k=3)
+    distances = metric.distances(data.X[split.test], data.X[split.test])
+    total = 0.0
+    for place, query in enumerate(split.test):
+        others = [n for n, row in enumerate(split.test) if data.groups[row] != data.groups[query]]
+        nearest = sorted(others, key=lambda n: distances[place, n])[:3]
+        total += sum(data.y[split.test[n]] == data.y[query] for n in nearest) / 3
+    assert scores.retrieval_accuracy.mean[2] == pytest.approx(total / len(split.test))
+
+
+@pytest.mark.parametrize("learner", ["euclidean", "bdm"])
+def test_json_comes_back_the_same(learner):
+    scores = scored(builtin_table("iris"), learner=learner)
+    text = json.dumps(scores.to_json(), allow_nan=False)
+    assert MetricScores.from_json(json.loads(text)) == scores
+
+
+@pytest.mark.parametrize(
+    "change", [{"auc": "high"}, {"roc": []}, {"retrieval_accuracy": {"k": [1]}}, {"findings": None}]
+)
+def test_damaged_scores_are_refused(change):
+    values = {**scored(builtin_table("iris")).to_json(), **change}
+    with pytest.raises(BadInput, match="cannot be read"):
+        MetricScores.from_json(values)
+    with pytest.raises(BadInput, match="cannot be read"):
+        MetricScores.from_json({})
+
+
+def test_a_leak_is_refused():
+    data = two_views()
+    split = holdout(data.y.tolist(), data.groups, 0)
+    metric = fitted(data, split)
+    with pytest.raises(BadInput, match="A case is in the training part"):
+        evaluate_metric(metric, data, split.train, np.append(split.test, split.train[0]))
+    with pytest.raises(BadInput, match="of the patients"):
+        evaluate_metric(metric, data, split.train[1:], np.sort(np.append(split.test, split.train[0])))
+    with pytest.raises(BadInput, match="No case was held out"):
+        evaluate_metric(metric, data, split.train, split.test[:0])
+
+
+def test_one_finding_held_out_gives_no_roc():
+    data = builtin_table("iris")
+    train, test = np.arange(0, 150, 2), np.arange(1, 50, 2)
+    split = holdout(data.y.tolist(), None, 0)
+    scores = evaluate_metric(fitted(data, split), data, train, test)
+    assert scores.auc is None
+    assert scores.roc == {}
+    assert scores.retrieval_accuracy.at(1)[0] == 1.0
+    json.dumps(scores.to_json(), allow_nan=False)
+
+
+def test_a_held_out_finding_training_never_saw():
+    data = builtin_table("iris")
+    train, test = np.arange(0, 100, 2), np.arange(1, 150, 2)
+    metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])
+    scores = evaluate_metric(metric, data, train, test)
+    assert scores.roc["virginica"].auc == 0.5
+    assert scores.knn_accuracy.at(1)[0] < 0.7
+
+
+@pytest.mark.parametrize("n_test", [1, 2])
+def test_tiny_held_out_parts(n_test):
+    data = builtin_table("iris")
+    train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)[:n_test]
+    metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])
+    json.dumps(evaluate_metric(metric, data, train, test).to_json(), allow_nan=False)
+
+
+def test_a_point_of_a_live_curve():
+    data = builtin_table("wine")
+    split = holdout(data.y.tolist(), None, 0)
+    metric = fitted(data, split)
+    findings = np.unique(data.y, return_inverse=True)[1][split.test]
+    rows = metric.transform(data.X[split.test])
+    scores = evaluate_metric(metric, data, split.train, split.test)
+    live = accuracy_after_steps(metric.distance, rows, findings, None)
+    assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
