@@ -67,17 +67,17 @@ class _Engine(QIconEngine):
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         return self.scaledPixmap(size, mode, state, 1.0)
 
-    def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:  # noqa: N802
+    def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
         width, height = round(size.width() * scale), round(size.height() * scale)
         return _pixmap(self._name, width, height, scale, self._colour(mode, state), "none")
 
     def clone(self) -> QIconEngine:
         return _Engine(self._name, self._rest, self._on)
 
-    def isNull(self) -> bool:  # noqa: N802
+    def isNull(self) -> bool:
         return False
 
-    def iconName(self) -> str:  # noqa: N802
+    def iconName(self) -> str:
         return self._name
 
 

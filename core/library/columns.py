@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -18,6 +18,7 @@ NO_FINDING = -1
 NO_PATIENT = -1
 SORT_KEYS = ("added", "id", "finding", "patient")
 _BETWEEN = "\n"
+_GRAVE = ("malignant", "cancer", "carcinoma")
 
 
 class PictureState(IntEnum):
@@ -175,8 +176,8 @@ def case_columns(
 
     Takes about 0.3 s for 100,000 cases: call it in a worker, it can be pickled.
     """
-    finding_names, finding = _coded(findings)
-    patient_names, patient = _coded(patients)
+    finding_names, finding = _coded(findings, _gravest_first)
+    patient_names, patient = _coded(patients, _natural)
     texts = [
         f"{name}{_BETWEEN}{whose or ''}{_BETWEEN}".casefold().encode()
         for name, whose in zip(ids, patients, strict=True)
@@ -209,8 +210,19 @@ def natural_key(text: str) -> str:
     return re.sub(r"\d+", lambda digits: digits.group().zfill(12), text.casefold())
 
 
-def _coded(names: Sequence[str | None]) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
-    known = tuple(sorted({name for name in names if name is not None}, key=natural_key))
+def _natural(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=natural_key)
+
+
+def _gravest_first(names: Iterable[str]) -> list[str]:
+    """As they came, so that a finding keeps its colour when others are added; but malignant before all."""
+    return sorted(names, key=lambda name: name.casefold() not in _GRAVE)
+
+
+def _coded(
+    names: Sequence[str | None], sort: Callable[[Iterable[str]], list[str]]
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    known = tuple(sort({name: None for name in names if name is not None}))
     codes: dict[str | None, int] = {name: code for code, name in enumerate(known)}
     codes[None] = -1
     return known, np.array([codes[name] for name in names], dtype=np.int64)

@@ -1,0 +1,84 @@
+"""What a grid of cases shows: which cases, in what order, and what is written beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from core.library.columns import CaseColumns, Indices, no_cases
+
+
+@dataclass(frozen=True, eq=False)
+class Deck:
+    """``order`` holds positions in ``columns``; place ``i`` shows the case ``order[i]``.
+
+    A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded
+    under each, and ``ranks`` (m,) where they are not simply 1, 2, 3. A distance of ``full`` fills the bar.
+    ``waiting`` (m,) marks cases whose features are still being made; ``judgements`` go by catalogue row.
+    """
+
+    columns: CaseColumns = field(default_factory=no_cases)
+    order: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    distances: npt.NDArray[np.float64] | None = None
+    alike: npt.NDArray[np.int64] | None = None
+    ranks: npt.NDArray[np.int64] | None = None
+    waiting: npt.NDArray[np.bool_] | None = None
+    full: float | None = None
+    judgements: Mapping[int, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def ranked(self) -> bool:
+        return self.distances is not None
+
+    def index(self, place: int) -> int:
+        """The position in ``columns`` of the case at ``place``."""
+        return int(self.order[place])
+
+    def case_row(self, place: int) -> int:
+        """The catalogue row of the case at ``place``."""
+        return int(self.columns.case_row[self.order[place]])
+
+    def place_of(self, case_row: int) -> int:
+        """Where a catalogue row is shown, -1 where it is not."""
+        index = self.columns.index_of_row(case_row)
+        if index < 0:
+            return -1
+        found = np.flatnonzero(self.order == index)
+        return int(found[0]) if found.size else -1
+
+    def rank(self, place: int) -> int:
+        return place + 1 if self.ranks is None else int(self.ranks[place])
+
+    def share(self, place: int) -> float:
+        """How far the bar at ``place`` is filled, 0 to 1."""
+        if self.distances is None:
+            return 0.0
+        full = self.full if self.full is not None else float(self.distances[-1]) * 1.25
+        return min(1.0, max(0.0, float(self.distances[place]) / full)) if full > 0 else 0.0
+
+    def words(self, place: int) -> str:
+        """The case at ``place`` in words, for tooltips and screen readers."""
+        index = self.index(place)
+        parts = [self.columns.ids[index]]
+        if self.distances is not None:
+            parts.insert(0, f"rank {self.rank(place)}")
+        parts.append(self.columns.finding_name(index) or "finding not given")
+        patient = self.columns.patient_name(index)
+        if patient is not None:
+            parts.append(f"patient {patient}")
+        if self.distances is not None:
+            parts.append(f"distance {distance_text(float(self.distances[place]))}")
+        return ", ".join(parts)
+
+
+def distance_text(distance: float) -> str:
+    """Three decimals for ordinary distances, three figures for very small and very large ones."""
+    if distance == 0 or 0.001 <= distance < 100:
+        return f"{distance:.3f}"
+    return f"{distance:.2e}" if distance < 0.001 or distance >= 100_000 else f"{distance:.0f}"

@@ -1,0 +1,103 @@
+"""Where cards lie: pure arithmetic from a place to a rectangle and back, whatever the number of cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QRect
+
+from app.theme import theme
+
+MARGIN = 4
+SIDE = 8
+GAP_X, GAP_Y = 2, 4
+SMALLEST, LARGEST, USUAL = 64, 160, 96
+NO_PLACE = -1
+
+
+@dataclass(frozen=True)
+class CardLayout:
+    """Cards of ``count`` cases in a viewport ``width`` px wide.
+
+    ``thumb`` is the side of the picture's square, ``caption`` what is below it; with ``rows`` true the
+    cases are rows of ``pitch`` px instead. Coordinates are of the whole content, not the viewport.
+    """
+
+    width: int
+    count: int
+    columns: int
+    thumb: int
+    caption: int
+    pitch: int
+    rows: bool
+
+    @classmethod
+    def cards(cls, width: int, count: int, smallest: int = USUAL) -> CardLayout:
+        """As many columns as pictures of ``smallest`` px allow; the pictures then share what is left."""
+        room = max(1, width - 2 * SIDE + GAP_X)
+        columns = max(1, room // (smallest + 2 * MARGIN + GAP_X))
+        thumb = max(SMALLEST, min(LARGEST, room // columns - 2 * MARGIN - GAP_X))
+        caption = theme().px(35)
+        return cls(width, count, columns, thumb, caption, MARGIN + thumb + caption + 3 + GAP_Y, rows=False)
+
+    @classmethod
+    def list(cls, width: int, count: int) -> CardLayout:
+        """Rows with a picture of 24 px each."""
+        pitch = theme().px(32)
+        return cls(width, count, 1, pitch - 6, 0, pitch, rows=True)
+
+    @property
+    def lines(self) -> int:
+        return -(-self.count // self.columns)
+
+    @property
+    def height(self) -> int:
+        """Of the whole content."""
+        return self.lines * self.pitch + (0 if self.rows else 2 * SIDE - GAP_Y)
+
+    @property
+    def top(self) -> int:
+        return 0 if self.rows else SIDE
+
+    def card(self, place: int) -> QRect:
+        """The whole card: what lights up and what takes clicks."""
+        line, column = divmod(place, self.columns)
+        y = self.top + line * self.pitch
+        if self.rows:
+            return QRect(0, y, self.width, self.pitch)
+        wide = self.thumb + 2 * MARGIN
+        return QRect(SIDE + column * (wide + GAP_X), y, wide, self.pitch - GAP_Y)
+
+    def place_at(self, point: QPoint) -> int:
+        """The place under ``point``, -1 between cards."""
+        if point.y() < self.top:
+            return NO_PLACE
+        line = (point.y() - self.top) // self.pitch
+        column = 0
+        if not self.rows:
+            column = (point.x() - SIDE) // (self.thumb + 2 * MARGIN + GAP_X)
+        place = line * self.columns + column
+        inside = 0 <= column < self.columns and 0 <= place < self.count
+        return place if inside and self.card(place).contains(point) else NO_PLACE
+
+    def between(self, top: int, bottom: int) -> range:
+        """The places of the lines that touch content y ``top`` to ``bottom``."""
+        first = max(0, (top - self.top) // self.pitch)
+        last = max(0, (bottom - self.top) // self.pitch)
+        return range(min(self.count, first * self.columns), min(self.count, (last + 1) * self.columns))
+
+    def moved(self, place: int, columns: int, lines: int, page: int) -> int:
+        """The place ``columns`` to the right and ``lines`` (plus ``page`` viewports' lines) below."""
+        if self.count == 0:
+            return NO_PLACE
+        if place < 0:
+            return 0
+        target = place + columns + (lines + page) * self.columns
+        if lines or page:
+            # From the last full line, down goes to the last card even when none is straight below.
+            last_line = (self.count - 1) // self.columns
+            if target >= self.count:
+                target = self.count - 1 if place // self.columns < last_line or page else place
+            elif target < 0:
+                target = place % self.columns if page else place
+        return max(0, min(self.count - 1, target))

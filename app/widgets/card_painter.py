@@ -1,0 +1,385 @@
+"""Draws one case as a card or as a row of a list."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter, QPen, QPixmap
+
+from app.icons import icon_pixmap
+from app.models.deck import Deck, distance_text
+from app.models.thumbnails import ThumbnailSource
+from app.theme import SMALL, Theme, colour, font, theme
+from app.widgets.card_layout import MARGIN, CardLayout
+from app.widgets.finding_chip import SIDE, chip_pixmap
+from core.library.columns import NO_FINDING, PictureState
+
+SCALE_BUDGET_S = 0.003
+_SCALED_BYTES = 24 * 1024 * 1024
+_THUMB_ICON = 14
+_NARROW = 88
+
+
+@dataclass(frozen=True)
+class CardState:
+    """How a card stands out."""
+
+    current: bool = False
+    hovered: bool = False
+    focused: bool = False
+
+
+class ScaledPictures:
+    """Thumbnails in the size they are drawn, made within a time budget per frame."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, QPixmap] = OrderedDict()
+        self._size = (0, 0.0)
+        self._bytes = 0
+        self._until = 0.0
+        self.late: set[int] = set()
+
+    def begin(self, side: int, ratio: float) -> None:
+        """A new frame begins, with squares of ``side`` logical px."""
+        if self._size != (side, ratio):
+            self.clear()
+            self._size = (side, ratio)
+        self._until = time.perf_counter() + SCALE_BUDGET_S
+        self.late = set()
+
+    def clear(self) -> None:
+        self._kept.clear()
+        self._bytes = 0
+
+    def forget(self, case_row: int) -> None:
+        dropped = self._kept.pop(case_row, None)
+        if dropped is not None:
+            self._bytes -= _size_of(dropped)
+
+    def get(self, case_row: int) -> QPixmap | None:
+        found = self._kept.get(case_row)
+        if found is not None:
+            self._kept.move_to_end(case_row)
+        return found
+
+    def make(self, case_row: int, image: QImage) -> QPixmap | None:
+        """The picture in size, or ``None`` (and the row in ``late``) when this frame's time is used up."""
+        if time.perf_counter() > self._until:
+            self.late.add(case_row)
+            return None
+        side, ratio = self._size
+        wanted = max(1, round(side * ratio))
+        scaled = image.scaled(
+            wanted, wanted, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        )
+        pixmap = QPixmap.fromImage(scaled)
+        pixmap.setDevicePixelRatio(ratio)
+        self._kept[case_row] = pixmap
+        self._bytes += _size_of(pixmap)
+        while self._bytes > _SCALED_BYTES and len(self._kept) > 1:
+            self._bytes -= _size_of(self._kept.popitem(last=False)[1])
+        return pixmap
+
+
+def _size_of(pixmap: QPixmap) -> int:
+    return pixmap.width() * pixmap.height() * 4
+
+
+class CardPainter:
+    """Draws the places of a deck; made anew for every frame, it holds what all cards of a frame share."""
+
+    def __init__(
+        self,
+        painter: QPainter,
+        deck: Deck,
+        layout: CardLayout,
+        source: ThumbnailSource | None,
+        pictures: ScaledPictures,
+        ratio: float,
+        *,
+        judging: bool,
+    ) -> None:
+        self._painter, self._deck, self._layout = painter, deck, layout
+        self._source, self._pictures, self._ratio, self._judging = source, pictures, ratio, judging
+        self._theme: Theme = theme()
+        self._letters = deck.columns.letters
+        self._small, self._base = font(SMALL), font()
+        self._bold = font(SMALL, 600)
+        pictures.begin(layout.thumb, ratio)
+
+    def draw(self, place: int, at: QRect, state: CardState) -> None:
+        """Draw the case at ``place`` into ``at``, given in the painter's coordinates."""
+        if self._layout.rows:
+            self._row(place, at, state)
+        else:
+            self._card(place, at, state)
+
+    # A card
+
+    def _card(self, place: int, at: QRect, state: CardState) -> None:
+        painter, tokens, deck = self._painter, self._theme, self._deck
+        self._back(at, state)
+        side = self._layout.thumb
+        square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
+        self._picture(place, square)
+        if deck.ranked:
+            self._mark(square, str(deck.rank(place)), at_bottom=False)
+        if deck.alike is not None and deck.alike[place] > 0:
+            self._mark(square, f"+{deck.alike[place]} alike", at_bottom=True)
+
+        judgement = deck.judgements.get(deck.case_row(place), 0)
+        judged = self._judging and (state.current or state.hovered or judgement != 0)
+        line = QRect(square.x(), square.bottom() + 6, side, tokens.px(SIDE))
+        word_room = side - line.height() - 5
+        if judged:
+            self._thumbs(line, judgement)
+            word_room -= 2 * _THUMB_ICON + 5
+        index = deck.index(place)
+        if deck.waiting is not None and deck.waiting[place]:
+            self._text(line, "no features yet", self._small, tokens.third)
+        else:
+            self._chip(index, QPoint(line.x(), line.y()))
+            where = QRect(line.x() + line.height() + 5, line.y(), word_room, line.height())
+            self._text(where, deck.columns.finding_name(index) or "unknown", self._small, tokens.text)
+
+        lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
+        if deck.distances is None:
+            self._text(lower, deck.columns.ids[index], self._small, tokens.third, middle=True)
+        else:
+            self._bar(lower, place)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _back(self, at: QRect, state: CardState) -> None:
+        tokens, painter = self._theme, self._painter
+        if not (state.current or state.hovered):
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setBrush(colour(tokens.selected if state.current else tokens.card_hover))
+        if state.current:
+            width = 2.0 if state.focused else 1.0
+            painter.setPen(QPen(colour(tokens.accent), width))
+            half = width / 2
+            painter.drawRoundedRect(QRectF(at).adjusted(half, half, -half, -half), 4, 4)
+        else:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.drawRoundedRect(QRectF(at), 4, 4)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _picture(self, place: int, square: QRect) -> None:
+        deck, tokens, painter = self._deck, self._theme, self._painter
+        case_row = deck.case_row(place)
+        drawn = self._pictures.get(case_row)
+        state = int(deck.columns.state[deck.index(place)])
+        if drawn is None:
+            image = None
+            if self._source is not None and state in (PictureState.OK, PictureState.MISSING):
+                image = self._source.get(case_row)
+            if image is not None:
+                drawn = self._pictures.make(case_row, image)
+        if drawn is not None and state != PictureState.MISSING:
+            width, height = drawn.width() / self._ratio, drawn.height() / self._ratio
+            if width < square.width() - 0.5 or height < square.height() - 0.5:
+                painter.fillRect(square, colour(tokens.picture_well))
+            x = square.x() + round((square.width() - width) / 2)
+            painter.drawPixmap(QPointF(x, square.y() + round((square.height() - height) / 2)), drawn)
+            return
+        painter.fillRect(square, colour(tokens.picture_well))
+        if self._layout.rows:
+            if state != PictureState.OK or self._problem(case_row):
+                name = "table" if state == PictureState.NO_PICTURE else "warning"
+                sign = icon_pixmap(name, 14, tokens.picture_text, self._ratio)
+                painter.drawPixmap(square.center() - QPoint(6, 6), sign)
+        elif state == PictureState.MISSING:
+            self._lines_in(square, ("picture moved", tokens.picture_text), ("Relink", tokens.picture_link))
+        elif state == PictureState.NO_PICTURE:
+            self._sign(square, "table", "row of a table")
+        elif state == PictureState.UNREADABLE or self._problem(case_row):
+            self._sign(square, "warning", "not readable")
+        elif deck.waiting is not None and deck.waiting[place]:
+            self._waiting(square)
+
+    def _problem(self, case_row: int) -> str:
+        return self._source.problem(case_row) if self._source is not None else ""
+
+    def _sign(self, square: QRect, name: str, text: str) -> None:
+        pixmap = icon_pixmap(name, 16, self._theme.picture_text, self._ratio)
+        middle = square.center()
+        self._painter.drawPixmap(QPoint(middle.x() - 8, middle.y() - 17), pixmap)
+        below = QRect(square.x(), middle.y() + 4, square.width(), self._theme.px(16))
+        self._text(below, text, self._small, self._theme.picture_text, Qt.AlignmentFlag.AlignHCenter)
+
+    def _lines_in(self, square: QRect, first: tuple[str, str], second: tuple[str, str]) -> None:
+        line = self._theme.px(18)
+        upper = QRect(square.x(), square.center().y() - line, square.width(), line)
+        centre = Qt.AlignmentFlag.AlignHCenter
+        self._text(upper, first[0], self._small, first[1], centre)
+        self._text(upper.translated(0, line), second[0], self._bold, second[1], centre)
+
+    def _waiting(self, square: QRect) -> None:
+        bar = QRect(square.center().x() - 24, square.center().y() - 1, 48, 2)
+        self._painter.fillRect(bar, colour("#3D3D43"))
+        self._painter.fillRect(QRect(bar.x(), bar.y(), 20, 2), colour(self._theme.picture_text))
+
+    def _mark(self, square: QRect, text: str, *, at_bottom: bool) -> None:
+        painter = self._painter
+        width = max(18, int(_width(text, self._bold)) + 10)
+        height = self._theme.px(17)
+        box = QRect(square.x(), square.y(), width, height)
+        if at_bottom:
+            box.moveBottomRight(square.bottomRight())
+        painter.fillRect(box, colour("#000000", 0.66))
+        self._text(box, text, self._bold, "#FFFFFF", Qt.AlignmentFlag.AlignHCenter)
+
+    def _thumbs(self, line: QRect, judgement: int) -> None:
+        for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), thumbs(line), strict=True):
+            on = judgement == verdict
+            shade = self._theme.accent if on else self._theme.third
+            fill = self._theme.tool_on if on else "none"
+            self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
+
+    def _bar(self, line: QRect, place: int) -> None:
+        deck, tokens, painter = self._deck, self._theme, self._painter
+        assert deck.distances is not None
+        text = distance_text(float(deck.distances[place]))
+        room = max(int(_width("0.000", self._small)), int(_width(text, self._small))) + 1
+        right = Qt.AlignmentFlag.AlignRight
+        number = QRect(line.right() + 1 - room, line.y(), room, line.height())
+        self._text(number, text, self._small, tokens.second, right)
+        track = QRect(line.x(), line.center().y() - 1, line.width() - room - 8, 3)
+        if track.width() > 8:
+            painter.fillRect(track, colour(tokens.track))
+            track.setWidth(round(track.width() * deck.share(place)))
+            painter.fillRect(track, colour(tokens.bar_fill))
+
+    # A row of a list
+
+    def _row(self, place: int, at: QRect, state: CardState) -> None:
+        deck, tokens, painter = self._deck, self._theme, self._painter
+        if state.current or state.hovered:
+            painter.fillRect(at, colour(tokens.selected if state.current else tokens.card_hover))
+        if state.current:
+            painter.fillRect(QRect(at.x(), at.y(), 2, at.height()), colour(tokens.accent))
+            if state.focused:
+                painter.setPen(colour(tokens.accent))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(at.adjusted(0, 0, -1, -1))
+        index = deck.index(place)
+        x = at.x() + 12
+        if deck.ranked:
+            box = QRect(x, at.y(), tokens.px(28), at.height())
+            self._text(box, str(deck.rank(place)), self._bold, tokens.second, Qt.AlignmentFlag.AlignRight)
+            x += box.width() + 10
+        side = self._layout.thumb
+        self._picture(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
+        x += side + 8
+        chip = tokens.px(SIDE)
+        self._chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
+        x += chip + 7
+        x, right = self._row_ends(place, index, x, at)
+        where = QRect(x, at.y(), max(0, right - x), at.height())
+        self._text(where, deck.columns.ids[index], self._base, tokens.text, middle=True)
+
+    def _row_ends(self, place: int, index: int, x: int, at: QRect) -> tuple[int, int]:
+        """Draw what a row has at its right; gives the left and right ends of what stays free."""
+        deck, tokens = self._deck, self._theme
+        right = at.right() - 11
+        if deck.ranked:
+            wide = tokens.px(96)
+            if at.width() > tokens.px(340):
+                self._text(
+                    QRect(x, at.y(), wide, at.height()),
+                    deck.columns.finding_name(index) or "unknown",
+                    self._base,
+                    tokens.text,
+                )
+                x += wide + 8
+            length = min(tokens.px(180), max(tokens.px(44), at.width() // 3))
+            self._bar(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
+            right -= length + 12
+            if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
+                text = f"+{deck.alike[place]} alike"
+                room = int(_width(text, self._small)) + 2
+                self._text(QRect(right - room, at.y(), room, at.height()), text, self._small, tokens.third)
+                right -= room + 12
+            return x, right
+        patient = deck.columns.patient_name(index)
+        if patient:
+            room = min(int(_width(patient, self._base)) + 2, max(0, (right - x) // 2))
+            box = QRect(right - room, at.y(), room, at.height())
+            self._text(box, patient, self._base, tokens.third, Qt.AlignmentFlag.AlignRight)
+            right -= room + 8
+        return x, right
+
+    # Pieces
+
+    def _chip(self, index: int, at: QPoint) -> None:
+        code = int(self._deck.columns.finding[index])
+        letter = "" if code == NO_FINDING else self._letters[self._deck.columns.findings[code]]
+        self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))
+
+    def _text(
+        self,
+        where: QRect,
+        text: str,
+        face: QFont,
+        shade: str,
+        align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        *,
+        middle: bool = False,
+    ) -> None:
+        painter = self._painter
+        shown, face, width = _fitted(text, face, where.width(), middle)
+        x = float(where.x())
+        if align == Qt.AlignmentFlag.AlignRight:
+            x = where.x() + where.width() - width
+        elif align == Qt.AlignmentFlag.AlignHCenter:
+            x = where.x() + (where.width() - width) / 2
+        painter.setFont(face)
+        painter.setPen(colour(shade))
+        painter.drawText(QPointF(x, where.y() + _baseline(face, where.height())), shown)
+
+
+def thumbs(line: QRect) -> tuple[QRect, QRect]:
+    """Where thumbs up and down are on the upper line of a card's caption."""
+    y = line.y() + (line.height() - _THUMB_ICON) // 2
+    down = QRect(line.right() + 1 - _THUMB_ICON, y, _THUMB_ICON, _THUMB_ICON)
+    return down.translated(-_THUMB_ICON - 2, 0), down
+
+
+def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
+    """Where thumbs up and down are on a whole card."""
+    y = card.y() + MARGIN + layout.thumb + 5
+    return thumbs(QRect(card.x() + MARGIN, y, layout.thumb, theme().px(SIDE)))
+
+
+@lru_cache(maxsize=4096)
+def _fitted(text: str, face: QFont, room: int, middle: bool) -> tuple[str, QFont, float]:
+    """The text, font and width that fit: first narrower letters, then fewer."""
+    metrics = QFontMetricsF(face)
+    width = metrics.horizontalAdvance(text)
+    if width <= room:
+        return text, face, width
+    narrow = QFont(face)
+    narrow.setStretch(_NARROW)
+    metrics = QFontMetricsF(narrow)
+    width = metrics.horizontalAdvance(text)
+    if width <= room:
+        return text, narrow, width
+    mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+    shorter = metrics.elidedText(text, mode, room)
+    return shorter, narrow, metrics.horizontalAdvance(shorter)
+
+
+@lru_cache(maxsize=1024)
+def _width(text: str, face: QFont) -> float:
+    return QFontMetricsF(face).horizontalAdvance(text)
+
+
+@lru_cache(maxsize=64)
+def _baseline(face: QFont, height: int) -> float:
+    metrics = QFontMetricsF(face)
+    return round((height + metrics.capHeight()) / 2 + 0.2)

@@ -1,0 +1,146 @@
+"""The grid of 100,000 cases: frames, jumps to places never seen, resize, filter, sort, memory."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CASES = 100_000
+FRAME_MS, STALL_MS, GROWTH_MB = 8.0, 50.0, 120.0
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:  # noqa: ARG001 - the cases are made up
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from app.models.deck import Deck
+    from app.models.thumbnails import Thumbnails
+    from app.theme import set_theme
+    from app.widgets.case_grid import CaseGrid
+
+    app = QApplication.instance() or QApplication([])
+    assert isinstance(app, QApplication)
+    set_theme(app, "dark")
+    start = _megabytes()
+    columns = _columns()
+    pictures = [np.random.default_rng(seed).integers(0, 255, (160, 160, 3), np.uint8) for seed in range(16)]
+
+    def fetch(rows: list[int], done: Callable[[Sequence[Any]], None]) -> None:
+        answer = [_Picture(row, pictures[row % len(pictures)]) for row in rows]
+        QTimer.singleShot(3, lambda: done(answer))
+
+    grid = CaseGrid()
+    grid.set_source(Thumbnails(fetch))
+    grid.resize(1100, 900)
+    everything = columns.sorted_by("id")
+    distances = np.linspace(0.1, 2.0, CASES)
+    alike = np.zeros(CASES, dtype=np.int64)
+    shown, _ = _timed(lambda: (grid.set_deck(Deck(columns, everything, distances, alike)), grid.show()))
+    _settle(app)
+
+    bar, view = grid.verticalScrollBar(), grid.viewport()
+    chance = random.Random(0)
+    scrolls, jumps, arrivals, resizes, filters, sorts = [], [], [], [], [], []
+    for _ in range(300):
+        bar.setValue(bar.value() + 60)
+        scrolls += _frames(app, view.repaint)
+    for _ in range(300):
+        jumps.append(_timed(lambda: (bar.setValue(chance.randrange(bar.maximum())), view.repaint()))[0])
+        arrivals += _frames(app, lambda: None)
+    for step in range(60):
+        resizes.append(_timed(lambda step=step: (grid.resize(700 + 10 * step, 900), view.repaint()))[0])
+    grid.resize(1100, 900)
+    for text in ("us-1", "us-00", "p1", "malignant", "malignant us-2", "", "us-99999", "9", "u", "no such") * 5:
+        filters.append(_timed(lambda text=text: _filter(grid, columns, text))[0])
+        _settle(app)
+    for key in ("finding", "patient", "id", "added") * 5:
+        sorts.append(
+            _timed(
+                lambda key=key: (
+                    grid.set_deck(Deck(columns, columns.sorted_by(key, descending=True))),
+                    view.repaint(),
+                )
+            )[0]
+        )
+        _settle(app)
+    growth = _megabytes() - start
+    frames = np.array(scrolls + jumps + arrivals)
+    grid.close()
+    grid.deleteLater()
+    app.processEvents()
+    return [
+        _row("grid, 99 % of frames, scrolling and jumping", np.percentile(frames, 99), "ms", FRAME_MS),
+        _row("grid, longest frame", frames.max(), "ms", None),
+        _row("grid, frame of a jump to a place never seen, median", np.median(jumps), "ms", FRAME_MS),
+        _row("grid, first show of 100,000 cases", shown, "ms", STALL_MS),
+        _row("grid, resize, longest", max(resizes), "ms", STALL_MS),
+        _row("grid, filter, longest", max(filters), "ms", STALL_MS),
+        _row("grid, sort, longest", max(sorts), "ms", STALL_MS),
+        _row("grid, memory above start", growth, "MB", GROWTH_MB),
+    ]
+
+
+@dataclass(frozen=True)
+class _Picture:
+    row: int
+    pixels: npt.NDArray[np.uint8] | None
+    problem: str = ""
+
+
+def _columns() -> Any:
+    from core.library.columns import case_columns
+
+    chance = random.Random(1)
+    findings = [chance.choice(["malignant", "benign", "normal", None]) for _ in range(CASES)]
+    ids = [f"US-{n * 7919 % CASES:05d}" for n in range(CASES)]
+    patients = [f"P{n // 3}" for n in range(CASES)]
+    return case_columns(range(1, CASES + 1), ids, findings, patients, [0] * CASES)
+
+
+def _filter(grid: Any, columns: Any, text: str) -> None:
+    from app.models.deck import Deck
+
+    grid.set_deck(Deck(columns, columns.sorted_by("id", columns.filtered({0, 1, -1}, text))))
+    grid.viewport().repaint()
+
+
+def _frames(app: Any, paint: Callable[[], object]) -> list[float]:
+    """The time of painting and of every round of the event loop in the 12 ms after it."""
+    times = [_timed(paint)[0]]
+    end = time.perf_counter() + 0.012
+    while time.perf_counter() < end:
+        times.append(_timed(app.processEvents)[0])
+        time.sleep(0.001)
+    return [spent for spent in times if spent > 0.1]
+
+
+def _settle(app: Any) -> None:
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        app.processEvents()
+        time.sleep(0.002)
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, object]:
+    begun = time.perf_counter()
+    result = work()
+    return (time.perf_counter() - begun) * 1e3, result
+
+
+def _megabytes() -> float:
+    gc.collect()
+    with Path("/proc/self/statm").open() as statm:
+        return int(statm.read().split()[1]) * 4096 / 1e6
+
+
+def _row(what: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
+    reached = None if target is None else bool(value <= target)
+    return {"what": what, "value": round(float(value), 2), "unit": unit, "target": target, "reached": reached}
