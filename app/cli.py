@@ -157,11 +157,11 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a metric; its scores are measured on held-out patients."""
-    from core.metrics.registry import get_learner
+    from core.metrics.registry import learner_class
     from core.parameters import parse_settings
     from core.workflows.training import TrainRequest, train_metric
 
-    values = parse_settings(learner, get_learner(learner).parameters, settings or [])
+    values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)

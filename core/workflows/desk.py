@@ -15,12 +15,17 @@ from core.library.library import Library, MetricRecord
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
 from core.retrieval.index import Index
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import rank
 from core.tasks import SILENT, Reporter
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 4
 #: Cases whose nearest neighbour tells what distance is usual, and how far is too far.
 SAMPLE, UNUSUAL = 300, 0.99
+
+#: Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed).
+_Embedded = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
 class Desk:
@@ -52,33 +57,38 @@ class Desk:
         kept = self.library.path / "derived" / f"{stamp.hexdigest()}.npz"
         loaded = _load(kept)
         if loaded is None:
-            ids, parts = [np.empty(0, dtype=np.int64)], []
-            for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
-                reporter.check_cancelled()
-                reporter.progress(done, None, f"Preparing {self.record.name}")
-                ids.append(rows)
-                parts.append(self.metric.embed(numbers.astype(np.float64)))
-            if not parts:
-                raise BadInput(
-                    f"No case of {self.library.path.name} has the features '{self.feature_set.name}'.",
-                    "Extract them first.",
-                )
-            order = np.argsort(np.concatenate(ids))
-            loaded = np.concatenate(ids)[order], np.concatenate(parts)[order]
+            loaded = self._embedded(reporter)
             if self.library.writable:
-                _keep(kept, *loaded)
-        self.rows: npt.NDArray[np.int64] = loaded[0]
-        self.embedding: npt.NDArray[np.float64] = loaded[1]
-        self.index = Index(self.embedding)
+                _keep(kept, loaded)
+        self.rows, self.embedding, ties = loaded
+        self.ties = ties if ties.shape[1] else None
+        self.index = Index(self.embedding, self.ties)
         self._place = {int(row): place for place, row in enumerate(self.rows)}
         facts = [self._facts[int(row)] for row in self.rows]
         self.findings = [finding for finding, _, _ in facts]
         self.patients = np.array([patient for _, patient, _ in facts], dtype=object)
-        self.contents = np.array([content for _, _, content in facts], dtype=object)
-        by_content: dict[str, list[int]] = {}
-        for place, content in enumerate(self.contents):
-            by_content.setdefault(content, []).append(place)
-        self._duplicates = {c: places for c, places in by_content.items() if len(places) > 1}
+        keys: dict[str, int] = {}
+        self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
+        self._key_of_content = keys
+
+    def _embedded(self, reporter: Reporter) -> _Embedded:
+        ids, parts, ties = [], [], []
+        for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
+            reporter.check_cancelled()
+            reporter.progress(done, None, f"Preparing {self.record.name}")
+            wide = numbers.astype(np.float64)
+            tie = self.metric.tie_break(wide)
+            ids.append(rows)
+            parts.append(self.metric.embed(wide))
+            ties.append(np.empty((len(rows), 0)) if tie is None else tie)
+        if not ids:
+            raise BadInput(
+                f"No case of {self.library.path.name} has the features '{self.feature_set.name}'.",
+                "Extract them first.",
+            )
+        rows = np.concatenate(ids)
+        order = np.argsort(rows)
+        return rows[order], np.concatenate(parts)[order], np.concatenate(ties)[order]
 
     def row_of(self, case_id: str) -> int:
         """Row id of a case.
@@ -96,25 +106,9 @@ class Desk:
     def patient_of(self, row: int) -> str | None:
         return self._facts[row][1]
 
-    def content_of(self, row: int) -> str:
-        return self._facts[row][2]
-
-    def fold(
-        self, allowed: npt.NDArray[np.bool_], query_content: str | None
-    ) -> tuple[npt.NDArray[np.bool_], dict[int, int], int]:
-        """``allowed`` without all but the first case of equal content, and without the query's own content;
-        per place that stays how many are folded into it; how many were hidden in all."""
-        kept = allowed.copy()
-        alike: dict[int, int] = {}
-        hidden = 0
-        for content, places in self._duplicates.items():
-            there = [place for place in places if allowed[place]]
-            folded = there if content == query_content else there[1:]
-            kept[folded] = False
-            hidden += len(folded)
-            if folded and content != query_content:
-                alike[there[0]] = len(folded)
-        return kept, alike, hidden
+    def key_of(self, row: int) -> int:
+        """The number of what the case shows: equal content, equal number; -1 where none shows it."""
+        return self._key_of_content.get(self._facts[row][2], -1)
 
     def usual_nearest(self) -> float | None:
         """The distance that 99 % of the library's own cases have a neighbour within (of another patient
@@ -126,11 +120,11 @@ class Desk:
             sample = rng.choice(len(self.rows), min(SAMPLE, len(self.rows)), replace=False)
             nearest = []
             for place in sample:
-                allowed = self.contents != self.contents[place]
-                if self.patients[place] is not None:
-                    allowed &= self.patients != self.patients[place]
-                if allowed.any():
-                    nearest.append(self.index.search(self.embedding[place], 1, allowed=allowed)[1][0])
+                one = RankQuery(
+                    self.embedding[place], None, int(place), self.patients[place], int(self.keys[place])
+                )
+                found = rank(self.index, one, 1, patients=self.patients, keys=self.keys)
+                nearest += found.distances.tolist()
             self._usual = float(np.quantile(nearest, UNUSUAL)) if nearest else None
         return self._usual
 
@@ -167,20 +161,20 @@ def close_desks() -> None:
         desk.library.close()
 
 
-def _load(file: Path) -> tuple[Any, Any] | None:
-    """Rows and embedding as kept; ``None`` where nothing usable is: derived data is made again."""
+def _load(file: Path) -> _Embedded | None:
+    """What :func:`_keep` kept; ``None`` where nothing usable is: derived data is made again."""
     try:
         with np.load(file, allow_pickle=False) as kept:
-            return kept["rows"], kept["embedding"]
+            return kept["rows"], kept["embedding"], kept["ties"]
     except (OSError, ValueError, KeyError, EOFError):
         return None
 
 
-def _keep(file: Path, rows: Any, embedding: Any) -> None:
+def _keep(file: Path, embedded: _Embedded) -> None:
     part = file.with_suffix(".part")
     try:
         with part.open("wb") as out:
-            np.savez(out, rows=rows, embedding=embedding)
+            np.savez(out, rows=embedded[0], embedding=embedded[1], ties=embedded[2])
         part.replace(file)
     except OSError:
         # A full disk costs the next start some seconds, never an answer now.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from core.features.registry import make_extractor
 from core.imaging import open_picture
 from core.imaging.region import Region
 from core.library.catalogue import CaseDetails
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import rank
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 
@@ -120,11 +123,37 @@ def search(
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     desk = desk_for(library, metric, reporter)
     begin = time.perf_counter()
-    vector, exclude_row = _embedded(desk, query)
+    asked = _asked(desk, query)
     features_done = time.perf_counter()
-    result = _ranked(desk, query, vector, exclude_row, k, hide_same_patient, fold_duplicates)
-    seconds = {"features": features_done - begin, "search": time.perf_counter() - features_done}
-    return SearchResult(**{**vars(result), "seconds": seconds})
+    ranking = rank(
+        desk.index,
+        asked,
+        k,
+        patients=desk.patients if hide_same_patient else None,
+        keys=desk.keys if fold_duplicates else None,
+    )
+    rows = desk.rows[ranking.rows].tolist()
+    details = desk.library.catalogue.details(rows)
+    ranked = tuple(
+        _line(place, details[row], distance, alike)
+        for place, (row, distance, alike) in enumerate(
+            zip(rows, ranking.distances.tolist(), ranking.folded.tolist(), strict=True), start=1
+        )
+    )
+    findings = [case.finding for case in ranked[:VOTERS] if case.finding is not None]
+    usual = desk.usual_nearest()
+    return SearchResult(
+        query,
+        metric,
+        ranked,
+        len(desk.rows) - (asked.row is not None),
+        ranking.hidden_same_patient,
+        ranking.hidden_near_duplicates,
+        dict(sorted(Counter(findings).items(), key=lambda item: (-item[1], item[0]))),
+        bool(ranked and usual is not None and ranked[0].distance > usual),
+        usual,
+        {"features": features_done - begin, "search": time.perf_counter() - features_done},
+    )
 
 
 def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Reporter = SILENT) -> list[Any]:
@@ -137,17 +166,19 @@ def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Re
     return list(desk.metric.explain(_numbers(desk, query), _case_numbers(desk, case)))
 
 
-def _embedded(desk: Desk, query: Query) -> tuple[Any, int | None]:
-    """(m,) the query under the metric, and its row among the desk's cases (``None`` from outside)."""
+def _asked(desk: Desk, query: Query) -> RankQuery:
+    """The query in the metric's coordinates, and who it is."""
+    place = patient = None
+    key = -1
     if query.case is not None:
         row = desk.row_of(query.case)
-        if query.region is None:
-            place = desk.place_of(row)
-            if place is not None:
-                return desk.embedding[place], row
-        numbers = _numbers(desk, query)
-        return desk.metric.embed(numbers[None, :])[0], row
-    return desk.metric.embed(_numbers(desk, query)[None, :])[0], None
+        place, patient, key = desk.place_of(row), desk.patient_of(row), desk.key_of(row)
+        if query.region is None and place is not None:
+            tie = None if desk.ties is None else desk.ties[place]
+            return RankQuery(desk.embedding[place], tie, place, patient, key)
+    numbers = _numbers(desk, query)[None, :]
+    tie = desk.metric.tie_break(numbers)
+    return RankQuery(desk.metric.embed(numbers)[0], None if tie is None else tie[0], place, patient, key)
 
 
 def _numbers(desk: Desk, query: Query) -> Any:
@@ -192,53 +223,3 @@ def _case_numbers(desk: Desk, case: str) -> Any:
 def _line(rank: int, case: CaseDetails, distance: float, alike: int) -> RankedCase:
     path = "" if case.address is None else str(case.address)
     return RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, alike)
-
-
-def _ranked(
-    desk: Desk,
-    query: Query,
-    vector: Any,
-    query_row: int | None,
-    k: int,
-    hide_same_patient: bool,
-    fold_duplicates: bool,
-) -> SearchResult:
-    allowed = np.ones(len(desk.rows), dtype=bool)
-    own = None if query_row is None else desk.place_of(query_row)
-    if own is not None:
-        allowed[own] = False
-    same_patient = 0
-    patient = None if query_row is None else desk.patient_of(query_row)
-    if hide_same_patient and patient is not None:
-        hidden = desk.patients == patient
-        if own is not None:
-            hidden[own] = False
-        same_patient = int(hidden.sum())
-        allowed &= ~hidden
-    folded: dict[int, int] = {}
-    near_duplicates = 0
-    if fold_duplicates:
-        content = None if query_row is None else desk.content_of(query_row)
-        allowed, folded, near_duplicates = desk.fold(allowed, content)
-    places, distances = desk.index.search(vector, min(k, int(allowed.sum())), allowed=allowed)
-    details = desk.library.catalogue.details(desk.rows[places].tolist())
-    ranked = tuple(
-        _line(rank, details[int(desk.rows[place])], float(distance), folded.get(int(place), 0))
-        for rank, (place, distance) in enumerate(zip(places, distances, strict=True), start=1)
-    )
-    counts: dict[str, int] = {}
-    for case in ranked[:VOTERS]:
-        if case.finding is not None:
-            counts[case.finding] = counts.get(case.finding, 0) + 1
-    usual = desk.usual_nearest()
-    return SearchResult(
-        query,
-        desk.record.name,
-        ranked,
-        int(allowed.sum()),
-        same_patient,
-        near_duplicates,
-        dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        bool(ranked and usual is not None and ranked[0].distance > usual),
-        usual,
-    )

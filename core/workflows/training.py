@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
+from core.evaluation.findings_map import parse_findings_map
+from core.evaluation.splits import holdout, patient_codes
 from core.library.feature_sets import FeatureSet
 from core.library.library import Library
+from core.metrics.card import Split
+from core.metrics.distance import Matrix
+from core.metrics.pipeline import attach_steps
+from core.metrics.registry import make_learner
+from core.metrics.steps.sequence import apply_steps, default_steps, fit_steps, parse_steps
+from core.metrics.storage import load_metric, save_metric
+from core.metrics.training import TrainingPoint
 from core.parameters import Value
+from core.tasks import SILENT, Reporter
 
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
@@ -57,13 +70,13 @@ class TrainResult:
         return dict(vars(self))
 
 
-def library_data(library: Library, feature_set: FeatureSet) -> tuple[Any, EvaluationData]:
-    """(n,) case rows that have features, and their numbers, findings and patients."""
+def library_data(library: Library, feature_set: FeatureSet) -> EvaluationData:
+    """Numbers, findings and patients of the cases that have the features."""
     rows, numbers = library.features.read(feature_set)
     facts = {int(r.id): (r.finding or "", r.patient or "") for r in library.catalogue.all_cases()}
     patients = [facts[int(row)][1] for row in rows]
     kinds = {source.kind for source in library.catalogue.sources()}
-    data = EvaluationData(
+    return EvaluationData(
         numbers.astype(np.float64),
         np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
@@ -71,5 +84,143 @@ def library_data(library: Library, feature_set: FeatureSet) -> tuple[Any, Evalua
         feature_set.groups,
         str(library.path),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
+        case_rows=rows,
     )
-    return rows, data
+
+
+def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:
+    """Fit a metric on the training part of ``library``, score it on the held-out part, and keep it.
+
+    The reporter's partial results are :class:`CurvePoint`. A metric of the same name is replaced. Stopping
+    keeps the best so far; cancelling keeps nothing.
+
+    Raises:
+        BadArguments: unknown learner, setting, step or feature set.
+        BadInput: too few cases or findings, or data the learner cannot use.
+        Cancelled: asked for by the reporter.
+    """
+    start = time.monotonic()
+    learner = make_learner(request.learner, **(request.settings or {}))
+    with Library.open(library, writable=True) as opened:
+        feature_set = opened.features.get(request.features)
+        renamed = parse_findings_map(request.findings) if request.findings else None
+        reporter.progress(0, None, "Reading features")
+        data = prepare(
+            library_data(opened, feature_set),
+            findings=renamed,
+            max_cases=request.max_cases,
+            seed=request.seed,
+        )
+        split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+        steps = parse_steps(request.steps) if request.steps else default_steps(feature_set.extractor)
+        train = data.rows(split.train)
+        fitted, rows = fit_steps(steps, train.X, train.y)
+        held_out = data.rows(split.test)
+        curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
+        learner.fit(rows, train.y, groups=train.groups, reporter=curve)
+        metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
+        scores = evaluate_metric(
+            metric, data, split.train, split.test, seed=request.seed, reporter=reporter
+        ).to_json()
+        metric = metric.with_card(
+            name=request.name,
+            library=opened.name,
+            feature_set=feature_set.name,
+            split=Split(request.seed, request.held_out, split.by_patient),
+            scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"]},
+            measured_on=scores["measured_on"],
+        )
+        reporter.check_cancelled()
+        file = opened.new_metric_file()
+        save_metric(metric, file)
+        assert train.case_rows is not None
+        opened.add_metric(
+            request.name,
+            request.learner,
+            feature_set.id,
+            file,
+            {**metric.card.to_json(), "findings_map": request.findings},
+            train.case_rows,
+            {**scores, "training_curve": curve.points_json()},
+        )
+        return TrainResult(
+            str(opened.path), request.name, metric.card.to_json(), scores, time.monotonic() - start
+        )
+
+
+def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+    """Measure a kept metric again on every case of the library that is no training case's patient.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: no case was held out.
+    """
+    with Library.open(library, writable=True) as opened:
+        record = opened.metric(name)
+        feature_set = next(s for s in opened.features.all() if s.id == record.feature_set)
+        renamed = record.card.get("findings_map") or ""
+        data = prepare(
+            library_data(opened, feature_set), findings=parse_findings_map(renamed) if renamed else None
+        )
+        assert data.case_rows is not None
+        trained = np.isin(data.case_rows, record.training)
+        patients = patient_codes(data.groups, data.n_cases)
+        fresh = ~trained if patients is None else ~np.isin(patients, patients[trained])
+        scores = evaluate_metric(
+            load_metric(record.file), data, np.flatnonzero(trained), np.flatnonzero(fresh), reporter=reporter
+        ).to_json()
+        kept = {**scores, "training_curve": (record.scores or {}).get("training_curve", [])}
+        opened.set_scores(name, kept)
+        return scores
+
+
+def _at(scores: Mapping[str, Any], k: int) -> float | None:
+    values = scores["retrieval_accuracy"]["mean"]
+    return values[min(k, len(values)) - 1] if values else None
+
+
+class _Curve(Reporter):
+    """Passes a learner's news on, its rounds as points of a curve scored on held-out cases.
+
+    Scoring may take CURVE_SHARE of the time: the longer a round of it took, the rarer it comes.
+    """
+
+    def __init__(self, outer: Reporter, held_out: Matrix, data: EvaluationData, seed: int) -> None:
+        self._outer = outer
+        chosen = np.arange(data.n_cases)
+        if data.n_cases > CURVE_CASES:
+            chosen = np.sort(np.random.default_rng(seed).choice(data.n_cases, CURVE_CASES, replace=False))
+        part = data.rows(chosen)
+        self._rows = held_out[chosen]
+        self._findings = np.unique(part.y, return_inverse=True)[1].astype(np.intp)
+        self._patients = patient_codes(part.groups, part.n_cases)
+        self._points: list[CurvePoint] = []
+        self._next = 0.0
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        self._outer.progress(done, total, what)
+
+    def check_cancelled(self) -> None:
+        self._outer.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._outer.stop_requested
+
+    def partial(self, result: object) -> None:
+        if not isinstance(result, TrainingPoint):
+            self._outer.partial(result)
+            return
+        accuracy = None
+        begin = time.monotonic()
+        if begin >= self._next:
+            accuracy = accuracy_after_steps(result.distance, self._rows, self._findings, self._patients)
+            spent = time.monotonic() - begin
+            self._next = time.monotonic() + spent * (1 / CURVE_SHARE - 1)
+        point = CurvePoint(result.round, result.objective, accuracy)
+        self._points.append(point)
+        self._outer.partial(point)
+
+    def points_json(self) -> list[list[float | None]]:
+        """[round, objective, held-out accuracy or null] of every point."""
+        return [[p.round, p.objective, p.held_out_accuracy] for p in self._points]
