@@ -1,0 +1,214 @@
+"""Exact search for the nearest rows of an embedding."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+
+Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+#: Bytes of float32 rows compared at once: few calls, and results that stay in the cache.
+_BLOCK_BYTES = 4 << 20
+#: Unit roundoff of float32.
+_UNIT = 2.0**-24
+#: Absolute error of float32 products too small to be normal numbers.
+_TINY = 1e-36
+#: Largest centred norm, before scaling by a power of two, that float32 is used with as it is.
+_PLAIN = (1e-4, 1e6)
+
+
+class Hits(NamedTuple):
+    """``rows`` (k,) from near to far, and their squared ``distances`` (k,)."""
+
+    rows: Rows
+    distances: Matrix
+
+
+class Index:
+    """Squared Euclidean search that gives exactly what comparing all rows in float64 would give.
+
+    |x|^2/2 - x.q in float32 picks candidates: all rows whose value, less the largest error it can have, is
+    below the k-th smallest value plus its error. These are measured again in float64 by direct difference.
+    Rows at equal distance are ordered by ``tie_break``, then by row number. Distances are those of the rows
+    as given: pass float64 where they shall equal a metric's explanation.
+    """
+
+    def __init__(
+        self, embedding: npt.NDArray[np.floating], tie_break: npt.NDArray[np.floating] | None = None
+    ) -> None:
+        """``embedding`` (n, m) float32 or float64, kept without a copy; ``tie_break`` (n, d) likewise.
+
+        Raises:
+            BadInput: not a table, a value that is not finite, or tables of different length.
+        """
+        rows = np.ascontiguousarray(embedding)
+        if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64):
+            raise BadInput("An index needs a table of numbers, one row a case.")
+        if tie_break is not None and len(tie_break) != len(rows):
+            raise BadInput("The two tables of an index differ in length.")
+        self._rows = rows
+        self._ties = None if tie_break is None else Index(tie_break)
+        self._step = max(1, _BLOCK_BYTES // (4 * max(1, rows.shape[1])))
+        self._prepare()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the embedding."""
+        return int(self._rows.shape[1])
+
+    def search(
+        self,
+        query: npt.ArrayLike,
+        k: int = 20,
+        allowed: npt.NDArray[np.bool_] | None = None,
+        *,
+        tie_query: npt.ArrayLike | None = None,
+    ) -> Hits:
+        """The ``k`` rows nearest to ``query`` (m,), fewer where fewer are allowed.
+
+        ``allowed`` (n,) leaves the other rows out. ``tie_query`` (d,) is the query in the space of
+        ``tie_break``; without it ties are ordered by row number.
+
+        Raises:
+            BadInput: a query that does not fit the index or is not finite.
+        """
+        q = _query(query, self.n_features)
+        if allowed is not None and allowed.shape != (len(self),):
+            raise BadInput("The filter does not fit the index.")
+        k = min(k, len(self))
+        if k < 1:
+            return Hits(np.empty(0, dtype=np.int64), np.empty(0))
+        rows = self._candidates(q, k, allowed)
+        distances = self._measure(rows, q)
+        if len(rows) > 1:
+            order = np.argsort(distances, kind="stable")
+            rows, distances = rows[order], distances[order]
+        if self._ties is None or tie_query is None:
+            return Hits(rows[:k], distances[:k])
+        return self._untie(rows, distances, k, _query(tie_query, self._ties.n_features))
+
+    def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
+        """(r,) squared distances of ``query`` (m,) to some ``rows`` (r,), as :meth:`search` gives them.
+
+        Raises:
+            BadInput: a query that does not fit the index or is not finite.
+        """
+        return self._measure(np.asarray(rows, dtype=np.int64), _query(query, self.n_features))
+
+    def _prepare(self) -> None:
+        """Float32 rows, centred and scaled where that is of use, half their squares, and largest norms."""
+        n, m = self._rows.shape
+        self._centre, self._scale = np.zeros(m), 1.0
+        norms = np.empty(n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts():
+                block = self._rows[part].astype(np.float64, copy=False)
+                norms[part] = np.einsum("ij,ij->i", block, block)
+            if not np.isfinite(norms).all():
+                raise BadInput("An index needs finite numbers.", "Remove infinite or missing values.")
+            mean = self._rows.mean(axis=0, dtype=np.float64) if n else np.zeros(m)
+        largest = float(np.sqrt(norms.max(initial=0.0)))
+        far_off = n > 0 and float(mean @ mean) > 0.1 * float(norms.mean())
+        plain = largest == 0.0 or _PLAIN[0] < largest < _PLAIN[1]
+        if self._rows.dtype == np.float32 and not far_off and plain:
+            self._single = self._rows
+            self._half = (0.5 * norms).astype(np.float32)
+        else:
+            self._centre = mean
+            largest = self._largest_centred_norm()
+            if largest > 0.0:
+                self._scale = 2.0 ** -round(float(np.log2(largest)))
+            self._single = np.empty((n, m), dtype=np.float32)
+            self._half = np.empty(n, dtype=np.float32)
+            for part in self._parts():
+                block = (self._rows[part] - self._centre) * self._scale
+                self._single[part] = block
+                norms[part] = np.einsum("ij,ij->i", block, block)
+                self._half[part] = 0.5 * norms[part]
+        starts = np.arange(0, n, self._step)
+        self._radius = np.sqrt(np.maximum.reduceat(norms, starts)) if n else np.empty(0)
+
+    def _largest_centred_norm(self) -> float:
+        largest = 0.0
+        for part in self._parts():
+            block = self._rows[part] - self._centre
+            largest = max(largest, float(np.einsum("ij,ij->i", block, block).max(initial=0.0)))
+        return float(np.sqrt(largest))
+
+    def _parts(self) -> list[slice]:
+        return [slice(start, start + self._step) for start in range(0, len(self._rows), self._step)]
+
+    def _candidates(self, q: Matrix, k: int, allowed: npt.NDArray[np.bool_] | None) -> Rows:
+        """Ascending rows among which the ``k`` nearest and all that tie with the last of them surely are."""
+        shifted = (q - self._centre) * self._scale
+        length = float(np.sqrt(shifted @ shifted))
+        if not length < 1e12:
+            return np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
+        single = shifted.astype(np.float32)
+        m = self.n_features
+        values = np.empty(min(self._step, len(self)), dtype=np.float32)
+        best = np.full(k, np.inf)
+        bound = np.inf
+        found: list[tuple[Rows, npt.NDArray[np.float32], float]] = []
+        for number, part in enumerate(self._parts()):
+            block = self._single[part]
+            value = values[: len(block)]
+            np.dot(block, single, out=value)
+            np.subtract(self._half[part], value, out=value)
+            if allowed is not None:
+                np.putmask(value, ~allowed[part], np.inf)
+            radius = float(self._radius[number])
+            # Rounding of x, of q, of the m products and their sum, of |x|^2/2 and of the last difference.
+            error = _UNIT * (1.02 * (m + 6) * radius * length + 2.0 * radius * radius) + _TINY
+            reach = np.nextafter(np.float32(min(bound + error, 3e38)), np.float32(np.inf))
+            near = np.flatnonzero(value <= reach)
+            if not len(near):
+                continue
+            close = value[near]
+            found.append((near + part.start, close, error))
+            upper = close.astype(np.float64) + error
+            if len(upper) > k:
+                upper = np.partition(upper, k - 1)[:k]
+            best = np.partition(np.concatenate([best, upper]), k - 1)[:k]
+            bound = float(best.max())
+        kept = [rows[close.astype(np.float64) - error <= bound] for rows, close, error in found]
+        return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+
+    def _measure(self, rows: Rows, q: Matrix) -> Matrix:
+        distances = np.empty(len(rows))
+        for start in range(0, len(rows), self._step):
+            difference = self._rows[rows[start : start + self._step]].astype(np.float64)
+            difference -= q
+            distances[start : start + self._step] = np.einsum("ij,ij->i", difference, difference)
+        return distances
+
+    def _untie(self, rows: Rows, distances: Matrix, k: int, tie_query: Matrix) -> Hits:
+        """The first ``k`` of ``rows`` (ascending by distance), equal distances ordered by ``tie_break``."""
+        assert self._ties is not None
+        if len(rows) > k and distances[k] == distances[k - 1]:
+            last = distances == distances[k - 1]
+            inner = int(last.argmax())
+            among = np.zeros(len(self), dtype=np.bool_)
+            among[rows[last]] = True
+            nearest = self._ties.search(tie_query, k - inner, among).rows
+            rows = np.concatenate([rows[:inner], nearest])
+        rows, distances = rows[:k], distances[:k]
+        order = np.lexsort((rows, self._ties.distances(tie_query, rows), distances))
+        return Hits(rows[order], distances[order])
+
+
+def _query(query: npt.ArrayLike, n_features: int) -> Matrix:
+    q = np.asarray(query, dtype=np.float64).reshape(-1)
+    if len(q) != n_features:
+        raise BadInput(f"The query has {len(q)} numbers, the index {n_features}.")
+    if not np.isfinite(q).all():
+        raise BadInput("The query has a value that is not a number.", "Give every feature a finite value.")
+    return q

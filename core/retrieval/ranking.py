@@ -1,0 +1,105 @@
+"""Cases in order of distance to a query, without its own patient, near-duplicates folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.retrieval.index import Index, Matrix, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What is asked: its place in the embedding, and who it is.
+
+    ``embedded`` (m,) and ``tie_break`` (d,) as the index wants them. ``row`` is its row where it is a case
+    of the library; ``patient`` is ``None`` or "" and ``key`` negative where unknown.
+    """
+
+    embedded: Matrix
+    tie_break: Matrix | None = None
+    row: int | None = None
+    patient: str | None = None
+    key: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """``rows`` (k,) from near to far with their squared ``distances`` (k,).
+
+    ``folded`` (k,) counts the near-duplicates each row stands for. ``hidden_same_patient`` counts the cases
+    of the query's patient left out that would otherwise stand at or before the last one shown;
+    ``hidden_near_duplicates`` those folded, and such copies of the query itself.
+    """
+
+    rows: Rows
+    distances: Matrix
+    folded: Rows
+    hidden_same_patient: int
+    hidden_near_duplicates: int
+
+
+def rank(
+    index: Index,
+    query: Query,
+    k: int = 20,
+    *,
+    patients: npt.NDArray[Any] | None = None,
+    keys: Rows | None = None,
+    allowed: npt.NDArray[np.bool_] | None = None,
+) -> Ranking:
+    """The ``k`` nearest cases to ``query``.
+
+    ``patients`` (n,): cases of the query's patient never answer it; cases whose patient is unknown (``None``
+    or "") are no one's. ``keys`` (n,): cases of one key are near-duplicates, the nearest stands for them, and
+    those with the query's own key are left out; a negative number is no key. The query's own row is always
+    left out and not counted. ``allowed`` (n,) is the user's filter; what it leaves out is not counted.
+
+    Raises:
+        BadInput: lengths that do not fit the index, or a query it cannot take.
+    """
+    n = len(index)
+    for name, values in (("patients", patients), ("keys", keys), ("filter", allowed)):
+        if values is not None and values.shape != (n,):
+            raise BadInput(f"The {name} do not fit the index.")
+    mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
+    if query.row is not None:
+        mask[query.row] = False
+    kin = np.zeros(n, dtype=np.bool_)
+    if patients is not None and query.patient not in (None, ""):
+        kin = mask & (patients == query.patient)
+        mask &= ~kin
+    copies = np.zeros(n, dtype=np.bool_)
+    if keys is not None and query.key >= 0:
+        copies = mask & (keys == query.key)
+        mask &= ~copies
+    rows, distances, folded = _folded(index, query, k, mask, keys)
+    reach = distances[-1] if len(distances) else -np.inf
+    hidden = [int((index.distances(query.embedded, np.flatnonzero(m)) <= reach).sum()) for m in (kin, copies)]
+    return Ranking(rows, distances, folded, hidden[0], hidden[1] + int(folded.sum()))
+
+
+def _folded(
+    index: Index, query: Query, k: int, mask: npt.NDArray[np.bool_], keys: Rows | None
+) -> tuple[Rows, Matrix, Rows]:
+    """The ``k`` nearest of different keys, and how many more cases each of their keys has."""
+    ask = k
+    while True:
+        hits = index.search(query.embedded, ask, mask, tie_query=query.tie_break)
+        if keys is None:
+            return hits.rows, hits.distances, np.zeros(len(hits.rows), dtype=np.int64)
+        found = keys[hits.rows]
+        first = found < 0
+        first[np.unique(found, return_index=True)[1]] = True
+        shown = np.flatnonzero(first)[:k]
+        if len(shown) == k or len(hits.rows) < ask:
+            break
+        ask *= 2
+    folded = np.zeros(len(shown), dtype=np.int64)
+    for place in np.flatnonzero(found[shown] >= 0).tolist():
+        folded[place] = np.count_nonzero(mask & (keys == found[shown[place]])) - 1
+    return hits.rows[shown], hits.distances[shown], folded
