@@ -160,7 +160,8 @@ def _check_enough(n: int, patients: Rows | None, parts: int) -> None:
     units, what = (n, "cases") if patients is None else (len(np.unique(patients)), "patients")
     if units < parts:
         raise BadInput(
-            f"{units} {what} cannot be split into {parts} parts.", f"At least {parts} {what} are needed."
+            f"There are too few {what} ({units}) to split into {parts} parts.",
+            f"At least {parts} {what} are needed.",
         )
 
 

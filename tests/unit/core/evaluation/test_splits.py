@@ -136,7 +136,7 @@ def test_per_finding_refuses_a_finding_with_nothing_left_to_test():
 
 @pytest.mark.parametrize(
     ("y", "groups", "what"),
-    [(["a"], None, "1 cases"), (["a", "b"], ["p", "p"], "1 patients"), ([], None, "0")],
+    [(["a"], None, r"cases \(1\)"), (["a", "b"], ["p", "p"], r"patients \(1\)"), ([], None, r"cases \(0\)")],
 )
 def test_too_few_to_split_is_said(y, groups, what):
     with pytest.raises(BadInput, match=what):
