@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.evaluation.neighbours import PairDistances, Ranked, ranked_blocks
+from core.retrieval.vote import vote_weights
 from core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
@@ -93,18 +94,6 @@ def votes(
         right = np.take_along_axis(winners, column, axis=2)[..., 0] & known[:, None]
         correct[block.queries] = right / winners.sum(axis=2)
     return Votes(k, np.round(plain, 12), np.round(weighted, 12), correct)
-
-
-def vote_weights(distance: Matrix) -> Matrix:
-    """(q, k) weights that sum to 1 per query, of squared distances (q, k) in ascending order.
-
-    exp(-d / d_k) with d_k the k-th distance: bounded, so that one exact copy does not decide alone, and
-    free of the scale of the metric. All equal where all distances are 0.
-    """
-    last = np.where(np.isfinite(distance), distance, 0.0).max(axis=1, initial=0.0)[:, None]
-    weights = np.exp(-distance / np.where(last > 0, last, 1.0))
-    total: Matrix = weights.sum(axis=1, keepdims=True)
-    return weights / np.where(total > 0, total, 1.0)
 
 
 def mean_over_queries(per_query: Matrix) -> Matrix:

@@ -12,9 +12,9 @@ from core.evaluation.scores import (
     mean_over_findings,
     mean_over_queries,
     retrieval_accuracy,
-    vote_weights,
     votes,
 )
+from core.retrieval.vote import vote
 
 
 def naive_retrieval_accuracy(distances, findings, own, max_k):
@@ -107,20 +107,23 @@ def test_votes_equal_the_loop(q, n, k, seed):
             assert ours.correct[query, nearest - 1] == pytest.approx(credit)
 
 
+def test_votes_equal_the_one_a_search_shows():
+    rng = np.random.default_rng(5)
+    distances, gallery = rng.random((8, 30)), rng.integers(0, 3, 30)
+    ours = votes(GivenDistances(distances), gallery, np.zeros(8, dtype=int), 3, k=10)
+    for query in range(8):
+        nearest = np.argsort(distances[query])[:10]
+        names = [str(finding) for finding in gallery[nearest]]
+        shown = vote(names, distances[query, nearest]).probability
+        for finding in range(3):
+            assert ours.weighted[query, finding] == pytest.approx(shown.get(str(finding), 0.0))
+            assert ours.plain[query, finding] == pytest.approx(names.count(str(finding)) / 10)
+
+
 def test_a_tied_vote_shares_the_credit():
     distances = GivenDistances(np.array([[1.0, 2.0, 3.0, 4.0]]))
     ours = votes(distances, np.array([0, 1, 1, 0]), np.array([0]), 2, k=4, max_k=4)
     np.testing.assert_allclose(ours.correct[0], [1.0, 0.5, 0.0, 0.5])
-
-
-def test_weights_are_bounded_and_free_of_scale():
-    d = np.array([[0.0, 1.0, 4.0], [0.0, 0.0, 0.0], [1.0, 2.0, np.inf]])
-    weights = vote_weights(d)
-    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
-    np.testing.assert_allclose(weights[1], 1 / 3)
-    assert weights[2, 2] == 0.0
-    np.testing.assert_allclose(vote_weights(1e9 * d), weights)
-    assert weights[0, 0] / weights[0, 2] == pytest.approx(np.e)
 
 
 def test_means():
