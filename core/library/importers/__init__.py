@@ -1,0 +1,1 @@
+"""One file per kind of source, the registry of them, and what they look into."""

@@ -1,0 +1,105 @@
+"""Thumbnails show the whole picture; inspecting finds size and kind."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.imaging.picture import Picture
+from core.imaging.raster import decode
+from core.imaging.thumbnail import inspect, inspect_picture, thumbnail
+from tests.helpers.bad_pictures import encoded, pattern
+
+
+def opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data))
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "expected"),
+    [(300, 400, (160, 120)), (400, 300, (120, 160)), (64, 64, (64, 64)), (1, 1, (1, 1)), (2, 4000, (160, 1))],
+)
+def test_fitted_and_never_enlarged(height, width, expected):
+    pixels = pattern(height, width)
+    assert opened(thumbnail(Picture(pixels, 255.0))).size == expected
+    assert opened(inspect(encoded(pixels), "a").thumbnail).size == expected
+    assert opened(inspect(encoded(pixels, "JPEG"), "a").thumbnail).size == expected
+
+
+def test_the_edges_are_there():
+    pixels = np.zeros((320, 640), np.uint8)
+    pixels[:, :40] = 255
+    pixels[:, -40:] = 255
+    small = np.asarray(opened(thumbnail(Picture(pixels, 255.0))))
+    assert small[:, 2].min() > 200
+    assert small[:, -3].min() > 200
+    assert small[:, 80].max() < 50
+
+
+@pytest.mark.parametrize(
+    ("data", "facts"),
+    [
+        (encoded(pattern(20, 30)), (30, 20, 1, 8)),
+        (encoded(pattern(20, 30, 3), "JPEG"), (30, 20, 3, 8)),
+        (encoded(pattern(20, 30).astype(np.uint16) * 16), (30, 20, 1, 16)),
+        (encoded(pattern(20, 30).astype(np.float32), "TIFF"), (30, 20, 1, 32)),
+    ],
+)
+def test_facts(data, facts):
+    found = inspect(data, "a")
+    assert (found.width, found.height, found.channels, found.bits) == facts
+
+
+def test_facts_of_a_decoded_picture_are_the_same():
+    data = encoded(pattern(200, 300, 3))
+    assert inspect_picture(decode(data, "a")) == inspect(data, "a")
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_large_turned_jpeg_keeps_its_full_size(orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    found = inspect(encoded(pattern(600, 900), "JPEG", exif=exif), "a")
+    upright = (600, 900) if orientation in (6, 8) else (900, 600)
+    assert (found.width, found.height) == upright
+    assert opened(found.thumbnail).size == ((107, 160) if orientation in (6, 8) else (160, 107))
+
+
+def test_reduced_decoding_shows_the_same():
+    data = encoded(np.repeat(np.repeat(pattern(40, 60), 16, 0), 16, 1), "JPEG")
+    fast = np.asarray(opened(inspect(data, "a").thumbnail)).astype(int)
+    whole = np.asarray(opened(thumbnail(decode(data, "a")))).astype(int)
+    assert np.abs(fast - whole).mean() < 3
+
+
+def test_twelve_bits_on_a_sixteen_bit_scale_are_not_black():
+    dark = pattern(50, 50).astype(np.uint16) * 16
+    for pixels, white in ((dark, 65535.0), ((dark / 65535).astype(np.float32), 1.0)):
+        small = np.asarray(opened(thumbnail(Picture(pixels, white))))
+        assert small.min() < 30
+        assert small.max() > 225
+
+
+def test_a_constant_deep_picture_shows_its_own_grey():
+    half = np.full((9, 9), 32768, np.uint16)
+    assert abs(int(np.asarray(opened(thumbnail(Picture(half, 65535.0))))[4, 4]) - 127) < 3
+
+
+def test_no_word_of_the_original_goes_along():
+    exif = Image.Exif()
+    exif[0x010E] = "Jane Doe 1950"
+    for pixels in (pattern(64, 64), pattern(640, 640)):
+        data = encoded(pixels, "JPEG", exif=exif, comment=b"Jane Doe")
+        assert b"Jane" in data
+        assert b"Jane" not in inspect(data, "a").thumbnail
+
+
+def test_real_pictures(data):
+    with zipfile.ZipFile(data / "images" / "corel1k_a.zip") as archive:
+        found = inspect(archive.read("africa/0.jpg"), "africa/0.jpg")
+    assert (found.width, found.height, found.channels, found.bits) == (256, 384, 3, 8)
+    assert len(found.thumbnail) < 10_000
