@@ -5,23 +5,22 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter, QPen, QPixmap
+from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 
 from app.icons import icon_pixmap
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
-from app.theme import SMALL, Theme, colour, font, theme
+from app.theme import BASE, SMALL, Theme, colour, theme
 from app.widgets.card_layout import MARGIN, CardLayout
 from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.lettering import CENTRE, RIGHT, lettering
 from core.library.columns import NO_FINDING, PictureState
 
-SCALE_BUDGET_S = 0.003
-_SCALED_BYTES = 24 * 1024 * 1024
+SCALE_BUDGET_S = 0.0025
+_SCALED_BYTES = 12 * 1024 * 1024
 _THUMB_ICON = 14
-_NARROW = 88
 
 
 @dataclass(frozen=True)
@@ -107,8 +106,8 @@ class CardPainter:
         self._source, self._pictures, self._ratio, self._judging = source, pictures, ratio, judging
         self._theme: Theme = theme()
         self._letters = deck.columns.letters
-        self._small, self._base = font(SMALL), font()
-        self._bold = font(SMALL, 600)
+        self._small, self._base = lettering(SMALL), lettering(BASE)
+        self._bold = lettering(SMALL, 600)
         pictures.begin(layout.thumb, ratio)
 
     def draw(self, place: int, at: QRect, state: CardState) -> None:
@@ -140,15 +139,15 @@ class CardPainter:
             word_room -= 2 * _THUMB_ICON + 5
         index = deck.index(place)
         if deck.waiting is not None and deck.waiting[place]:
-            self._text(line, "no features yet", self._small, tokens.third)
+            self._small.draw(self._painter, line, "no features yet", tokens.third)
         else:
             self._chip(index, QPoint(line.x(), line.y()))
             where = QRect(line.x() + line.height() + 5, line.y(), word_room, line.height())
-            self._text(where, deck.columns.finding_name(index) or "unknown", self._small, tokens.text)
+            self._small.draw(self._painter, where, deck.columns.finding_name(index) or "unknown", tokens.text)
 
         lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
         if deck.distances is None:
-            self._text(lower, deck.columns.ids[index], self._small, tokens.third, middle=True)
+            self._small.draw(self._painter, lower, deck.columns.ids[index], tokens.third, middle=True)
         else:
             self._bar(lower, place)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -210,14 +209,13 @@ class CardPainter:
         middle = square.center()
         self._painter.drawPixmap(QPoint(middle.x() - 8, middle.y() - 17), pixmap)
         below = QRect(square.x(), middle.y() + 4, square.width(), self._theme.px(16))
-        self._text(below, text, self._small, self._theme.picture_text, Qt.AlignmentFlag.AlignHCenter)
+        self._small.draw(self._painter, below, text, self._theme.picture_text, CENTRE)
 
     def _lines_in(self, square: QRect, first: tuple[str, str], second: tuple[str, str]) -> None:
         line = self._theme.px(18)
         upper = QRect(square.x(), square.center().y() - line, square.width(), line)
-        centre = Qt.AlignmentFlag.AlignHCenter
-        self._text(upper, first[0], self._small, first[1], centre)
-        self._text(upper.translated(0, line), second[0], self._bold, second[1], centre)
+        self._small.draw(self._painter, upper, first[0], first[1], CENTRE)
+        self._bold.draw(self._painter, upper.translated(0, line), second[0], second[1], CENTRE)
 
     def _waiting(self, square: QRect) -> None:
         bar = QRect(square.center().x() - 24, square.center().y() - 1, 48, 2)
@@ -226,13 +224,13 @@ class CardPainter:
 
     def _mark(self, square: QRect, text: str, *, at_bottom: bool) -> None:
         painter = self._painter
-        width = max(18, int(_width(text, self._bold)) + 10)
+        width = max(18, int(self._bold.width(text)) + 10)
         height = self._theme.px(17)
         box = QRect(square.x(), square.y(), width, height)
         if at_bottom:
             box.moveBottomRight(square.bottomRight())
         painter.fillRect(box, colour("#000000", 0.66))
-        self._text(box, text, self._bold, "#FFFFFF", Qt.AlignmentFlag.AlignHCenter)
+        self._bold.draw(self._painter, box, text, "#FFFFFF", CENTRE)
 
     def _thumbs(self, line: QRect, judgement: int) -> None:
         for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), thumbs(line), strict=True):
@@ -245,10 +243,9 @@ class CardPainter:
         deck, tokens, painter = self._deck, self._theme, self._painter
         assert deck.distances is not None
         text = distance_text(float(deck.distances[place]))
-        room = max(int(_width("0.000", self._small)), int(_width(text, self._small))) + 1
-        right = Qt.AlignmentFlag.AlignRight
+        room = max(int(self._small.width("0.000")), int(self._small.width(text))) + 1
         number = QRect(line.right() + 1 - room, line.y(), room, line.height())
-        self._text(number, text, self._small, tokens.second, right)
+        self._small.draw(self._painter, number, text, tokens.second, RIGHT)
         track = QRect(line.x(), line.center().y() - 1, line.width() - room - 8, 3)
         if track.width() > 8:
             painter.fillRect(track, colour(tokens.track))
@@ -271,7 +268,7 @@ class CardPainter:
         x = at.x() + 12
         if deck.ranked:
             box = QRect(x, at.y(), tokens.px(28), at.height())
-            self._text(box, str(deck.rank(place)), self._bold, tokens.second, Qt.AlignmentFlag.AlignRight)
+            self._bold.draw(self._painter, box, str(deck.rank(place)), tokens.second, RIGHT)
             x += box.width() + 10
         side = self._layout.thumb
         self._picture(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
@@ -281,7 +278,7 @@ class CardPainter:
         x += chip + 7
         x, right = self._row_ends(place, index, x, at)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._text(where, deck.columns.ids[index], self._base, tokens.text, middle=True)
+        self._base.draw(self._painter, where, deck.columns.ids[index], tokens.text, middle=True)
 
     def _row_ends(self, place: int, index: int, x: int, at: QRect) -> tuple[int, int]:
         """Draw what a row has at its right; gives the left and right ends of what stays free."""
@@ -290,27 +287,26 @@ class CardPainter:
         if deck.ranked:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
-                self._text(
-                    QRect(x, at.y(), wide, at.height()),
-                    deck.columns.finding_name(index) or "unknown",
-                    self._base,
-                    tokens.text,
-                )
+                where = QRect(x, at.y(), wide, at.height())
+                word = deck.columns.finding_name(index) or "unknown"
+                self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
             length = min(tokens.px(180), max(tokens.px(44), at.width() // 3))
             self._bar(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
             right -= length + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
                 text = f"+{deck.alike[place]} alike"
-                room = int(_width(text, self._small)) + 2
-                self._text(QRect(right - room, at.y(), room, at.height()), text, self._small, tokens.third)
+                room = int(self._small.width(text)) + 2
+                self._small.draw(
+                    self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third
+                )
                 right -= room + 12
             return x, right
         patient = deck.columns.patient_name(index)
         if patient:
-            room = min(int(_width(patient, self._base)) + 2, max(0, (right - x) // 2))
+            room = min(int(self._base.width(patient)) + 2, max(0, (right - x) // 2))
             box = QRect(right - room, at.y(), room, at.height())
-            self._text(box, patient, self._base, tokens.third, Qt.AlignmentFlag.AlignRight)
+            self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
             right -= room + 8
         return x, right
 
@@ -320,27 +316,6 @@ class CardPainter:
         code = int(self._deck.columns.finding[index])
         letter = "" if code == NO_FINDING else self._letters[self._deck.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))
-
-    def _text(
-        self,
-        where: QRect,
-        text: str,
-        face: QFont,
-        shade: str,
-        align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
-        *,
-        middle: bool = False,
-    ) -> None:
-        painter = self._painter
-        shown, face, width = _fitted(text, face, where.width(), middle)
-        x = float(where.x())
-        if align == Qt.AlignmentFlag.AlignRight:
-            x = where.x() + where.width() - width
-        elif align == Qt.AlignmentFlag.AlignHCenter:
-            x = where.x() + (where.width() - width) / 2
-        painter.setFont(face)
-        painter.setPen(colour(shade))
-        painter.drawText(QPointF(x, where.y() + _baseline(face, where.height())), shown)
 
 
 def thumbs(line: QRect) -> tuple[QRect, QRect]:
@@ -354,32 +329,3 @@ def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
     """Where thumbs up and down are on a whole card."""
     y = card.y() + MARGIN + layout.thumb + 5
     return thumbs(QRect(card.x() + MARGIN, y, layout.thumb, theme().px(SIDE)))
-
-
-@lru_cache(maxsize=4096)
-def _fitted(text: str, face: QFont, room: int, middle: bool) -> tuple[str, QFont, float]:
-    """The text, font and width that fit: first narrower letters, then fewer."""
-    metrics = QFontMetricsF(face)
-    width = metrics.horizontalAdvance(text)
-    if width <= room:
-        return text, face, width
-    narrow = QFont(face)
-    narrow.setStretch(_NARROW)
-    metrics = QFontMetricsF(narrow)
-    width = metrics.horizontalAdvance(text)
-    if width <= room:
-        return text, narrow, width
-    mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
-    shorter = metrics.elidedText(text, mode, room)
-    return shorter, narrow, metrics.horizontalAdvance(shorter)
-
-
-@lru_cache(maxsize=1024)
-def _width(text: str, face: QFont) -> float:
-    return QFontMetricsF(face).horizontalAdvance(text)
-
-
-@lru_cache(maxsize=64)
-def _baseline(face: QFont, height: int) -> float:
-    metrics = QFontMetricsF(face)
-    return round((height + metrics.capHeight()) / 2 + 0.2)

@@ -234,6 +234,7 @@ class CaseGrid(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         touched = event.rect()
         painter.fillRect(touched, colour(theme().panel))
+        region = event.region()
         top = self.verticalScrollBar().value()
         draw = CardPainter(
             painter,
@@ -248,7 +249,7 @@ class CaseGrid(QAbstractScrollArea):
         # The pictures asked for last come first: from the bottom up, the top ones are there soonest.
         for place in reversed(self._layout.between(touched.top() + top, touched.bottom() + top)):
             at = self._layout.card(place).translated(0, -top)
-            if at.intersects(touched):
+            if region.intersects(at):
                 draw.draw(place, at, CardState(place == self._place, place == self._hover, focused))
         painter.end()
         if self._pictures.late:
