@@ -125,7 +125,7 @@ class _Finder:
         self._loosely: dict[str, str | None] = {}
         for path in pictures:
             parts = PurePosixPath(path)
-            for key in {path, parts.name, parts.stem}:
+            for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
                 folded = key.casefold()
                 self._loosely[folded] = None if folded in self._loosely else path
 
