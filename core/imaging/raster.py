@@ -141,6 +141,8 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
                 f"'{self.name}' needs more memory than this computer has free.",
                 "Close other programs or make the picture smaller.",
             ) from None
+        if "not identified by this driver" in str(error):
+            raise BadInput(f"'{self.name}' has no pixels, or its header is damaged.", COPY_AGAIN) from None
         if "truncated" in str(error).lower() or isinstance(error, EOFError):
             raise BadInput(
                 f"'{self.name}' is cut off: a part of the picture is missing.", COPY_AGAIN
