@@ -18,7 +18,9 @@ from rich.table import Table
 from core.tasks import Cancelled, Reporter
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
-_out = Console(highlight=False, soft_wrap=True)
+#: Tables that go into a file or a pipe are not cut at a terminal's width.
+PIPE_WIDTH = 200
+_out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def say(text: str) -> None:

@@ -71,6 +71,11 @@ class Job(QObject):
         return self.state in (State.WAITING, State.RUNNING)
 
     @property
+    def age_ms(self) -> float:
+        """Since it was started."""
+        return 1000 * (time.monotonic() - self.started)
+
+    @property
     def fraction(self) -> float | None:
         """0..1, or ``None`` while the amount of work is unknown."""
         if self.progress is None or not self.progress.total:

@@ -1,0 +1,254 @@
+"""The Library panel: every case, filtered by finding, by split and by text."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.icons import icon
+from app.models.deck import Deck
+from app.models.thumbnails import ThumbnailSource
+from app.operations import searching
+from app.theme import theme
+from app.widgets.case_grid import CaseGrid
+from app.widgets.finding_chip import chip_pixmap
+from core.library.columns import NO_FINDING
+from core.workflows.searching import Query
+
+#: Findings listed before the list begins to scroll.
+LISTED = 8
+#: A pause in typing before the filter is applied.
+TYPING_MS = 80
+
+
+class LibraryPanel(QWidget):
+    """Grid or list of the cases; choosing one with Enter or a double click asks with it."""
+
+    menu_wanted = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self._order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Filter cases")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search.setAccessibleName("Filter cases by id, patient or finding")
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(TYPING_MS)
+        self._typing.timeout.connect(self._apply)
+        self.search.textChanged.connect(lambda _text: self._typing.start())
+
+        self._findings = _Choices("Finding")
+        self._split = _Choices("Split")
+        for choices in (self._findings, self._split):
+            choices.changed.connect(self._apply)
+
+        self.grid = CaseGrid()
+        self.grid.set_rows(context.settings.text("library_view", "list") != "grid")
+        self.grid.set_source(thumbnails)
+        self.grid.setAccessibleName("Cases of the library")
+        self.grid.activated.connect(self._ask)
+        self.grid.menu_wanted.connect(self.menu_wanted)
+
+        self.as_list, self.as_grid = _view_button("list", "As a list"), _view_button("grid", "As a grid")
+        self.as_list.clicked.connect(lambda: self._set_view("list"))
+        self.as_grid.clicked.connect(lambda: self._set_view("grid"))
+
+        top = QWidget()
+        inner = QVBoxLayout(top)
+        inner.setContentsMargins(8, 8, 8, 4)
+        inner.setSpacing(8)
+        inner.addWidget(self.search)
+        inner.addWidget(self._findings)
+        inner.addWidget(self._split)
+        self._shown = QLabel()
+        self._shown.setProperty("role", "small")
+        inner.addWidget(self._shown)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(top)
+        column.addWidget(self.grid, 1)
+
+        self._state.cases_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew_split)
+        self._state.query_changed.connect(self._follow_query)
+        self._set_view(context.settings.text("library_view", "list"))
+        self._renew()
+
+    def focus_filter(self) -> None:
+        """Type to find a case."""
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def current_case(self) -> str | None:
+        """The id of the case that is current here."""
+        index = self._state.columns.index_of_row(self.grid.current())
+        return self._state.columns.ids[index] if index >= 0 else None
+
+    def ask_current(self) -> None:
+        self._ask(self.grid.current())
+
+    def step(self, by: int) -> None:
+        """Make the case ``by`` places further current and ask with it."""
+        deck = self.grid.deck()
+        if len(deck):
+            place = min(len(deck) - 1, max(0, self.grid.current_place() + by))
+            self.grid.set_current(deck.case_row(place))
+            self.ask_current()
+
+    def _set_view(self, name: str) -> None:
+        self._context.settings.set_text("library_view", name)
+        self.as_list.setChecked(name != "grid")
+        self.as_grid.setChecked(name == "grid")
+        self.grid.set_rows(name != "grid")
+
+    def _renew(self) -> None:
+        columns = self._state.columns
+        counts, ratio = columns.finding_counts, self.devicePixelRatioF()
+        entries: list[tuple[int, str, int, QIcon | None]] = [
+            (code, name, int(counts[code]), QIcon(chip_pixmap(code, columns.letters[name], ratio)))
+            for code, name in enumerate(columns.findings)
+        ]
+        if counts[-1]:
+            entries.append(
+                (NO_FINDING, "not given", int(counts[-1]), QIcon(chip_pixmap(NO_FINDING, "?", ratio)))
+            )
+        self._findings.set_entries(entries)
+        self._renew_split()
+
+    def _renew_split(self) -> None:
+        metric = self._state.metric
+        columns = self._state.columns
+        if metric is None or not len(columns):
+            self._split.set_entries([])
+        else:
+            trained = int(np.isin(columns.case_row, metric.training).sum())
+            self._split.set_entries(
+                [(1, "training", trained, None), (0, "held-out", len(columns) - trained, None)]
+            )
+        self._apply()
+
+    def _apply(self) -> None:
+        columns = self._state.columns
+        findings = self._findings.chosen()
+        order = columns.filtered(findings, self.search.text())
+        split = self._split.chosen()
+        if split is not None and self._state.metric is not None:
+            trained = np.isin(columns.case_row[order], self._state.metric.training)
+            order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
+        self._order = columns.sorted_by("id", order)
+        self.grid.set_deck(Deck(columns, self._order))
+        total = len(columns)
+        shown = len(self._order)
+        if shown == total:
+            self._shown.setText(f"{total:,} cases")
+        else:
+            self._shown.setText(f"{shown:,} of {total:,} cases")
+        self._follow_query()
+
+    def _follow_query(self) -> None:
+        query = self._state.query
+        if query is not None and query.case is not None:
+            index = self._state.columns.index_of_id(query.case)
+            if index >= 0:
+                row = int(self._state.columns.case_row[index])
+                if row != self.grid.current():
+                    self.grid.set_current(row)
+
+    def _ask(self, case_row: int) -> None:
+        index = self._state.columns.index_of_row(case_row)
+        if index >= 0:
+            searching.ask(self._context, Query(case=self._state.columns.ids[index]))
+
+
+class _Choices(QWidget):
+    """A titled list of check boxes with counts; all ticked means no filter."""
+
+    changed = Signal()
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = QLabel(title)
+        self._title.setProperty("role", "second")
+        self._inner = QWidget()
+        self._rows = QVBoxLayout(self._inner)
+        self._rows.setContentsMargins(0, 0, 4, 0)
+        self._rows.setSpacing(4)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._inner)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self._title)
+        column.addWidget(self._scroll)
+        self._boxes: dict[int, QCheckBox] = {}
+        self._named: list[tuple[int, str]] = []
+        self.set_entries([])
+
+    def set_entries(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
+        """(key, text, count, icon) of each choice; ticks stay where the choices are the same."""
+        named = [(key, text) for key, text, _, _ in entries]
+        ticked = {key: box.isChecked() for key, box in self._boxes.items()} if named == self._named else {}
+        while self._rows.count():
+            widget = self._rows.takeAt(0).widget()
+            if widget is not None:
+                widget.deleteLater()
+        self._boxes, self._named = {}, named
+        for key, text, count, picture in entries:
+            line = QWidget()
+            row = QHBoxLayout(line)
+            row.setContentsMargins(0, 0, 0, 0)
+            box = QCheckBox(text)
+            box.setChecked(ticked.get(key, True))
+            box.setToolTip(text)
+            if picture is not None:
+                box.setIcon(picture)
+            box.toggled.connect(lambda _on: self.changed.emit())
+            number = QLabel(f"{count:,}")
+            number.setProperty("role", "second")
+            row.addWidget(box, 1)
+            row.addWidget(number)
+            self._rows.addWidget(line)
+            self._boxes[key] = box
+        height = self._inner.sizeHint().height()
+        lines = min(len(entries), LISTED)
+        self._scroll.setFixedHeight(min(height, theme().px(22) * lines + 4) if entries else 0)
+        self.setVisible(bool(entries))
+
+    def chosen(self) -> set[int] | None:
+        """Keys of the ticked choices; ``None`` when all are."""
+        ticked = {key for key, box in self._boxes.items() if box.isChecked()}
+        return None if len(ticked) == len(self._boxes) else ticked
+
+
+def _view_button(name: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setIcon(icon(name, on="text"))
+    button.setProperty("view", True)
+    button.setCheckable(True)
+    button.setAutoExclusive(True)
+    button.setToolTip(tip)
+    button.setAccessibleName(tip)
+    return button

@@ -1,0 +1,237 @@
+"""The Ranking panel: the nearest cases, what was hidden, and what their findings are."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.models.deck import Deck, distance_text
+from app.models.thumbnails import ThumbnailSource
+from app.operations import searching
+from app.theme import theme
+from app.widgets.badge import Badge
+from app.widgets.case_grid import CaseGrid
+from app.widgets.empty_state import EmptyState
+from app.widgets.finding_chip import SIDE, chip_pixmap
+from core.library.columns import CaseColumns
+from core.workflows.searching import VOTERS, Query, SearchResult
+
+STRIP = 56
+
+
+class RankingPanel(QWidget):
+    """Ranked cases as cards; a double click asks with one of them."""
+
+    menu_wanted = Signal(int, QPoint)
+    extract_wanted = Signal()
+    train_wanted = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.same_patient = QCheckBox("same patient hidden")
+        self.alike = QCheckBox("alike folded")
+        for box, tip in (
+            (self.same_patient, "Other cases of the query's patient are left out"),
+            (self.alike, "Pictures with the very same content count once"),
+        ):
+            box.setChecked(True)
+            box.setToolTip(tip)
+        self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
+        self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
+
+        self._strip = _Strip()
+        self.grid = CaseGrid()
+        self.grid.set_source(thumbnails)
+        self.grid.setAccessibleName("Ranked cases, nearest first")
+        self.grid.activated.connect(self._ask)
+        self.grid.menu_wanted.connect(self.menu_wanted)
+        self._empty = EmptyState()
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self.grid)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._strip)
+        column.addWidget(self._pages, 1)
+
+        self._state.ranking_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew)
+        self._state.query_changed.connect(self._renew)
+        self._state.cases_changed.connect(self._renew)
+        self._state.options_changed.connect(self._follow_options)
+        self._renew()
+
+    def current_case(self) -> str | None:
+        """The id of the case that is current here."""
+        index = self._state.columns.index_of_row(self.grid.current())
+        return self._state.columns.ids[index] if index >= 0 else None
+
+    def ask_current(self) -> None:
+        self._ask(self.grid.current())
+
+    @property
+    def told(self) -> str:
+        """What the header says beside the title."""
+        ranking = self._state.ranking
+        if ranking is None:
+            return ""
+        milliseconds = 1000 * sum(ranking.seconds.values())
+        parts = [f"{ranking.compared:,} compared in {milliseconds:.0f} ms"]
+        if ranking.same_patient:
+            parts.append(f"{ranking.same_patient} of the same patient hidden")
+        return ", ".join(parts)
+
+    def _option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
+        before = (self._state.hide_same_patient, self._state.fold_alike)
+        self._state.set_option(hide_same_patient=hide_same_patient, fold_alike=fold_alike)
+        if before != (self._state.hide_same_patient, self._state.fold_alike):
+            searching.rank(self._context)
+
+    def _follow_options(self) -> None:
+        self.same_patient.setChecked(self._state.hide_same_patient)
+        self.alike.setChecked(self._state.fold_alike)
+
+    def _renew(self) -> None:
+        ranking, columns = self._state.ranking, self._state.columns
+        if ranking is None or not len(columns):
+            self._strip.setVisible(False)
+            self.grid.set_deck(Deck(columns))
+            self._say_what_next()
+            return
+        shown = [(index, case) for case in ranking.ranked if (index := columns.index_of_row(case.row)) >= 0]
+        order = np.array([index for index, _ in shown], dtype=np.intp)
+        distances = np.array([case.distance for _, case in shown], dtype=np.float64)
+        self.grid.set_deck(
+            Deck(
+                columns,
+                order,
+                distances,
+                np.array([case.alike for _, case in shown], dtype=np.int64),
+                np.array([case.rank for _, case in shown], dtype=np.int64),
+                full=_full(distances),
+            ),
+            keep_place=False,
+        )
+        self._strip.show_ranking(ranking, columns)
+        self._strip.setVisible(True)
+        self._pages.setCurrentWidget(self.grid)
+
+    def _say_what_next(self) -> None:
+        """An empty ranking says what is missing: features, a metric, or a query."""
+        self._pages.setCurrentWidget(self._empty)
+        library = self._state.library
+        if library is None or not len(library.columns):
+            self._empty.say("No cases yet", "Add pictures to this library: File > Add pictures.")
+        elif not library.feature_sets:
+            self._empty.say(
+                "No features yet",
+                "Features are the numbers cases are compared by. They are extracted once, in the background.",
+                "Extract features…",
+                self.extract_wanted.emit,
+            )
+        elif self._state.metric is None:
+            self._empty.say(
+                "No metric yet",
+                "A metric says what similar means. Train one; it is scored on patients it never saw.",
+                "Train a metric",
+                self.train_wanted.emit,
+            )
+        else:
+            self._empty.say("Ask with a case", "Choose a case in the library, or drop a picture on Query.")
+
+    def _ask(self, case_row: int) -> None:
+        index = self._state.columns.index_of_row(case_row)
+        if index >= 0:
+            searching.ask(self._context, Query(case=self._state.columns.ids[index]))
+
+
+def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
+    """The distance that fills a card's bar: a little beyond the twentieth."""
+    return float(distances[min(len(distances), 20) - 1]) * 1.25 if len(distances) else None
+
+
+class _Strip(QFrame):
+    """The findings of the nearest cases in words and as chips; support, not a diagnosis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("strip")
+        self._counts = QLabel()
+        self._counts.setProperty("role", "outcome")
+        self._chips = _Chips()
+        self._note = QLabel()
+        self._note.setProperty("role", "second")
+        self._badge = Badge("unknown")
+        self._quiet = QLabel("Support, not a diagnosis")
+        self._quiet.setProperty("role", "small")
+        left = QVBoxLayout()
+        left.setSpacing(4)
+        self._head = QLabel()
+        self._head.setProperty("role", "second")
+        line = QHBoxLayout()
+        line.setSpacing(6)
+        line.addWidget(self._head)
+        line.addWidget(self._counts)
+        line.addStretch(1)
+        left.addLayout(line)
+        left.addWidget(self._chips)
+        right = QVBoxLayout()
+        right.setSpacing(4)
+        right.addWidget(self._note, 0, Qt.AlignmentFlag.AlignRight)
+        right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 12, 6)
+        row.addLayout(left, 1)
+        row.addLayout(right)
+        self._badge.hide()
+
+    def show_ranking(self, ranking: SearchResult, columns: CaseColumns) -> None:
+        """Counts of the nearest; until a vote is calibrated there is no probability to show."""
+        self.setFixedHeight(theme().px(STRIP))
+        nearest = ranking.ranked[:VOTERS]
+        self._head.setText(f"{len(nearest)} nearest:")
+        words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
+        rest = len(nearest) - sum(ranking.counts.values())
+        if rest:
+            words.append(f"{rest} not given")
+        self._counts.setText(", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else ""))
+        codes = {name: code for code, name in enumerate(columns.findings)}
+        self._chips.set_chips(
+            [(codes.get(c.finding or "", -1), columns.letters.get(c.finding or "", "?")) for c in nearest]
+        )
+        if ranking.no_good_match and ranking.usual_distance is not None:
+            usual = distance_text(ranking.usual_distance)
+            self._note.setText(f"<b>No good match</b>: nearest is beyond the usual {usual}")
+        else:
+            self._note.setText("Counts only: no calibrated estimate")
+            self._note.setToolTip("An estimate is shown once the vote was calibrated on held-out patients.")
+
+
+class _Chips(QWidget):
+    """The findings of the nearest cases in order of rank."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chips: list[tuple[int, str]] = []
+        self.setFixedHeight(SIDE + 2)
+
+    def set_chips(self, chips: list[tuple[int, str]]) -> None:
+        self._chips = chips
+        self.setFixedHeight(theme().px(SIDE) + 2)
+        self.setAccessibleName("Findings of the nearest: " + " ".join(letter for _, letter in chips))
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        for place, (code, letter) in enumerate(self._chips):
+            painter.drawPixmap(
+                place * (theme().px(SIDE) + 3), 1, chip_pixmap(code, letter, self.devicePixelRatioF())
+            )

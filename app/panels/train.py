@@ -1,0 +1,280 @@
+"""The Train panel: learners, their parameters, the split, and the curve as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.operations import training
+from app.plots.live_curve import LiveCurve
+from app.theme import set_look
+from app.widgets.parameter_form import ParameterForm
+from core.errors import BadArguments
+from core.library.library import unique_name
+from core.metrics.learner import Learner
+from core.metrics.registry import learners
+from core.metrics.steps.sequence import default_steps, parse_steps, steps_text
+from core.parameters import Value
+from core.workflows.training import HELD_OUT, TrainRequest
+
+#: Steps offered by name; any other list can be typed.
+STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
+
+
+class TrainPanel(QWidget):
+    """Choose learners, set what they need, and train them in the background."""
+
+    extract_wanted = Signal()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}
+        self._forms: dict[str, ParameterForm] = {}
+
+        self._features = QComboBox()
+        self._features.setAccessibleName("Feature set")
+        self._features.currentTextChanged.connect(self._features_chosen)
+        self._steps = QComboBox()
+        self._steps.setEditable(True)
+        self._steps.addItems(STEPS)
+        self._steps.setAccessibleName("Steps fitted on the training part")
+        self._steps.setToolTip("Fitted on the training part only and kept in the metric")
+        self._seed = QSpinBox()
+        self._seed.setRange(0, 999_999)
+        self._seed.setToolTip("The same seed gives the same split and the same metric")
+        self._held_out = QSpinBox()
+        self._held_out.setRange(5, 90)
+        self._held_out.setSuffix(" %")
+        self._held_out.setValue(round(100 * HELD_OUT))
+        self._held_out.valueChanged.connect(self._tell_split)
+        self._name = QLineEdit()
+        self._name.setPlaceholderText("named after the learner")
+        self._split = QLabel()
+        self._split.setProperty("role", "small")
+        self._split.setWordWrap(True)
+        self._problem = QLabel()
+        self._problem.setProperty("role", "error")
+        self._problem.setWordWrap(True)
+        self._problem.hide()
+
+        self.train_button = QPushButton("Train")
+        self.train_button.setProperty("primary", True)
+        self.train_button.clicked.connect(self.train)
+        self.stop_button = QPushButton("Stop and keep best")
+        self.stop_button.clicked.connect(self.stop)
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.curve = LiveCurve(context)
+        self.curve.setMinimumHeight(150)
+        self._running: list[training.Job] = []
+
+        inner = QWidget()
+        self._column = QVBoxLayout(inner)
+        self._column.setContentsMargins(12, 10, 12, 8)
+        self._column.setSpacing(8)
+        self._column.addWidget(_title("Learners"))
+        for line in self._choices.values():
+            self._column.addWidget(line)
+            line.box.toggled.connect(self._learners_chosen)
+        for learner in learners():
+            if learner.parameters:
+                form = ParameterForm(learner.parameters, title=learner.title)
+                form.valuesChanged.connect(self._check)
+                self._forms[learner.name] = form
+                self._column.addWidget(form)
+        self._column.addWidget(_rule())
+        self._column.addWidget(_title("Data"))
+        data = QFormLayout()
+        data.setContentsMargins(0, 0, 0, 0)
+        data.setHorizontalSpacing(12)
+        data.setVerticalSpacing(8)
+        data.addRow("Features", self._features)
+        data.addRow("Steps", self._steps)
+        data.addRow("Held out", self._held_out)
+        data.addRow("Seed", self._seed)
+        data.addRow("Name", self._name)
+        self._column.addLayout(data)
+        self._column.addWidget(self._split)
+        self._column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(inner)
+
+        foot = QFrame()
+        foot.setProperty("role", "bar")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.train_button)
+        buttons.addWidget(self.stop_button)
+        buttons.addWidget(self.cancel_button)
+        buttons.addStretch(1)
+        below = QVBoxLayout(foot)
+        below.setContentsMargins(12, 8, 12, 8)
+        below.addWidget(self._problem)
+        below.addWidget(self.curve)
+        below.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(scroll, 1)
+        column.addWidget(foot)
+
+        self._choices["bdm_v" if "bdm_v" in self._choices else next(iter(self._choices))].box.setChecked(True)
+        self._state.cases_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew)
+        self._state.training_changed.connect(self._tell_buttons)
+        self._learners_chosen()
+        self._renew()
+
+    def chosen(self) -> list[str]:
+        """Names of the ticked learners."""
+        return [name for name, line in self._choices.items() if line.box.isChecked()]
+
+    def train(self) -> None:
+        """Train every chosen learner; several queue behind each other."""
+        if not self._check() or self._state.library is None:
+            return
+        taken = [metric.name for metric in self._state.library.metrics]
+        for name in self.chosen():
+            learner = self._choices[name].learner
+            metric = unique_name(self._name.text().strip() or learner.title, taken)
+            taken.append(metric)
+            settings = self._values(name)
+            request = TrainRequest(
+                name,
+                metric,
+                self._features.currentText() or None,
+                self._steps.currentText().strip(),
+                settings=settings,
+                seed=self._seed.value(),
+                held_out=self._held_out.value() / 100,
+            )
+            rounds = settings.get("rounds")
+            job = training.train(self._context, request, metric, rounds if isinstance(rounds, int) else None)
+            if job is not None:
+                self._running.append(job)
+                job.ended.connect(lambda job=job: self._ended(job))
+        self._tell_buttons()
+
+    def stop(self) -> None:
+        """End the trainings and keep the best each has so far."""
+        for job in self._running:
+            job.stop()
+
+    def cancel(self) -> None:
+        """End the trainings and keep nothing of them."""
+        for job in list(self._running):
+            job.cancel()
+
+    def _ended(self, job: training.Job) -> None:
+        self._running.remove(job)
+        self._tell_buttons()
+
+    def _values(self, name: str) -> Mapping[str, Value]:
+        return self._forms[name].values() if name in self._forms else {}
+
+    def _learners_chosen(self) -> None:
+        chosen = self.chosen()
+        for name, form in self._forms.items():
+            form.setVisible(name in chosen)
+        self._tell_buttons()
+
+    def _features_chosen(self, name: str) -> None:
+        library = self._state.library
+        found = next((s for s in library.feature_sets if s.name == name), None) if library else None
+        if found is not None:
+            self._steps.setCurrentText(steps_text(default_steps(found.extractor)))
+            self._tell_split()
+
+    def _renew(self) -> None:
+        library = self._state.library
+        names = [s.name for s in library.feature_sets] if library else []
+        if names != [self._features.itemText(place) for place in range(self._features.count())]:
+            self._features.clear()
+            self._features.addItems(names)
+        if self._state.features in names:
+            self._features.setCurrentText(self._state.features)
+        self._tell_split()
+        self._tell_buttons()
+
+    def _tell_split(self) -> None:
+        columns = self._state.columns
+        labelled = int(columns.finding_counts[:-1].sum()) if len(columns) else 0
+        held_out = round(labelled * self._held_out.value() / 100)
+        how = "by patient" if columns.patients_known else "by case, patients unknown"
+        self._split.setText(
+            f"about {labelled - held_out:,} training, {held_out:,} held out {how}" if labelled else ""
+        )
+
+    def _tell_buttons(self) -> None:
+        chosen, running = self.chosen(), bool(self._running)
+        library = self._state.library
+        ready = library is not None and library.writable and bool(library.feature_sets)
+        self.train_button.setEnabled(bool(chosen) and ready)
+        self.train_button.setText("Train" if len(chosen) < 2 else f"Train {len(chosen)} metrics")
+        self.stop_button.setVisible(running)
+        self.cancel_button.setVisible(running)
+        self.curve.setVisible(self._state.training is not None)
+
+    def _check(self) -> bool:
+        """Whether everything chosen can be trained; says what cannot."""
+        problem = ""
+        try:
+            parse_steps(self._steps.currentText())
+        except BadArguments as error:
+            problem = str(error)
+        set_look(self._steps, error=bool(problem))
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        return not problem and all(self._forms[n].is_valid() for n in self.chosen() if n in self._forms)
+
+
+class _LearnerLine(QWidget):
+    """A learner to tick, with when to use it."""
+
+    def __init__(self, learner: type[Learner]) -> None:
+        super().__init__()
+        self.learner = learner
+        self.box = QCheckBox(learner.title)
+        self.box.setToolTip(f"{learner.summary}\n{learner.paper}".strip())
+        told = QLabel(learner.summary)
+        told.setProperty("role", "small")
+        told.setWordWrap(True)
+        told.setContentsMargins(22, 0, 0, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(1)
+        column.addWidget(self.box)
+        column.addWidget(told)
+
+
+def _title(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "title")
+    return label
+
+
+def _rule() -> QFrame:
+    rule = QFrame()
+    rule.setProperty("role", "rule")
+    return rule
