@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QImage
 
-LIMIT_BYTES = 40 * 1024 * 1024
+LIMIT_BYTES = 32 * 1024 * 1024
 BATCH = 24
 IN_FLIGHT = 2
 WAITING = 1024

@@ -1,0 +1,68 @@
+"""A label that shortens its text to its room; the whole text is in its tooltip then."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
+
+from app.theme import set_look
+
+
+class ElidedLabel(QLabel):
+    """A line of text; ``role`` is a role of the style sheet (``second``, ``third``, ``title``, ``small``)."""
+
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        role: str = "",
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(text, parent)
+        self._mode = mode
+        self._tip = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        if role:
+            set_look(self, role=role)
+
+    def set_tip(self, tip: str) -> None:
+        """A tooltip of its own; the whole text is put before it where the text is shortened."""
+        self._tip = tip
+        self._told()
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self._told()
+
+    def shown_text(self) -> str:
+        return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
+
+    def minimumSizeHint(self) -> QSize:
+        least = min(self.sizeHint().width(), self.fontMetrics().horizontalAdvance("Mm…"))
+        return QSize(least, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._told()
+
+    def _told(self) -> None:
+        parts = [self.text()] if self.shown_text() != self.text() else []
+        self.setToolTip("\n".join(parts + ([self._tip] if self._tip else [])))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QPainter(self), QStyleOption()
+        option.initFrom(self)
+        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
+        self.style().drawItemText(
+            painter,
+            self.contentsRect(),
+            int(self.alignment() | Qt.AlignmentFlag.AlignVCenter),
+            self.palette(),
+            self.isEnabled(),
+            self.shown_text(),
+            self.foregroundRole(),
+        )
+        painter.end()

@@ -1,0 +1,216 @@
+"""The parameters of a learner or extractor as a form that describes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.theme import set_look, theme
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.number_field import NumberField, value_text
+from app.widgets.section_header import SectionHeader
+from core.errors import BadArguments
+from core.parameters import Parameter, Value
+
+_Editor = NumberField | QComboBox | QCheckBox
+
+
+@dataclass(frozen=True)
+class _Row:
+    parameter: Parameter
+    editor: _Editor
+    problem: QLabel
+
+
+class ParameterForm(QWidget):
+    """One row for each of ``parameters``: its name, its field, and what the paper used.
+
+    ``values_changed`` is emitted for every change, allowed or not; :meth:`is_valid` tells. The meaning of
+    the field that has the focus stands below the rows, and is each field's tooltip and status tip.
+    """
+
+    values_changed = Signal()
+
+    def __init__(
+        self, parameters: Sequence[Parameter] = (), parent: QWidget | None = None, *, title: str = ""
+    ) -> None:
+        super().__init__(parent)
+        self._rows: dict[str, _Row] = {}
+        self._header = SectionHeader(title)
+        self._header.action_wanted.connect(self.set_paper_values)
+        self._meaning = QLabel()
+        self._meaning.setWordWrap(True)
+        self._meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
+        set_look(self._meaning, role="small")
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(6)
+        self._grid.setColumnStretch(0, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self._header)
+        layout.addLayout(self._grid)
+        layout.addWidget(self._meaning)
+        self.set_parameters(parameters, title=title)
+
+    def set_parameters(self, parameters: Sequence[Parameter], *, title: str = "") -> None:
+        """Show other parameters, at their defaults."""
+        while item := self._grid.takeAt(0):
+            widget = item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        self._rows = {}
+        for line, parameter in enumerate(parameters):
+            self._add(parameter, 2 * line)
+        self._header.set_title(title)
+        papers = any(parameter.paper is not None for parameter in parameters)
+        self._header.set_action("paper’s defaults" if papers else "defaults" if parameters else "")
+        self._header.setVisible(bool(title or parameters))
+        self._meaning.setText("")
+        self._settle_meaning()
+        self._judge()
+
+    def values(self) -> dict[str, Value]:
+        """All values by name.
+
+        Raises:
+            BadArguments: the first one that is refused.
+        """
+        return {name: self._value(row) for name, row in self._rows.items()}
+
+    def set_values(self, values: Mapping[str, Value]) -> None:
+        """Show ``values``; parameters that are not named keep what they have, unknown names are ignored."""
+        for name, value in values.items():
+            if name in self._rows:
+                self._show(self._rows[name], value)
+        self._changed()
+
+    def set_paper_values(self) -> None:
+        """What the paper used, and the default where it does not say."""
+        papers = {name: row.parameter.paper for name, row in self._rows.items()}
+        defaults = {name: row.parameter.default for name, row in self._rows.items()}
+        self.set_values({name: defaults[name] if papers[name] is None else papers[name] for name in papers})
+
+    def is_valid(self) -> bool:
+        return not self.problems()
+
+    def problems(self) -> dict[str, str]:
+        """Why values are refused, by name."""
+        return {name: text for name, row in self._rows.items() if (text := _problem(row))}
+
+    def editor(self, name: str) -> QWidget:
+        """The field of one parameter.
+
+        Raises:
+            KeyError: no parameter of that name.
+        """
+        return self._rows[name].editor
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusIn:
+            for row in self._rows.values():
+                if row.editor is watched:
+                    self._meaning.setText(row.parameter.meaning)
+        return False
+
+    def _add(self, parameter: Parameter, line: int) -> None:
+        editor = self._editor(parameter)
+        editor.setToolTip(parameter.meaning)
+        editor.setStatusTip(parameter.meaning)
+        editor.setAccessibleName(parameter.title)
+        editor.setAccessibleDescription(parameter.meaning)
+        editor.installEventFilter(self)
+        problem = QLabel()
+        problem.setWordWrap(True)
+        problem.hide()
+        set_look(problem, role="error")
+        row = _Row(parameter, editor, problem)
+        self._rows[parameter.name] = row
+        left = Qt.AlignmentFlag.AlignLeft
+        if isinstance(editor, QCheckBox):
+            self._grid.addWidget(editor, line, 0, 1, 2, left)
+        else:
+            label = ElidedLabel(parameter.title, role="second")
+            label.setBuddy(editor)
+            label.set_tip(parameter.meaning)
+            label.setMinimumWidth(theme().px(64))
+            self._grid.addWidget(label, line, 0)
+            wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
+            self._grid.addWidget(editor, line, 1, 1, wide, left)
+        if parameter.paper is not None:
+            hint = QLabel(f"paper {value_text(parameter.paper)}")
+            set_look(hint, role="small")
+            self._grid.addWidget(hint, line, 2, Qt.AlignmentFlag.AlignRight)
+        self._grid.addWidget(problem, line + 1, 0, 1, 3)
+
+    def _editor(self, parameter: Parameter) -> _Editor:
+        if isinstance(parameter.default, bool):
+            box = QCheckBox(parameter.title)
+            box.setChecked(parameter.default)
+            box.toggled.connect(self._changed)
+            return box
+        if parameter.choices:
+            combo = QComboBox()
+            combo.addItems(list(parameter.choices))
+            combo.setCurrentText(value_text(parameter.default))
+            combo.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+            combo.currentIndexChanged.connect(self._changed)
+            return combo
+        field = NumberField(parameter)
+        words = isinstance(parameter.default, str)
+        field.setFixedWidth(theme().px(136 if words else 72))
+        field.edited.connect(self._changed)
+        return field
+
+    @staticmethod
+    def _value(row: _Row) -> Value:
+        if isinstance(row.editor, QCheckBox):
+            return row.editor.isChecked()
+        if isinstance(row.editor, QComboBox):
+            return row.parameter.check(row.editor.currentText())
+        return row.editor.value()
+
+    @staticmethod
+    def _show(row: _Row, value: Value) -> None:
+        # One news for the whole set, not one for each field.
+        blocked = row.editor.blockSignals(True)
+        if isinstance(row.editor, QCheckBox):
+            row.editor.setChecked(bool(value))
+        elif isinstance(row.editor, QComboBox):
+            row.editor.setCurrentText(value_text(value))
+        else:
+            row.editor.set_value(value)
+        row.editor.blockSignals(blocked)
+
+    def _changed(self) -> None:
+        self._judge()
+        self.values_changed.emit()
+
+    def _judge(self) -> None:
+        differs = False
+        for row in self._rows.values():
+            problem = _problem(row)
+            row.problem.setText(problem)
+            row.problem.setVisible(bool(problem))
+            usual = row.parameter.default if row.parameter.paper is None else row.parameter.paper
+            differs = differs or bool(problem) or self._value(row) != usual
+        self._header.set_action_enabled(differs)
+
+    def _settle_meaning(self) -> None:
+        # Room for two lines, so that nothing jumps when the focus moves.
+        lines = 2 * self._meaning.fontMetrics().lineSpacing() if self._rows else 0
+        self._meaning.setMinimumHeight(lines)
+
+
+def _problem(row: _Row) -> str:
+    try:
+        ParameterForm._value(row)
+    except BadArguments as refused:
+        return refused.hint
+    return ""

@@ -1,0 +1,89 @@
+"""The head of a section inside a panel: title, a note or link at the right, folding if wanted."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QWidget
+
+from app.icons import icon
+from app.theme import set_look
+from app.widgets.elided_label import ElidedLabel
+
+
+class SectionHeader(QWidget):
+    """``title`` in bold, ``note`` behind it in grey, and a link ``action`` that emits ``action_wanted``.
+
+    With ``foldable`` the title is a button with an arrow; ``unfolded(bool)`` tells whether it is open.
+    """
+
+    action_wanted = Signal()
+    unfolded = Signal(bool)
+
+    def __init__(
+        self,
+        title: str = "",
+        parent: QWidget | None = None,
+        *,
+        note: str = "",
+        action: str = "",
+        foldable: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self._fold: QToolButton | None = None
+        self._title = ElidedLabel(title, role="second" if foldable else "title")
+        self._note = ElidedLabel(note, role="third")
+        self._action = QPushButton(action)
+        self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._action.clicked.connect(self.action_wanted)
+        set_look(self._action, link=True)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        if foldable:
+            layout.addWidget(self._arrow(title))
+        layout.addWidget(self._title)
+        layout.addStretch(1)
+        layout.addWidget(self._note)
+        layout.addWidget(self._action)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.set_note(note)
+        self.set_action(action)
+
+    def set_title(self, title: str) -> None:
+        self._title.setText(title)
+
+    def set_note(self, note: str) -> None:
+        """Grey text at the right."""
+        self._note.setText(note)
+        self._note.setVisible(bool(note))
+
+    def set_action(self, action: str) -> None:
+        """The text of the link at the right; empty hides it."""
+        self._action.setText(action)
+        self._action.setVisible(bool(action))
+
+    def set_action_enabled(self, enabled: bool) -> None:
+        self._action.setEnabled(enabled)
+
+    def is_open(self) -> bool:
+        return self._fold is None or self._fold.isChecked()
+
+    def set_open(self, opened: bool) -> None:
+        if self._fold is not None:
+            self._fold.setChecked(opened)
+
+    def _arrow(self, title: str) -> QToolButton:
+        self._fold = QToolButton()
+        self._fold.setCheckable(True)
+        self._fold.setChecked(True)
+        self._fold.setAccessibleName(f"Show {title}")
+        self._fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        set_look(self._fold, bare=True)
+        self._fold.toggled.connect(self._folded)
+        self._fold.setIcon(icon("chevron-down", on="second"))
+        return self._fold
+
+    def _folded(self, opened: bool) -> None:
+        assert self._fold is not None
+        self._fold.setIcon(icon("chevron-down" if opened else "chevron-right", on="second"))
+        self.unfolded.emit(opened)
