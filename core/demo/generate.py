@@ -1,0 +1,228 @@
+"""Makes the folder of demo pictures, once."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import io
+import itertools
+import json
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.demo import mammogram
+from core.demo.pictures import NOTICE, RADIOGRAPHS, Order, write
+from core.engine import Engine, Task
+from core.errors import SemblanceError
+from core.tasks import SILENT, Reporter
+
+#: Raised whenever the same seed gives other pictures.
+VERSION = 1
+MANIFEST = "demo.json"
+COLUMNS = ("path", "label", "patient_id", "view", "laterality", "note")
+_BATCH = 8
+#: Batches handed out at a time; an engine takes a limited number.
+_AHEAD = 32
+_WHAT = "Drawing demo pictures"
+
+
+@dataclass(frozen=True)
+class DemoPictures:
+    """Two folders with a ``labels.csv`` each; how many pictures and patients they hold."""
+
+    masses: Path
+    radiographs: Path
+    n_masses: int
+    n_radiographs: int
+    n_mass_patients: int
+    n_radiograph_patients: int
+
+
+def generate(
+    folder: Path,
+    *,
+    seed: int = 7,
+    executor: Executor | Engine | None = None,
+    reporter: Reporter = SILENT,
+    patients: int = 100,
+    per_category: int = 30,
+) -> DemoPictures:
+    """Draw the demo pictures into ``folder``: ``breast masses/`` and ``radiographs/``.
+
+    The masses are benign or malignant, 7 for every 5 ``patients``, each in two views; the radiographs fall
+    into six categories of ``per_category``. The same numbers always give the same pictures. A folder that is
+    already complete is left as it is; one that is not is drawn anew. ``executor`` shares the work.
+
+    Raises:
+        SemblanceError: the folder cannot be written.
+        Cancelled: the reporter asked for it; what was drawn stays and is replaced by the next call.
+    """
+    masses, radiographs = folder / "breast masses", folder / "radiographs"
+    work = [(masses, mass_orders(seed, patients)), (radiographs, radiograph_orders(seed, per_category))]
+    made = DemoPictures(
+        masses,
+        radiographs,
+        *(len(orders) for _, orders in work),
+        *(len(_patients(orders)) for _, orders in work),
+    )
+    description = _description(seed, work)
+    if _complete(folder, description, work):
+        return made
+    try:
+        _remove_listed(folder)
+        for where, orders in work:
+            for parent in sorted({(where / order.path).parent for order in orders} | {where}):
+                parent.mkdir(parents=True, exist_ok=True)
+        _draw_all(work, executor, reporter)
+        for where, orders in work:
+            _put(where / "labels.csv", _labels(orders))
+        _put(folder / MANIFEST, json.dumps(description, indent=1))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return made
+
+
+def mass_orders(seed: int, patients: int) -> list[Order]:
+    """Two views of every mass of the plan."""
+    out = []
+    for lesion in mammogram.plan(np.random.default_rng([seed, 0]), patients):
+        label, side = "malignant" if lesion.malignant else "benign", "L" if lesion.left else "R"
+        patient = f"M{lesion.patient + 1:03d}"
+        for number, view in enumerate(("CC", "MLO")):
+            name = f"{label}/{patient}-{lesion.number}-{side}-{view}.png"
+            drawn_from = (seed, 3, lesion.patient, lesion.number, number)
+            out.append(Order(name, label, patient, view, side, drawn_from, (lesion.patient, lesion.number)))
+    return out
+
+
+def radiograph_orders(seed: int, per_category: int) -> list[Order]:
+    """``per_category`` pictures of each body part; hands and knees in pairs of one patient."""
+    out, patient = [], 0
+    for kind, (part, (view, paired)) in enumerate(RADIOGRAPHS.items()):
+        for number in range(per_category):
+            if not paired or number % 2 == 0:
+                patient += 1
+            side = "RL"[number % 2] if paired else ""
+            owner = f"R{patient:03d}"
+            name = f"{part}/{owner}{f'-{side}' if side else ''}-{view}.png"
+            out.append(Order(name, part, owner, view, side, (seed, 4, kind, number)))
+    return out
+
+
+def _patients(orders: list[Order]) -> set[str]:
+    return {order.patient for order in orders}
+
+
+def _draw_all(
+    work: list[tuple[Path, list[Order]]], executor: Executor | Engine | None, reporter: Reporter
+) -> None:
+    batches = [
+        (where, orders[start : start + _BATCH])
+        for where, orders in work
+        for start in range(0, len(orders), _BATCH)
+    ]
+    total = sum(len(orders) for _, orders in batches)
+    reporter.progress(0, total, _WHAT)
+    done = 0
+    if executor is None:
+        for where, orders in batches:
+            for order in orders:
+                reporter.check_cancelled()
+                done += write(where, [order])
+                reporter.progress(done, total, _WHAT)
+        return
+    left = iter(batches)
+    waiting: set[Future[int]] = set()
+    try:
+        while True:
+            for where, orders in itertools.islice(left, _AHEAD - len(waiting)):
+                waiting.add(_submitted(executor, where, orders))
+            if not waiting:
+                return
+            reporter.check_cancelled()
+            finished, waiting = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+            done += sum(future.result() for future in finished)
+            reporter.progress(done, total, _WHAT)
+    finally:
+        for future in waiting:
+            future.cancel()
+        wait([future for future in waiting if not future.cancelled()])
+
+
+def _submitted(executor: Executor | Engine, where: Path, orders: list[Order]) -> Future[int]:
+    work = executor.submit(write, where, orders)
+    return work.future if isinstance(work, Task) else work
+
+
+def _labels(orders: list[Order]) -> str:
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for order in orders:
+        table.writerow([order.path, order.label, order.patient, order.view, order.laterality, "synthetic"])
+    return text.getvalue()
+
+
+def _description(seed: int, work: list[tuple[Path, list[Order]]]) -> dict[str, Any]:
+    pictures = [f"{where.name}/{order.path}" for where, orders in work for order in orders]
+    labels = "".join(_labels(orders) for _, orders in work)
+    return {
+        "notice": NOTICE,
+        "version": VERSION,
+        "seed": seed,
+        "labels_sha256": hashlib.sha256(labels.encode()).hexdigest(),
+        "pictures": pictures,
+    }
+
+
+def _complete(folder: Path, description: dict[str, Any], work: list[tuple[Path, list[Order]]]) -> bool:
+    if _manifest(folder) != description:
+        return False
+    try:
+        listed = all((folder / name).stat().st_size > 0 for name in description["pictures"])
+        return listed and all((where / "labels.csv").stat().st_size > 0 for where, _ in work)
+    except OSError:
+        return False
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _remove_listed(folder: Path) -> None:
+    """Remove the pictures an earlier version or seed left, and nothing that is not ours."""
+    found = _manifest(folder)
+    names = found.get("pictures", []) if found else []
+    for name in names if isinstance(names, list) else []:
+        target = folder / str(name)
+        inside = target.resolve().is_relative_to(folder.resolve())
+        if inside and target.suffix == ".png" and target.is_file():
+            target.unlink()
+    (folder / MANIFEST).unlink(missing_ok=True)
+
+
+def _put(path: Path, text: str) -> None:
+    half_written = path.with_name(f"{path.name}.part")
+    half_written.write_text(text, encoding="utf-8", newline="")
+    half_written.replace(path)
+
+
+def _unwritable(folder: Path, error: OSError) -> SemblanceError:
+    if error.errno == errno.ENOSPC:
+        return SemblanceError(
+            f"The disk is full: the demo pictures in {folder} could not be finished.",
+            "Free about 50 MB, or choose another folder, and start the demo again.",
+        )
+    return SemblanceError(
+        f"The demo pictures cannot be written to {folder}: {error.strerror or error}.",
+        "Choose a folder you may write to.",
+    )
