@@ -149,7 +149,7 @@ class _Import:
             if known is None or new_in_file or not self._same(known):
                 fresh.append(case)
             elif known.state == "failed":
-                self.result.failed.append({"path": case.path, "reason": known.reason})
+                self.result.failed.append({"path": self._shown(case.path), "reason": known.reason})
             else:
                 self.result.unchanged += 1
                 if known.state == "missing":
@@ -177,7 +177,7 @@ class _Import:
             records += outcome.cases
             images.update(outcome.images)
             if outcome.file.state == "failed":
-                self.result.failed.append({"path": outcome.file.path, "reason": outcome.file.reason})
+                self.result.failed.append({"path": self._shown(outcome.file.path), "reason": outcome.file.reason})
         self.library.thumbnails.put(images.items())
         columns = next((case.columns for case in fresh if case.columns), ())
         if columns and columns != self.record.columns:
@@ -190,7 +190,7 @@ class _Import:
         for record in records:
             first = self.contents.setdefault(record.content, record.case_id)
             if first != record.case_id and record.numbers is None:
-                self.result.duplicates.append({"path": record.path, "of": first})
+                self.result.duplicates.append({"path": self._shown(record.path), "of": first})
 
     def _read_file(self, path: str, cases: list[FoundCase], reader: PictureReader) -> _Read:
         entry = self.entries.get(path)
@@ -205,13 +205,13 @@ class _Import:
         except Cancelled:
             raise
         except SemblanceError as error:
-            file = FileRecord(path, size, self._stamp(path), "", "failed", error.message)
+            file = FileRecord(path, size, self._stamp(path), "", "failed", str(error))
             return _Read(file)
         return outcome
 
     def _read_picture(self, path: str, cases: list[FoundCase]) -> _Read:
         data = self.source.read(path)
-        facts = inspect(data, path)
+        facts = inspect(data, self.source.label(path))
         digest = content_hash(data)
         file = FileRecord(path, len(data), self._stamp(path), digest, "ok")
         out = _Read(file, images={digest: facts.thumbnail})
@@ -256,6 +256,10 @@ class _Import:
 
     def _case_id(self, case: FoundCase) -> str:
         return f"{self.record.name}/{case.key}"
+
+    def _shown(self, path: str) -> str:
+        """What to call a file of the source: a source that is one file has its own name."""
+        return path or self.source.path.name
 
     def _stamp(self, path: str) -> int:
         entry = self.entries.get(path)
