@@ -1,0 +1,49 @@
+"""`semblance demo`: the demo library, and without a display its report and a picture of the window."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.tasks import Reporter
+from core.workflows.demo import METRIC, demo_query, make_demo
+from core.workflows.reporting import write_search_report
+from core.workflows.searching import Query
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The demo library, whether a window is to be opened on it, and what was written instead."""
+
+    library: Path
+    opens_window: bool
+    files: tuple[Path, ...] = ()
+
+
+def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Demo:
+    """Make the demo library; with ``headless`` or no display write report.html, report.pdf, window.png."""
+    path = make_demo(library, reporter=reporter)
+    if not headless and has_display():
+        return Demo(path, opens_window=True)
+    query = Query(case=demo_query(path))
+    files = [path / "report.html", path / "report.pdf"]
+    for file in files:
+        reporter.progress(files.index(file), len(files), "Writing the report")
+        write_search_report(path, METRIC, query, file, reporter=reporter)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from app.screenshot import picture_of_window
+
+    picture = path / "window.png"
+    picture_of_window(path, query, picture)
+    return Demo(path, opens_window=False, files=(*files, picture))
+
+
+def has_display() -> bool:
+    """Whether a window can be shown here."""
+    if os.environ.get("QT_QPA_PLATFORM") in ("offscreen", "minimal"):
+        return False
+    if sys.platform.startswith(("win", "darwin")):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,113 @@
+"""Choose an extractor fitting the kind of case, its parameters, and the name of the feature set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.parameter_form import ParameterForm
+from core.features.registry import extractors
+from core.library.columns import PictureState
+from core.parameters import Value
+from core.workflows.opening import LibrarySnapshot
+
+
+class ExtractDialog(QDialog):
+    """Accepted with :meth:`extractor`, :meth:`settings` and :meth:`name`."""
+
+    def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Extract features")
+        self.setMinimumWidth(480)
+        states = set(library.columns.state.tolist())
+        has = {state != PictureState.NO_PICTURE for state in states}
+        self._extractors = [e for e in extractors() if e.needs_picture in has]
+        self._library = library
+        self._choice = QComboBox()
+        for extractor in self._extractors:
+            self._choice.addItem(extractor.title, extractor.name)
+        self._told = QLabel()
+        self._told.setProperty("role", "second")
+        self._told.setWordWrap(True)
+        self._name = QLineEdit()
+        self._state = QLabel()
+        self._state.setProperty("role", "small")
+        self._state.setWordWrap(True)
+        self._form = QFormLayout()
+        self._form.setHorizontalSpacing(16)
+        self._form.setVerticalSpacing(8)
+        self._form.addRow("Extractor", self._choice)
+        self._form.addRow("", self._told)
+        self._form.addRow("Name", self._name)
+        self._form.addRow("", self._state)
+        self._parameters: ParameterForm | None = None
+        self._slot = QVBoxLayout()
+        self.go = QPushButton("Extract")
+        self.go.setProperty("primary", True)
+        self.go.setDefault(True)
+        self.go.clicked.connect(self.accept)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.go)
+        buttons.addWidget(cancel)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(self._form)
+        column.addLayout(self._slot)
+        column.addLayout(buttons)
+        self._choice.currentIndexChanged.connect(self._chosen)
+        self._name.textChanged.connect(self._tell)
+        self._chosen()
+
+    def extractor(self) -> str:
+        return str(self._choice.currentData())
+
+    def settings(self) -> Mapping[str, Value]:
+        return self._parameters.values() if self._parameters is not None else {}
+
+    def name(self) -> str:
+        return self._name.text().strip() or self.extractor()
+
+    def _chosen(self) -> None:
+        place = self._choice.currentIndex()
+        if place < 0:
+            self._told.setText("No extractor fits the cases of this library.")
+            self.go.setEnabled(False)
+            return
+        extractor = self._extractors[place]
+        self._told.setText(extractor.summary)
+        self._name.setText(extractor.name)
+        if self._parameters is not None:
+            self._slot.removeWidget(self._parameters)
+            self._parameters.deleteLater()
+            self._parameters = None
+        if extractor.parameters:
+            self._parameters = ParameterForm(extractor.parameters)
+            self._slot.addWidget(self._parameters)
+        self._tell()
+
+    def _tell(self) -> None:
+        total = len(self._library.columns)
+        found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
+        if found is None:
+            self._state.setText(f"{total:,} cases will get their numbers.")
+        elif found.cases < total:
+            self._state.setText(
+                f"{found.cases:,} of {total:,} cases have them; extracting goes on from there."
+            )
+        else:
+            self._state.setText("All cases have these features already.")

@@ -1,0 +1,121 @@
+"""What was recognised in a source, and where it goes; corrected before anything is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.library.importers.importer import Recognition
+from core.library.library import SUFFIX
+
+
+class ImportDialog(QDialog):
+    """Kind of the source and the library it is added to; accepted with :meth:`kind` and :meth:`library`."""
+
+    def __init__(
+        self,
+        source: Path,
+        found: list[tuple[str, str, Recognition]],
+        library: Path | None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._source, self._into = source, library
+        self.setWindowTitle(f"Import {source.name}")
+        self.setMinimumWidth(560)
+        title = QLabel(source.name)
+        title.setProperty("role", "outcome")
+        quiet = QLabel("Pictures stay where they are")
+        quiet.setProperty("role", "small")
+        head = QHBoxLayout()
+        head.addWidget(title)
+        head.addStretch(1)
+        head.addWidget(quiet)
+
+        self._kinds = QComboBox()
+        self._found = found
+        for kind, name, _ in found:
+            self._kinds.addItem(name, kind)
+        self._told = QLabel()
+        self._told.setProperty("role", "second")
+        self._told.setWordWrap(True)
+        self._kinds.currentIndexChanged.connect(self._tell)
+
+        self._where = QLineEdit(str(library or default_library(source)))
+        self._where.setEnabled(library is None)
+        self._where.setAccessibleName("Folder of the library")
+        choose = QPushButton("Choose…")
+        choose.setEnabled(library is None)
+        choose.clicked.connect(self._choose)
+        place = QHBoxLayout()
+        place.addWidget(self._where, 1)
+        place.addWidget(choose)
+
+        form = QFormLayout()
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(8)
+        form.addRow("Kind", self._kinds)
+        form.addRow("", self._told)
+        form.addRow("Library", place)
+        self.add = QPushButton("Add the cases")
+        self.add.setProperty("primary", True)
+        self.add.setDefault(True)
+        self.add.clicked.connect(self.accept)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.add)
+        buttons.addWidget(cancel)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(head)
+        column.addLayout(form)
+        column.addLayout(buttons)
+        self._tell()
+
+    def kind(self) -> str:
+        return str(self._kinds.currentData())
+
+    def library(self) -> Path:
+        """The folder of the library, its suffix added where it is new and has none."""
+        path = Path(self._where.text()).expanduser().absolute()
+        if self._into is not None or path.suffix == SUFFIX or path.exists():
+            return path
+        return path.with_name(path.name + SUFFIX)
+
+    def _tell(self) -> None:
+        place = self._kinds.currentIndex()
+        self._told.setText(self._found[place][2].explanation if place >= 0 else "")
+
+    def _choose(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, "New library", self._where.text(), f"Library (*{SUFFIX})"
+        )
+        if chosen:
+            self._where.setText(chosen)
+
+
+def default_library(source: Path) -> Path:
+    """A library beside the source, where that can be written to; else in the home folder."""
+    import os
+
+    name = (source.name if source.is_dir() else source.stem) or "library"
+    folder = source.parent if os.access(source.parent, os.W_OK) else Path.home()
+    path, number = folder / f"{name}{SUFFIX}", 2
+    while path.exists():
+        path, number = folder / f"{name} {number}{SUFFIX}", number + 1
+    return path

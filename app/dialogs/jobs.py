@@ -1,0 +1,57 @@
+"""Every job under way, each with its progress and a way to end it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.jobs import Job
+from app.widgets.progress_line import ProgressLine
+
+
+class JobsDialog(QDialog):
+    """A list that follows the jobs."""
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Jobs")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(460)
+        self._jobs = context.jobs
+        self._lines: dict[Job, ProgressLine] = {}
+        self._none = QLabel("No jobs running")
+        self._none.setProperty("role", "second")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(16, 16, 16, 16)
+        self._column.setSpacing(12)
+        self._column.addWidget(self._none)
+        self._column.addStretch(1)
+        for job in self._jobs.listed:
+            self._add(job)
+        self._jobs.added.connect(self._add)
+        self._jobs.removed.connect(self._remove)
+        self._tick = QTimer(self)
+        self._tick.setInterval(250)
+        self._tick.timeout.connect(self._renew)
+        self._tick.start()
+        self._renew()
+
+    def _add(self, job: Job) -> None:
+        line = ProgressLine(job.title, stoppable=job.can_stop)
+        line.cancelled.connect(job.cancel)
+        line.stopped.connect(job.stop)
+        self._lines[job] = line
+        self._column.insertWidget(self._column.count() - 1, line)
+        self._renew()
+
+    def _remove(self, job: Job) -> None:
+        line = self._lines.pop(job, None)
+        if line is not None:
+            line.deleteLater()
+        self._renew()
+
+    def _renew(self) -> None:
+        self._none.setVisible(not self._lines)
+        for job, line in self._lines.items():
+            line.set_progress(job.fraction, job.seconds_left)

@@ -1,0 +1,103 @@
+"""The files that gave no case, each with its reason; the list can be saved."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.workflows.opening import LibrarySnapshot
+
+_COLUMNS = ("File", "State", "Reason")
+
+
+class NotReadDialog(QDialog):
+    """A table of (file, state, reason); ignored files are shown on request."""
+
+    def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._library = library
+        self.setWindowTitle("Files not read")
+        self.resize(760, 420)
+        self._told = QLabel()
+        self._told.setProperty("role", "second")
+        self._ignored = QCheckBox("also those that are no pictures")
+        self._ignored.toggled.connect(self._fill)
+        self.table = QTableWidget(0, len(_COLUMNS))
+        self.table.setHorizontalHeaderLabels(list(_COLUMNS))
+        self.table.verticalHeader().hide()
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.table.setWordWrap(True)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(0, 320)
+        save = QPushButton("Save the list…")
+        save.clicked.connect(self._save)
+        close = QPushButton("Close")
+        close.setDefault(True)
+        close.clicked.connect(self.accept)
+        head = QHBoxLayout()
+        head.addWidget(self._told, 1)
+        head.addWidget(self._ignored)
+        buttons = QHBoxLayout()
+        buttons.addWidget(save)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(head)
+        column.addWidget(self.table, 1)
+        column.addLayout(buttons)
+        self._fill()
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """What the table shows."""
+        every = self._library.not_read if self._ignored.isChecked() else self._library.unusable
+        return [
+            (f"{source}/{path}" if path else source, state, reason) for source, path, state, reason in every
+        ]
+
+    def _fill(self) -> None:
+        lines = self.lines()
+        self._told.setText(f"{len(lines):,} files" if lines else "Every file could be read.")
+        self.table.setRowCount(len(lines))
+        for row, line in enumerate(lines):
+            for place, text in enumerate(line):
+                item = QTableWidgetItem(text)
+                item.setToolTip(text)
+                self.table.setItem(row, place, item)
+
+    def _save(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, "Save the list", f"{self._library.name} not read.csv", "Table (*.csv)"
+        )
+        if chosen:
+            save_lines(Path(chosen), self.lines())
+
+
+def save_lines(path: Path, lines: list[tuple[str, str, str]]) -> None:
+    """Write the list as CSV, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(_COLUMNS)
+        writer.writerows(lines)
+    part.replace(path)

@@ -1,0 +1,91 @@
+"""A picture of the real window, rendered when everything in it has arrived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop
+
+from app.operations import searching
+from app.program import make_application
+from app.settings import Settings
+from app.theme import set_theme
+from core.errors import SemblanceError
+from core.workflows.searching import Query
+
+#: Longest wait for the library, its ranking, thumbnails and plots.
+PATIENCE_MS = 120_000
+#: All jobs have to rest this long before the window counts as settled.
+REST_MS = 400
+
+
+def picture_of_window(
+    library: Path,
+    query: Query | None,
+    file: Path,
+    *,
+    size: tuple[int, int] = (1440, 900),
+    theme: str = "dark",
+    scale: float = 1.0,
+    settings: Settings | None = None,
+) -> None:
+    """Open the window on ``library``, ask ``query``, wait until nothing moves, and save it as ``file``.
+
+    ``settings`` are left as they were: nothing of this is remembered unless given.
+
+    Raises:
+        SemblanceError: it did not settle, or the file cannot be written.
+    """
+    application = make_application()
+    from app.windows.main import MainWindow
+
+    set_theme(application, theme, scale)
+    window = MainWindow(settings or forgetful_settings())
+    window.resize(*size)
+    window.show()
+    window.start(library)
+    try:
+        settle(window)
+        if query is not None:
+            searching.ask(window.context, query)
+            settle(window)
+        part = file.with_name(file.name + ".part")
+        if not window.grab().save(str(part), "PNG"):
+            raise SemblanceError(f"{file} cannot be written.", "Choose a folder you may write to.")
+        part.replace(file)
+    finally:
+        window.close()
+        window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, 0)
+        application.processEvents()
+
+
+def settle(window: object) -> None:
+    """Run the event loop until no job of ``window`` has been under way for a while.
+
+    Raises:
+        SemblanceError: jobs are still running after PATIENCE_MS.
+    """
+    from app.windows.main import MainWindow
+
+    assert isinstance(window, MainWindow)
+    whole, rest = QElapsedTimer(), QElapsedTimer()
+    whole.start()
+    rest.start()
+    while rest.elapsed() < REST_MS:
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        if window.jobs.active:
+            rest.restart()
+        if whole.elapsed() > PATIENCE_MS:
+            titles = ", ".join(job.title for job in window.jobs.active)
+            raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
+
+
+def forgetful_settings() -> Settings:
+    """Settings in a file of their own that nobody reads again."""
+    import tempfile
+
+    from PySide6.QtCore import QSettings
+
+    folder = tempfile.mkdtemp(prefix="semblance-")
+    return Settings(QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat))

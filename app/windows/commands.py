@@ -1,0 +1,235 @@
+"""What each command does: the wiring between actions, dialogs and operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
+
+from app.dialogs.extract import ExtractDialog
+from app.dialogs.help import HelpDialog
+from app.dialogs.import_source import ImportDialog
+from app.dialogs.not_read import NotReadDialog
+from app.operations import demo, extracting, reporting, searching, training
+from app.operations import library as libraries
+from app.theme import set_theme
+from app.windows.palette import CommandPalette
+from core.workflows.searching import Query
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
+
+
+class Commands(QObject):
+    """Connects every action of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._context, self._state = window, window.context, window.context.state
+        self._help: HelpDialog | None = None
+        self._palette: CommandPalette | None = None
+        runs = {
+            "new_library": self.new_library,
+            "new_library_folder": self.new_library_folder,
+            "open_library": self.open_library,
+            "demo": lambda: demo.open_demo(self._context),
+            "import_more": self.import_more,
+            "not_read": self.show_not_read,
+            "relink": self.relink,
+            "report": self.report,
+            "close_library": lambda: libraries.close_library(self._context),
+            "quit": window.close,
+            "palette": self.show_palette,
+            "find_case": self.find_case,
+            "copy_case_id": self.copy_case_id,
+            "theme": self.switch_theme,
+            "text_larger": lambda: self.scale_text(1),
+            "text_smaller": lambda: self.scale_text(-1),
+            "layout": self.reset_layout,
+            "full_screen": self.full_screen,
+            "ask_case": self.ask_case,
+            "next_case": lambda: window.library.step(1),
+            "previous_case": lambda: window.library.step(-1),
+            "ask_file": self.ask_file,
+            "region": lambda: window.query.set_tool("rectangle"),
+            "whole_picture": lambda: searching.ask_region(self._context, None),
+            "extract": self.extract,
+            "train": window.train.train,
+            "stop_training": window.train.stop,
+            "score": lambda: training.score(self._context),
+            "save_plot": window.evaluation.save_plot,
+            "help": lambda: self.show_help(window.focused_panel()),
+            "words": lambda: self.show_help("words"),
+            "about": self.about,
+        }
+        for command, run in runs.items():
+            window.actions_.connect_to(command, run)
+        for command, box in (("same_patient", window.ranking.same_patient), ("alike", window.ranking.alike)):
+            action = window.actions_[command]
+            action.setChecked(box.isChecked())
+            action.toggled.connect(box.setChecked)
+            box.toggled.connect(action.setChecked)
+
+    # Libraries
+
+    def new_library(self) -> None:
+        """From a file: a zip, a table, an array file."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window,
+            "New library from a file",
+            "",
+            "Zip, table or arrays (*.zip *.csv *.npz);;All files (*)",
+        )
+        if chosen:
+            self.bring_in(Path(chosen), into=None)
+
+    def new_library_folder(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(self._window, "New library from a folder")
+        if chosen:
+            self.bring_in(Path(chosen), into=None)
+
+    def open_library(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(
+            self._window, "Open a library (a folder ending in .semblance)"
+        )
+        if chosen:
+            self._window.open_library(Path(chosen))
+
+    def import_more(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(self._window, "Add pictures to this library")
+        if chosen:
+            self.bring_in(Path(chosen), into=self._state.path)
+
+    def bring_in(self, source: Path, into: Path | None = None) -> None:
+        """A dropped or chosen source: a library is opened, a picture asked with, the rest imported."""
+        if (source / "catalogue.sqlite").is_file():
+            self._window.open_library(source)
+            return
+        into = into or None
+
+        def ask(found: list[Any]) -> None:
+            dialog = ImportDialog(source, found, into, self._window)
+            if dialog.exec() == QDialog.DialogCode.Accepted:
+                libraries.import_source(self._context, source, dialog.library(), dialog.kind())
+            dialog.deleteLater()
+
+        libraries.recognise(self._context, source, ask)
+
+    def show_not_read(self) -> None:
+        if self._state.library is not None:
+            dialog = NotReadDialog(self._state.library, self._window)
+            dialog.exec()
+            dialog.deleteLater()
+
+    def relink(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(self._window, "Where the moved pictures are now")
+        if chosen:
+            libraries.relink(self._context, Path(chosen))
+
+    def report(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._window, "Write a report", "report.pdf", "Report (*.pdf *.html *.csv *.json)"
+        )
+        if chosen:
+            reporting.write_report(self._context, Path(chosen))
+
+    # Asking
+
+    def find_case(self) -> None:
+        self._window.docks["library"].show()
+        self._window.library.focus_filter()
+
+    def ask_case(self) -> None:
+        in_ranking = self._window.ranking.isAncestorOf(QApplication.focusWidget() or self._window)
+        (self._window.ranking if in_ranking else self._window.library).ask_current()
+
+    def ask_file(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window,
+            "Ask with a picture",
+            "",
+            "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.pgm *.ppm);;All files (*)",
+        )
+        if chosen:
+            searching.ask(self._context, Query(image=Path(chosen)))
+
+    def copy_case_id(self) -> None:
+        case = self._window.ranking.current_case() or self._window.library.current_case()
+        if case:
+            QGuiApplication.clipboard().setText(case)
+
+    # Metrics
+
+    def extract(self) -> None:
+        if self._state.library is None:
+            return
+        dialog = ExtractDialog(self._state.library, self._window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            extracting.extract(self._context, dialog.extractor(), dialog.settings(), dialog.name())
+        dialog.deleteLater()
+
+    def train(self) -> None:
+        """Show the Train panel, ready to go."""
+        self._window.docks["train"].show()
+        self._window.train.train_button.setFocus()
+
+    # View and help
+
+    def show_palette(self) -> None:
+        if self._palette is None:
+            self._palette = CommandPalette(self._window)
+        self._palette.open(self._window.actions_.entries())
+
+    def switch_theme(self) -> None:
+        settings = self._context.settings
+        settings.theme = "light" if settings.theme == "dark" else "dark"
+        self._apply_theme()
+
+    def scale_text(self, step: int) -> None:
+        settings = self._context.settings
+        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - settings.text_scale))
+        settings.text_scale = SCALES[min(len(SCALES) - 1, max(0, nearest + step))]
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
+
+    def reset_layout(self) -> None:
+        for dock in self._window.docks.values():
+            dock.setFloating(False)
+            dock.wanted = True
+            dock.setVisible(self._state.library is not None)
+        self._window.usual_sizes()
+
+    def full_screen(self) -> None:
+        if self._window.isFullScreen():
+            self._window.showNormal()
+        else:
+            self._window.showFullScreen()
+
+    def show_help(self, page: str) -> None:
+        if self._help is None:
+            self._help = HelpDialog(self._window)
+        self._help.show_page(page)
+
+    def show_jobs(self) -> None:
+        from app.dialogs.jobs import JobsDialog
+
+        JobsDialog(self._context, self._window).show()
+
+    def about(self) -> None:
+        from importlib.metadata import version
+
+        QMessageBox.about(
+            self._window,
+            "About Semblance",
+            f"<b>Semblance {version('semblance')}</b><br>Finds the cases that look alike and mean alike."
+            "<br><br>Support, not a diagnosis. Works offline; pictures stay where they are.",
+        )

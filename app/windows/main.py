@@ -1,0 +1,302 @@
+"""The main window: puts the panels into docks, the commands to work, and everything back as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QEvent, QLockFile, QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from app.actions import Actions
+from app.context import Context
+from app.jobs import Jobs, Lane
+from app.messages import Messages
+from app.models.thumbnails import Done, Thumbnails
+from app.operations import library as libraries
+from app.operations import searching
+from app.panels.evaluation import EvaluationPanel
+from app.panels.library import LibraryPanel
+from app.panels.query import QueryPanel
+from app.panels.ranking import RankingPanel
+from app.panels.train import TrainPanel
+from app.settings import Settings
+from app.state import State
+from app.theme import news, theme
+from app.widgets.message_bar import MessageBar
+from app.widgets.start_page import StartPage
+from app.windows.commands import Commands
+from app.windows.docks import Dock, restore_layout
+from app.windows.pickers import make_pickers
+from app.windows.status import StatusLine
+from app.windows.top_bar import TopBar
+from app.windows.warming import warm_asking, warm_looking
+from core.workflows import looking
+from core.workflows.looking import CardImage
+from core.workflows.searching import Query
+
+MINIMUM = (1024, 640)
+USUAL = (1440, 900)
+#: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
+THUMBNAIL = 160
+LAYOUT_VERSION = 1
+
+
+class MainWindow(QMainWindow):
+    """One window on one library."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__()
+        self.setWindowTitle("Semblance")
+        self.setMinimumSize(*MINIMUM)
+        self.setAcceptDrops(True)
+        self.setDockNestingEnabled(True)
+        self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings())
+        self.state, self.jobs = self.context.state, self.context.jobs
+        self.actions_ = Actions(self)
+        self.thumbnails = Thumbnails(self._fetch, self)
+        self._open_lock: QLockFile | None = None
+        self._make_centre()
+        self._make_docks()
+        self.commands = Commands(self)
+        self.top = TopBar(self.actions_, make_pickers(self.context))
+        self.setMenuWidget(self.top)
+        self._connect()
+        self.resize(*USUAL)
+        self._restore()
+        self._show_library()
+
+    # Making
+
+    def _make_centre(self) -> None:
+        self.ranking = RankingPanel(self.context, self.thumbnails)
+        self.start_page = StartPage()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.start_page)
+        self.pages.addWidget(self.ranking)
+        self.message_bar = MessageBar()
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.message_bar)
+        column.addWidget(self.pages, 1)
+        self.setCentralWidget(centre)
+        self.status = StatusLine(self.context)
+        bar = self.statusBar()
+        bar.setSizeGripEnabled(False)
+        bar.addWidget(self.status, 1)
+
+    def _make_docks(self) -> None:
+        left, right, bottom = (
+            Qt.DockWidgetArea.LeftDockWidgetArea,
+            Qt.DockWidgetArea.RightDockWidgetArea,
+            Qt.DockWidgetArea.BottomDockWidgetArea,
+        )
+        self.setCorner(Qt.Corner.BottomLeftCorner, bottom)
+        self.setCorner(Qt.Corner.BottomRightCorner, bottom)
+        self.library = LibraryPanel(self.context, self.thumbnails)
+        self.query = QueryPanel(self.context)
+        self.train = TrainPanel(self.context)
+        self.evaluation = EvaluationPanel(self.context)
+        self.docks = {
+            "library": Dock("Library", "library", self.library, [self.library.as_list, self.library.as_grid]),
+            "query": Dock("Query", "query", self.query),
+            "train": Dock("Train", "train", self.train),
+            "evaluation": Dock("Evaluation", "evaluation", self.evaluation),
+        }
+        self.addDockWidget(left, self.docks["library"])
+        self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
+        self.addDockWidget(right, self.docks["train"])
+        self.addDockWidget(bottom, self.docks["evaluation"])
+        for dock in self.docks.values():
+            dock.help_wanted.connect(lambda page: self.commands.show_help(page))
+
+    def usual_sizes(self) -> None:
+        """The widths and heights of LOOK.md, for the present width of the window."""
+        small = self.width() < 1360
+        horizontal = [self.docks["library"], self.docks["query"], self.docks["train"]]
+        widths = [theme().px(w) for w in ((176, 312, 296) if small else (208, 336, 312))]
+        self.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
+        height = theme().px(216 if small else 236)
+        self.resizeDocks([self.docks["evaluation"]], [height], Qt.Orientation.Vertical)
+
+    def _connect(self) -> None:
+        self.state.library_changed.connect(self._show_library)
+        self.state.cases_changed.connect(self._enable)
+        self.state.metric_changed.connect(self._enable)
+        self.state.query_changed.connect(self._enable)
+        self.state.ranking_changed.connect(self._enable)
+        self.state.training_changed.connect(self._enable)
+        self.context.messages.shown.connect(self.message_bar.show_message)
+        self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
+        self.status.jobs_wanted.connect(self.commands.show_jobs)
+        self.library.menu_wanted.connect(self._case_menu)
+        self.ranking.menu_wanted.connect(self._case_menu)
+        self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
+        self.ranking.train_wanted.connect(self.commands.train)
+        self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
+        self.start_page.new_wanted.connect(self.actions_["new_library"].trigger)
+        self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
+        self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
+        self.start_page.dropped.connect(lambda path: self.commands.bring_in(Path(path)))
+        self.start_page.words_wanted.connect(self.actions_["words"].trigger)
+        news.changed.connect(self._restyled)
+
+    # Opening and closing
+
+    def start(self, library: Path | None = None) -> None:
+        """After the first paint: open ``library`` or the last one, and warm up what will be asked for."""
+        self.context.messages.install_hooks()
+        QTimer.singleShot(0, self, lambda: self._start(library))
+
+    def _start(self, library: Path | None) -> None:
+        chosen = library or self.context.settings.last_library
+        if chosen is not None and (library is not None or chosen.exists()):
+            self.open_library(chosen)
+        self.jobs.warm(Lane.LOOK, warm_looking)
+        self.jobs.warm(Lane.ASK, warm_asking)
+
+    def open_library(self, path: Path) -> None:
+        """Open the library at ``path``; for looking only where another window has it."""
+        path = path.absolute()
+        libraries.open_library(self.context, path)
+
+    def _show_library(self) -> None:
+        library = self.state.library
+        self.thumbnails.clear()
+        self.setWindowTitle(f"{library.name} – Semblance" if library else "Semblance")
+        there = library is not None
+        self.pages.setCurrentWidget(self.ranking if there else self.start_page)
+        if not there:
+            self.start_page.set_recent([str(path) for path in self.context.settings.recent])
+        for dock in self.docks.values():
+            dock.setVisible(there and dock.wanted)
+        self._enable()
+        self._tell_locked()
+
+    def _tell_locked(self) -> None:
+        """Take the lock of a window on the library, or say who has it."""
+        path = self.state.path
+        if self._open_lock is not None:
+            self._open_lock.unlock()
+            self._open_lock = None
+        if path is None or self.state.library is None or not self.state.library.writable:
+            return
+        lock = QLockFile(str(path / "window.lock"))
+        lock.setStaleLockTime(0)
+        if lock.tryLock(0):
+            self._open_lock = lock
+            return
+        known, process, host, _ = _lock_owner(lock)
+        who = f" (process {process} on {host})" if known else ""
+        self.context.messages.info(
+            f"{path.name} is open in another window too{who}.",
+            "Both can be used; what the other adds is seen here when the library is opened again.",
+        )
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        settings = self.context.settings
+        if self.state.library is not None:
+            settings.set_bytes(f"layout{LAYOUT_VERSION}", self.saveState(LAYOUT_VERSION))
+        settings.set_bytes("geometry", self.saveGeometry())
+        settings.last_library = self.state.path
+        settings.save()
+        libraries.remember_now(self.context)
+        self.jobs.shutdown()
+        if self._open_lock is not None:
+            self._open_lock.unlock()
+        super().closeEvent(event)
+
+    def _restore(self) -> None:
+        geometry = self.context.settings.bytes("geometry")
+        if geometry is not None:
+            self.restoreGeometry(geometry)
+        self.usual_sizes()
+        layout = self.context.settings.bytes(f"layout{LAYOUT_VERSION}")
+        if layout is not None:
+            restore_layout(self, layout, LAYOUT_VERSION)
+        self._home = QByteArray(self.saveState(LAYOUT_VERSION))
+
+    # Showing
+
+    def _enable(self) -> None:
+        self.actions_.enable(self.state.there)
+
+    def _restyled(self) -> None:
+        self.actions_.renew_icons()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+
+    def focused_panel(self) -> str:
+        """Which panel the keyboard is in: its help page's name."""
+        widget = QApplication.focusWidget()
+        while widget is not None:
+            for name, dock in self.docks.items():
+                if widget is dock:
+                    return name
+            if widget is self.ranking:
+                return "ranking"
+            widget = widget.parentWidget()
+        return "start" if self.state.library is None else "ranking"
+
+    def _case_menu(self, case_row: int, where: QPoint) -> None:
+        index = self.state.columns.index_of_row(case_row)
+        if index < 0:
+            return
+        case_id = self.state.columns.ids[index]
+        menu = QMenu(self)
+        menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
+        menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
+        menu.exec(where)
+        menu.deleteLater()
+
+    # Dropping
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            if url.isLocalFile():
+                self.commands.bring_in(Path(url.toLocalFile()))
+                event.acceptProposedAction()
+                return
+
+    # Thumbnails
+
+    def _fetch(self, rows: list[int], done: Done) -> None:
+        path = self.state.path
+        if path is None:
+            done([])
+            return
+        job = self.jobs.run(
+            "Thumbnails", looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+        )
+
+        def show(images: list[CardImage]) -> None:
+            done(images)
+
+        job.done.connect(show)
+        job.failed.connect(lambda _error: done([]))
+        job.cancelled.connect(lambda: done([]))
+
+
+def _lock_owner(lock: QLockFile) -> tuple[bool, int, str, str]:
+    """Whether the owner is known, its process, host and program."""
+    info = lock.getLockInfo()
+    if isinstance(info, tuple) and len(info) == 4:
+        return bool(info[0]), int(info[1]), str(info[2]), str(info[3])
+    return False, os.getpid(), "", ""

@@ -1,0 +1,66 @@
+"""The demo library: drawn, imported, extracted and trained once; opened ever after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from core.demo import generate
+from core.engine import Engine
+from core.library.library import CATALOGUE, Library
+from core.tasks import SILENT, Reporter
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.training import TrainRequest, train_metric
+
+EXTRACTOR = "gabor"
+METRIC = "BDM+V"
+#: Learner and name of the demo's metrics; the last one is what is looked into.
+METRICS = (("euclidean", "Euclidean"), ("bdm_v", METRIC))
+#: The finding of the first query shown.
+ASKED = "malignant"
+
+
+def usual_folder() -> Path:
+    """Where the demo library is kept when nothing else is said."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("semblance", appauthor=False)) / "Demo.semblance"
+
+
+def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Path:
+    """Make the demo library at ``library``, or go on where an earlier call was ended; returns its path.
+
+    Its pictures are drawn into the folder ``pictures`` of the library and plainly marked synthetic.
+
+    Raises:
+        SemblanceError: the folder cannot be written to.
+        Cancelled: asked for by the reporter; what was finished is kept.
+    """
+    path = (library or usual_folder()).absolute()
+    if not (path / CATALOGUE).exists():
+        Library.create(path).close()
+    with Library.open(path) as opened:
+        if METRIC in [record.name for record in opened.metrics()]:
+            return path
+    with Engine() as engine:
+        pictures = generate(path / "pictures", executor=engine, reporter=reporter)
+    for source in (pictures.masses, pictures.radiographs):
+        import_source(source, path, kind="folder", reporter=reporter)
+    extract_features(path, EXTRACTOR, reporter=reporter)
+    with Library.open(path) as opened:
+        done = {record.name for record in opened.metrics()}
+    for learner, name in METRICS:
+        if name not in done:
+            train_metric(path, TrainRequest(learner, name, EXTRACTOR), reporter=reporter)
+    return path
+
+
+def demo_query(library: Path) -> str:
+    """The id of a held-out malignant mass, the same at every call."""
+    with Library.open(library) as opened:
+        trained = opened.metric(METRIC).training
+        rows = opened.catalogue.all_cases()
+        held_out = [r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained)]
+        return min(held_out) if held_out else rows[0].case_id
