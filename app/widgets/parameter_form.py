@@ -28,11 +28,11 @@ class _Row:
 class ParameterForm(QWidget):
     """One row for each of ``parameters``: its name, its field, and what the paper used.
 
-    ``values_changed`` is emitted for every change, allowed or not; :meth:`is_valid` tells. The meaning of
+    ``valuesChanged`` is emitted for every change, allowed or not; :meth:`is_valid` tells. The meaning of
     the field that has the focus stands below the rows, and is each field's tooltip and status tip.
     """
 
-    values_changed = Signal()
+    valuesChanged = Signal()
 
     def __init__(
         self, parameters: Sequence[Parameter] = (), parent: QWidget | None = None, *, title: str = ""
@@ -190,7 +190,7 @@ class ParameterForm(QWidget):
 
     def _changed(self) -> None:
         self._judge()
-        self.values_changed.emit()
+        self.valuesChanged.emit()
 
     def _judge(self) -> None:
         differs = False

@@ -1,0 +1,102 @@
+"""On what a number was measured, told by shape and words, never by hue."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.icons import icon_pixmap
+from app.theme import SMALL, colour, theme
+from app.widgets.lettering import lettering
+
+HEIGHT = 18
+_PAD, _ICON, _GAP = 6, 12, 3
+#: kind -> (text, icon, tip)
+KINDS = {
+    "held-out": ("held-out patients", "lock", "Measured on patients the metric never saw."),
+    "held-out cases": ("held-out cases", "lock", "Measured on cases the metric never saw."),
+    "training": ("training", "", "Measured on the very cases the metric was trained on."),
+    "unknown": (
+        "unknown patients",
+        "help",
+        "Patients are not known: pictures of one patient may be on both sides.",
+    ),
+    "stale": ("stale", "", "The metric has changed since this was measured."),
+}
+
+
+class Badge(QWidget):
+    """``kind`` is one of :data:`KINDS`; ``text`` replaces its usual words.
+
+    Raises:
+        KeyError: an unknown kind.
+    """
+
+    def __init__(self, kind: str, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.set_kind(kind, text)
+
+    @property
+    def kind(self) -> str:
+        return self._kind
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def set_kind(self, kind: str, text: str = "") -> None:
+        usual, _, tip = KINDS[kind]
+        self._kind, self._text = kind, text or usual
+        self.setToolTip(tip)
+        self.setAccessibleName(f"Measured on: {self._text}")
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return badge_size(self._kind, self._text)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint_badge(painter, self.rect(), self._kind, self._text, self.devicePixelRatioF())
+        painter.end()
+
+
+def badge_size(kind: str, text: str = "") -> QSize:
+    """The room a badge takes."""
+    usual, name, _ = KINDS[kind]
+    width = lettering(SMALL, 500).width(text or usual) + 2 * _PAD + (_ICON + _GAP if name else 0)
+    return QSize(int(width) + 2, theme().px(HEIGHT))
+
+
+def paint_badge(painter: QPainter, where: QRect, kind: str, text: str = "", ratio: float = 1.0) -> None:
+    """Draw a badge into ``where``, for tables and plots."""
+    usual, name, _ = KINDS[kind]
+    tokens = theme()
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    box = QRectF(where).adjusted(0.5, 0.5, -0.5, -0.5)
+    if kind == "training":
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour(tokens.hover))
+    else:
+        dashed = kind == "stale"
+        pen = QPen(colour(tokens.second if dashed else tokens.strong_line), 1)
+        if dashed:
+            pen.setDashPattern([3, 2])
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(box, 3, 3)
+    left = where.x() + _PAD
+    if name:
+        top = where.y() + (where.height() - _ICON) // 2
+        painter.drawPixmap(QPoint(left, top), icon_pixmap(name, _ICON, tokens.second, ratio))
+        left += _ICON + _GAP
+    line = QRect(left, where.y(), where.right() + 1 - _PAD - left + 1, where.height())
+    shade = tokens.text if kind == "stale" else tokens.second
+    lettering(SMALL, 500).draw(painter, line, text or usual, shade)
+    painter.restore()

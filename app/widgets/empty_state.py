@@ -1,0 +1,89 @@
+"""What an empty panel shows: what is missing, why, and the button that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.icons import icon_pixmap
+from app.theme import news, set_look, theme
+
+WIDEST = 320
+
+
+class EmptyState(QWidget):
+    """A title, a sentence or two, and at most one button; ``wanted`` is emitted when it is pressed."""
+
+    wanted = Signal()
+
+    def __init__(
+        self,
+        title: str = "",
+        text: str = "",
+        button: str = "",
+        parent: QWidget | None = None,
+        *,
+        icon: str = "",
+    ) -> None:
+        super().__init__(parent)
+        self._then: Callable[[], object] | None = None
+        self._icon = icon
+        self._ratio = 0.0
+        self._picture, self._title, self._text = QLabel(), QLabel(), QLabel()
+        self._button = QPushButton()
+        self._button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._button.clicked.connect(self._pressed)
+        set_look(self._title, role="title")
+        set_look(self._text, role="second")
+        middle = Qt.AlignmentFlag.AlignHCenter
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(6)
+        column.addStretch(2)
+        for label in (self._picture, self._title, self._text):
+            label.setAlignment(middle)
+            label.setWordWrap(label is not self._picture)
+            label.setMaximumWidth(theme().px(WIDEST))
+            column.addWidget(label)
+            column.setAlignment(label, middle if label is self._picture else Qt.AlignmentFlag(0))
+        column.addSpacing(6)
+        column.addWidget(self._button, 0, middle)
+        column.addStretch(3)
+        news.changed.connect(self._redraw)
+        self.say(title, text, button)
+
+    def say(
+        self, title: str, text: str = "", button: str = "", then: Callable[[], object] | None = None
+    ) -> None:
+        """Show these; ``then`` is called when the button is pressed. Without ``button`` there is none."""
+        self._then = then
+        self._title.setText(title)
+        self._text.setText(text)
+        self._button.setText(button)
+        self._title.setVisible(bool(title))
+        self._text.setVisible(bool(text))
+        self._button.setVisible(bool(button))
+        self._picture.setVisible(bool(self._icon))
+
+    def set_icon(self, icon: str) -> None:
+        """The name of an icon above the title; empty for none."""
+        self._icon = icon
+        self._picture.setVisible(bool(icon))
+        self._redraw()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._icon and self._ratio != self.devicePixelRatioF():
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._ratio = self.devicePixelRatioF()
+        if self._icon:
+            self._picture.setPixmap(icon_pixmap(self._icon, 24, theme().third, self._ratio))
+
+    def _pressed(self) -> None:
+        if self._then is not None:
+            self._then()
+        self.wanted.emit()

@@ -1,0 +1,198 @@
+"""Messages that stay until read: what happened, to which file, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.icons import icon, icon_pixmap
+from app.theme import news, set_look, theme
+
+SHOWN = 3
+_ICONS = {"error": "warning", "warning": "warning", "info": "info"}
+Action = tuple[str, Callable[[], object]]
+
+
+class MessageView(QFrame):
+    """One message; ``closed`` is emitted when the user has read it."""
+
+    closed = Signal()
+
+    def __init__(
+        self,
+        level: str,
+        what: str,
+        hint: str = "",
+        details: str = "",
+        actions: Sequence[Action] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.level, self.what, self.hint, self.details = level, what, hint, details
+        self.times = 1
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(f"{level}: {what}")
+        self.setAccessibleDescription(hint)
+        set_look(self, message=level)
+        self._ratio = 0.0
+        self._sign = QLabel()
+        self._sign.setFixedWidth(20)
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
+        self._what, self._hint = _text(what, "title"), _text(hint, "second")
+        self._hint.setVisible(bool(hint))
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._what)
+        words.addWidget(self._hint)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 8, 8, 8)
+        row.setSpacing(6)
+        row.addWidget(self._sign)
+        row.addLayout(words, 1)
+        for text, then in (*actions, *([("Copy details", self.copy)] if details else [])):
+            row.addWidget(_button(text, then))
+        close = QToolButton()
+        close.setIcon(icon("close"))
+        close.setIconSize(QSize(14, 14))
+        close.setToolTip("Close this message")
+        close.setAccessibleName("Close this message")
+        close.clicked.connect(self.closed)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
+        news.changed.connect(self._redraw)
+
+    def again(self) -> None:
+        """The same happened once more."""
+        self.times += 1
+        self._what.setText(f"{self.what} ({self.times} times)")
+
+    def copy(self) -> None:
+        """Put everything the message knows on the clipboard."""
+        parts = [part for part in (self.what, self.hint, self.details) if part]
+        QGuiApplication.clipboard().setText("\n".join(parts))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._ratio != self.devicePixelRatioF():
+            self._redraw()
+        super().paintEvent(event)
+
+    def _redraw(self) -> None:
+        self._ratio = self.devicePixelRatioF()
+        tokens = theme()
+        shade = tokens.error if self.level == "error" else tokens.second
+        self._sign.setPixmap(icon_pixmap(_ICONS[self.level], 16, shade, self._ratio))
+
+
+class MessageBar(QWidget):
+    """Messages above each other, the newest on top; beyond three the rest is folded behind a link.
+
+    Takes no room while there is nothing to say. ``count_changed(n)`` follows the number of messages.
+    """
+
+    count_changed = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._views: list[MessageView] = []
+        self._all = False
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(1)
+        self._more = QPushButton()
+        self._close_all = QPushButton("Close all")
+        for button in (self._more, self._close_all):
+            set_look(button, quiet=True)
+        self._more.clicked.connect(self._toggle)
+        self._close_all.clicked.connect(self.clear)
+        self._foot = QFrame()
+        set_look(self._foot, message="foot")
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(36, 2, 12, 2)
+        foot.addWidget(self._more)
+        foot.addStretch(1)
+        foot.addWidget(self._close_all)
+        self._column.addWidget(self._foot)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._settle()
+
+    def add(
+        self, level: str, what: str, hint: str = "", details: str = "", actions: Sequence[Action] = ()
+    ) -> MessageView:
+        """Show a message of ``level`` error, warning or info; the same again only counts.
+
+        ``actions`` are texts with what they do; ``details`` can be copied.
+        """
+        for view in self._views:
+            if (view.level, view.what, view.hint) == (level, what, hint):
+                view.again()
+                return view
+        view = MessageView(level, what, hint, details, actions)
+        view.closed.connect(lambda: self.remove(view))
+        self._views.insert(0, view)
+        self._column.insertWidget(0, view)
+        self._settle()
+        return view
+
+    def messages(self) -> list[MessageView]:
+        """Newest first."""
+        return list(self._views)
+
+    def remove(self, view: MessageView) -> None:
+        """Close one message; one that is closed already is left alone."""
+        if view in self._views:
+            self._views.remove(view)
+            view.hide()
+            self._column.removeWidget(view)
+            view.deleteLater()
+            self._settle()
+
+    def clear(self) -> None:
+        for view in self.messages():
+            self.remove(view)
+
+    def _toggle(self) -> None:
+        self._all = not self._all
+        self._settle()
+
+    def _settle(self) -> None:
+        hidden = len(self._views) - SHOWN
+        if hidden <= 0:
+            self._all = False
+        for place, view in enumerate(self._views):
+            view.setVisible(self._all or place < SHOWN)
+        self._foot.setVisible(hidden > 0)
+        noun = "message" if hidden == 1 else "messages"
+        self._more.setText("Show fewer" if self._all else f"{hidden} earlier {noun}")
+        self.setVisible(bool(self._views))
+        self.count_changed.emit(len(self._views))
+
+
+def _text(text: str, role: str) -> QLabel:
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    label.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+    label.setCursor(Qt.CursorShape.IBeamCursor)
+    set_look(label, role=role)
+    return label
+
+
+def _button(text: str, then: Callable[[], object]) -> QPushButton:
+    button = QPushButton(text)
+    button.clicked.connect(lambda _checked=False: then())
+    set_look(button, link=True)
+    return button

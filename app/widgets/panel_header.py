@@ -1,0 +1,134 @@
+"""The head of a panel, 32 px: title or tabs, a second text, what can be done, and help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QTabBar, QToolButton, QWidget
+
+from app.icons import icon
+from app.theme import BASE, font, news, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+
+HEIGHT = 32
+
+
+class _Header(QFrame):
+    help_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None, *, help_button: bool) -> None:
+        super().__init__(parent)
+        set_look(self, role="header")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(12, 0, 8, 0)
+        self._row.setSpacing(8)
+        self._help = header_button("help", "Help for this panel (F1)")
+        self._help.clicked.connect(self.help_wanted)
+        self._help.setVisible(help_button)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def add_action(self, widget: QWidget) -> None:
+        """Put a button, check box or badge at the right, before help."""
+        self._row.insertWidget(self._row.indexOf(self._help), widget)
+
+    def add_button(self, name: str, tip: str) -> QToolButton:
+        """A button with the icon ``name`` at the right; connect its ``clicked``."""
+        button = header_button(name, tip)
+        self.add_action(button)
+        return button
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(HEIGHT))
+
+
+class PanelHeader(_Header):
+    """``title`` in bold, ``second`` behind it; ``help_wanted`` when its question mark is pressed."""
+
+    def __init__(
+        self, title: str, second: str = "", parent: QWidget | None = None, *, help_button: bool = True
+    ) -> None:
+        super().__init__(parent, help_button=help_button)
+        self._title = QLabel(title)
+        set_look(self._title, role="title")
+        self._second = ElidedLabel(second, role="second", mode=Qt.TextElideMode.ElideMiddle)
+        self._row.addWidget(self._title)
+        self._row.addWidget(self._second)
+        self._row.addStretch(1)
+        self._row.addWidget(self._help)
+
+    def set_title(self, title: str) -> None:
+        self._title.setText(title)
+
+    def set_second(self, text: str) -> None:
+        self._second.setText(text)
+
+
+class TabHeader(_Header):
+    """Tabs instead of a title; ``changed(index)`` when another is chosen.
+
+    ``title`` in bold stands before the tabs where a panel has a name of its own.
+    """
+
+    changed = Signal(int)
+
+    def __init__(
+        self,
+        tabs: Sequence[str],
+        parent: QWidget | None = None,
+        *,
+        title: str = "",
+        second: str = "",
+        help_button: bool = True,
+    ) -> None:
+        super().__init__(parent, help_button=help_button)
+        self.tabs = TabBar()
+        for tab in tabs:
+            self.tabs.addTab(tab)
+        self.tabs.currentChanged.connect(self.changed)
+        self._second = ElidedLabel(second, role="second")
+        if title:
+            label = QLabel(title)
+            set_look(label, role="title")
+            self._row.addWidget(label)
+        else:
+            self._row.setContentsMargins(3, 0, 8, 0)
+        self._row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
+        self._row.addStretch(1)
+        self._row.addWidget(self._second)
+        self._row.addWidget(self._help)
+
+    def set_second(self, text: str) -> None:
+        self._second.setText(text)
+
+
+class TabBar(QTabBar):
+    """Tabs wide enough for their bold form, so that choosing one moves none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setUsesScrollButtons(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        set_look(self, inside="header")
+
+    def tabSizeHint(self, index: int) -> QSize:
+        bold = QFontMetrics(font(BASE, 600)).horizontalAdvance(self.tabText(index))
+        return QSize(bold + 22, theme().px(HEIGHT) - 1)
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        return self.tabSizeHint(index)
+
+
+def header_button(name: str, tip: str) -> QToolButton:
+    """A flat button for a header, with the icon ``name``."""
+    button = QToolButton()
+    button.setIcon(icon(name))
+    button.setToolTip(tip)
+    button.setAccessibleName(tip)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button

@@ -1,0 +1,170 @@
+"""How far a job is: title, share done, time left, and the buttons that pause, stop or cancel it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.icons import icon
+from app.theme import colour, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+
+_STEPS = 1000
+
+
+class ThinBar(QProgressBar):
+    """A bar 4 px high; ``set_share(None)`` means under way, but nobody knows how far."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setRange(0, _STEPS)
+        self.setTextVisible(False)
+        self._unknown, self._at = False, 0
+        self._token = "accent"
+
+    def set_share(self, share: float | None) -> None:
+        """``share`` from 0 to 1. Called again with ``None``, the mark moves on a little."""
+        self._unknown = share is None
+        if share is None:
+            self._at = (self._at + 7) % 100
+            self.update()
+        else:
+            self.setValue(round(_STEPS * min(1.0, max(0.0, share))))
+
+    def set_tone(self, token: str) -> None:
+        """The theme colour of the filled part: ``accent``, ``bar_fill`` or ``error``."""
+        self._token = token
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(32, 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        whole = QRectF(0, (self.height() - 4) / 2, self.width(), 4)
+        painter.setBrush(colour(tokens.track))
+        painter.drawRoundedRect(whole, 2, 2)
+        part = QRectF(whole)
+        if self._unknown:
+            part.setWidth(whole.width() / 4)
+            part.moveLeft((whole.width() - part.width()) * self._at / 100)
+        else:
+            part.setWidth(whole.width() * self.value() / _STEPS)
+        if part.width() >= 1:
+            painter.setBrush(colour(getattr(tokens, self._token)))
+            painter.drawRoundedRect(part, 2, 2)
+        painter.end()
+
+
+class ProgressLine(QWidget):
+    """One job. ``compact`` puts everything on one line, for the status bar.
+
+    ``pause_wanted`` · ``stop_wanted`` (keep the best so far) · ``cancel_wanted``.
+    """
+
+    pause_wanted = Signal()
+    stop_wanted = Signal()
+    cancel_wanted = Signal()
+
+    def __init__(
+        self,
+        title: str = "",
+        parent: QWidget | None = None,
+        *,
+        compact: bool = False,
+        can_pause: bool = False,
+        can_stop: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self._title = ElidedLabel(title)
+        self._percent = ElidedLabel(role="title" if compact else "second")
+        self._left = ElidedLabel(role="second")
+        self.bar = ThinBar()
+        self.bar.setAccessibleName(title)
+        self._pause = _button("pause", "Pause", self.pause_wanted)
+        self._stop = _button("stop", "Stop and keep the best so far", self.stop_wanted)
+        self._cancel = _button("close", "Cancel", self.cancel_wanted)
+        self._pause.setVisible(can_pause)
+        self._stop.setVisible(can_stop)
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self._title, 0 if compact else 1)
+        if compact:
+            self.bar.setFixedWidth(120)
+            row.addWidget(self.bar)
+        row.addWidget(self._percent)
+        row.addWidget(self._left)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(2)
+        for button in (self._pause, self._stop, self._cancel):
+            buttons.addWidget(button)
+        row.addLayout(buttons)
+        if compact:
+            row.setContentsMargins(0, 0, 0, 0)
+            self.setLayout(row)
+        else:
+            column = QVBoxLayout(self)
+            column.setContentsMargins(0, 0, 0, 0)
+            column.setSpacing(2)
+            column.addLayout(row)
+            column.addWidget(self.bar)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def set_title(self, title: str) -> None:
+        self._title.setText(title)
+        self.bar.setAccessibleName(title)
+
+    def set_progress(self, share: float | None, seconds_left: float | None = None) -> None:
+        """``share`` from 0 to 1 or ``None`` where nobody knows; seconds left likewise."""
+        self.bar.set_share(share)
+        self._percent.setText("" if share is None else f"{100 * share:.0f} %")
+        self._left.setText("" if seconds_left is None else time_left(seconds_left))
+
+    def set_state(self, state: str, note: str = "") -> None:
+        """``state``: running, paused, done or failed; ``note`` replaces the time left."""
+        tones = {"running": "accent", "paused": "bar_fill", "done": "accent", "failed": "error"}
+        self.bar.set_tone(tones[state])
+        if note:
+            self._left.setText(note)
+        over = state in ("done", "failed")
+        if over:
+            self._percent.setText("")
+        self._pause.setIcon(icon("play" if state == "paused" else "pause"))
+        self._pause.setToolTip("Resume" if state == "paused" else "Pause")
+        self._pause.setAccessibleName(self._pause.toolTip())
+        for button in (self._pause, self._stop, self._cancel):
+            button.setEnabled(not over)
+        self._cancel.setVisible(not over)
+
+
+def time_left(seconds: float) -> str:
+    """Seconds as people say them, without pretending to know better."""
+    if seconds < 5:
+        return "a moment left"
+    if seconds < 90:
+        return f"{5 * round(seconds / 5)} s left"
+    minutes, rest = divmod(10 * round(seconds / 10), 60)
+    if minutes < 5:
+        return f"{minutes} min {rest} s left" if rest else f"{minutes} min left"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min left"
+    hours, minutes = divmod(5 * round(minutes / 5), 60)
+    return f"{hours} h {minutes} min left" if minutes else f"{hours} h left"
+
+
+def _button(name: str, tip: str, wanted: object) -> QToolButton:
+    button = QToolButton()
+    button.setIcon(icon(name))
+    button.setIconSize(QSize(14, 14))
+    button.setToolTip(tip)
+    button.setAccessibleName(tip)
+    button.clicked.connect(wanted)
+    set_look(button, view=True)
+    return button

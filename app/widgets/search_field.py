@@ -1,0 +1,47 @@
+"""A field to search or filter with: an icon at its head, a cross that empties it, Esc likewise."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from app.icons import icon
+
+PAUSE_MS = 60
+
+
+class SearchField(QLineEdit):
+    """``searched(text)`` follows typing, after a short pause; ``down_wanted`` when Down leaves the field."""
+
+    searched = Signal(str)
+    down_wanted = Signal()
+
+    def __init__(
+        self, hint: str = "Filter cases", parent: QWidget | None = None, *, sign: str = "filter"
+    ) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText(hint)
+        self.setAccessibleName(hint)
+        self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition)
+        self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)
+        self._clear.setToolTip("Clear")
+        self._clear.setVisible(False)
+        self._clear.triggered.connect(self.clear)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._pause.timeout.connect(lambda: self.searched.emit(self.text()))
+        self.textChanged.connect(self._changed)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() == Qt.Key.Key_Down:
+            self.down_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _changed(self, text: str) -> None:
+        self._clear.setVisible(bool(text))
+        self._pause.start()

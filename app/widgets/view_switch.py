@@ -1,0 +1,53 @@
+"""Grid or list: two neutral buttons, one of them on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QWidget
+
+from app.icons import icon
+from app.theme import set_look
+
+GRID_OR_LIST = (("grid", "grid", "As cards"), ("list", "list", "As a list"))
+
+
+class ViewSwitch(QWidget):
+    """``options`` are (key, icon, tip); ``changed(key)`` is emitted when a person chooses another."""
+
+    changed = Signal(str)
+
+    def __init__(
+        self, options: Sequence[tuple[str, str, str]] = GRID_OR_LIST, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._buttons: dict[str, QToolButton] = {}
+        group = QButtonGroup(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        for key, name, tip in options:
+            button = QToolButton()
+            button.setIcon(icon(name, on="text"))
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, key=key: self.changed.emit(key))
+            set_look(button, view=True)
+            group.addButton(button)
+            row.addWidget(button)
+            self._buttons[key] = button
+        self.set_value(options[0][0])
+
+    def value(self) -> str:
+        return next(key for key, button in self._buttons.items() if button.isChecked())
+
+    def set_value(self, key: str) -> None:
+        """Choose silently.
+
+        Raises:
+            KeyError: no such option.
+        """
+        self._buttons[key].setChecked(True)
