@@ -45,7 +45,7 @@ def mass(rng: np.random.Generator, *, malignant: bool) -> Mass:
 
 
 def _benign(rng: np.random.Generator) -> Mass:
-    deceptive = rng.random() < 0.16
+    deceptive = rng.random() < 0.14
     return Mass(
         malignant=False,
         radius_mm=float(np.exp(rng.normal(np.log(7.4), 0.24)).clip(4.2, 12.5)),
@@ -65,7 +65,7 @@ def _benign(rng: np.random.Generator) -> Mass:
 
 
 def _malignant(rng: np.random.Generator) -> Mass:
-    subtle = rng.random() < 0.2
+    subtle = rng.random() < 0.16
     return Mass(
         malignant=True,
         radius_mm=float(np.exp(rng.normal(np.log(6.4), 0.26)).clip(3.8, 12.0)),
@@ -75,7 +75,7 @@ def _malignant(rng: np.random.Generator) -> Mass:
         indistinct_mm=float(rng.uniform(0.5, 1.0) if subtle else rng.uniform(0.7, 1.5)),
         spicules=int(rng.integers(4, 13)) if subtle else int(rng.integers(16, 46)),
         reach=float(rng.uniform(0.4, 0.9) if subtle else rng.uniform(0.8, 1.8)),
-        spicule_strength=float(rng.uniform(0.3, 0.6) if subtle else rng.uniform(0.5, 1.15)),
+        spicule_strength=float(rng.uniform(0.3, 0.6) if subtle else rng.uniform(0.58, 1.18)),
         distortion=float(rng.uniform(0.0, 0.3) if subtle else rng.uniform(0.3, 0.8)),
         contrast=float(rng.uniform(0.34, 0.62)),
         calcifications=int(rng.integers(5, 26)) if rng.random() < 0.33 else 0,
@@ -177,7 +177,7 @@ def _spicules(rng: np.random.Generator, of: Mass, outline: _Outline, shape: tupl
         start = np.array([outline.x + np.cos(angle) * margin * 0.6, outline.y + np.sin(angle) * margin * 0.6])
         reach = of.reach * of.radius_mm / PIXEL_MM * rng.gamma(4.0, 0.25)
         points = wandering(rng, start, angle + rng.normal(0, 0.12), 0.4 * margin + reach, 0.35)
-        _tapering(lines, points, rng.uniform(0.5, 1.6), of.spicule_strength * rng.uniform(0.5, 1.15))
+        _tapering(lines, points, rng.uniform(0.5, 1.6), of.spicule_strength * rng.uniform(0.58, 1.18))
         for _ in range(int(rng.poisson(0.7))):
             knot = int(rng.integers(len(points) // 3, len(points) - 4))
             side = rng.choice([-1.0, 1.0]) * rng.uniform(0.25, 0.6)
