@@ -1,0 +1,1 @@
+"""Plots and reports: what a search or an evaluation found, as pictures, pages and tables to keep."""

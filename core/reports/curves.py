@@ -1,0 +1,181 @@
+"""What plots show: curves of metrics as plain numbers, told in words and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+Numbers = tuple[float | None, ...]
+
+#: The k at which a retrieval accuracy is told in one number.
+AT = 10
+ACCURACY, ROC, TRAINING = "retrieval_accuracy", "roc", "training"
+KINDS = (ACCURACY, ROC, TRAINING)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class AccuracyCurve:
+    """Retrieval accuracy at each ``k`` (ascending) with its 95 % interval; ``None`` where undefined.
+
+    ``current``: drawn in the accent colour. ``line`` is the style of the others (0 plain, 1 dashed, ...);
+    ``None`` takes them in order. ``stale``: drawn faded, without its interval.
+    """
+
+    label: str
+    k: tuple[int, ...]
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+    current: bool = False
+    line: int | None = None
+    stale: bool = False
+
+    def at(self, k: int = AT) -> tuple[int, float | None, float | None, float | None]:
+        """k, mean, low and high at ``k``, or at the largest k below it."""
+        place = max((i for i, value in enumerate(self.k) if value <= k), default=0)
+        return self.k[place], self.mean[place], self.low[place], self.high[place]
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """One finding against the rest: sensitivity ``tpr`` over ``fpr``, and the area with its 95 % interval.
+
+    ``low`` and ``high`` are the 95 % interval of each sensitivity; empty where it is not known.
+    """
+
+    label: str
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    auc: float
+    auc_low: float | None
+    auc_high: float | None
+    current: bool = False
+    line: int | None = None
+    stale: bool = False
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """The objective after each round, and accuracy @10 on held-out cases where it was measured."""
+
+    label: str
+    rounds: tuple[int, ...]
+    objective: Numbers
+    heldout_accuracy: Numbers
+    current: bool = False
+    line: int | None = None
+
+    @property
+    def best(self) -> tuple[int, float] | None:
+        """Round and value of the best held-out accuracy; the first of equals."""
+        seen = [
+            (round_, value)
+            for round_, value in zip(self.rounds, self.heldout_accuracy, strict=True)
+            if _there(value)
+        ]
+        return max(seen, key=lambda point: (point[1], -point[0])) if seen else None
+
+
+Curve = AccuracyCurve | RocCurve | TrainingCurve
+
+
+def relative_objective(objective: Sequence[float | None]) -> list[float]:
+    """The objective as a share of its first value: it falls from 1 towards 0. NaN where there is none.
+
+    One that begins at or below zero, or goes below it, is placed between its lowest (0) and highest (1).
+    """
+    values = [value if _there(value) else math.nan for value in objective]
+    there = [value for value in values if not math.isnan(value)]
+    if not there:
+        return values
+    lowest, highest = min(there), max(there)
+    if there[0] > 0 and lowest >= 0:
+        return [value / there[0] for value in values]
+    span = highest - lowest
+    return [(value - lowest) / span if span else value - lowest for value in values]
+
+
+def interval_text(value: float | None, low: float | None, high: float | None) -> str:
+    """``0.83 (0.78–0.87)``; without an interval the value alone; a dash where there is no value."""
+    if value is None:
+        return "–"
+    if low is None or high is None:
+        return f"{value:.2f}"
+    return f"{value:.2f} ({low:.2f}–{high:.2f})"
+
+
+def in_words(curves: Sequence[Curve]) -> str:
+    """What a plot shows, for who cannot see it: a sentence for every curve."""
+    if not curves:
+        return "Nothing to show yet."
+    return " ".join(_sentence(curve) for curve in curves)
+
+
+def curves_csv(kind: str, curves: Sequence[Curve]) -> str:
+    """The numbers of the curves, a line for every point; names cannot start a formula in a spreadsheet.
+
+    Raises:
+        KeyError: an unknown kind.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_HEADERS[kind])
+    for curve in curves:
+        for values in _rows(curve):
+            writer.writerow([_plain(curve.label), *("" if v is None else v for v in values)])
+    return text.getvalue()
+
+
+_HEADERS = {
+    ACCURACY: ("metric", "k", "retrieval_accuracy", "low", "high"),
+    ROC: ("metric", "false_positive_rate", "sensitivity", "low", "high", "auc", "auc_low", "auc_high"),
+    TRAINING: ("metric", "round", "objective", "held_out_accuracy_at_10"),
+}
+
+
+def _rows(curve: Curve) -> Iterable[tuple[float | None, ...]]:
+    if isinstance(curve, AccuracyCurve):
+        return zip(curve.k, curve.mean, curve.low, curve.high, strict=True)
+    if isinstance(curve, TrainingCurve):
+        return zip(curve.rounds, curve.objective, curve.heldout_accuracy, strict=True)
+    low = curve.low or (None,) * len(curve.fpr)
+    high = curve.high or (None,) * len(curve.fpr)
+    area = (curve.auc, curve.auc_low, curve.auc_high)
+    return ((*point, *area) for point in zip(curve.fpr, curve.tpr, low, high, strict=True))
+
+
+def _sentence(curve: Curve) -> str:
+    name = f"{curve.label} (current)" if curve.current else curve.label
+    if isinstance(curve, AccuracyCurve):
+        k, mean, low, high = curve.at()
+        return f"{name}: accuracy at {k} is {_spoken(mean, low, high)}."
+    if isinstance(curve, RocCurve):
+        return f"{name}: area under the curve {_spoken(curve.auc, curve.auc_low, curve.auc_high)}."
+    if not curve.rounds:
+        return f"{name}: no round yet."
+    best = curve.best
+    said = f", best held-out accuracy {best[1]:.2f} in round {best[0]}" if best else ""
+    return f"{name}: {curve.rounds[-1]} rounds{said}."
+
+
+def _spoken(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "not defined"
+    if low is None or high is None:
+        return f"{value:.2f}"
+    return f"{value:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+
+
+def _plain(label: str) -> str:
+    return f"'{label}" if label.startswith(_FORMULA) else label
+
+
+def _there(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
