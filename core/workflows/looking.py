@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput, SemblanceError
 from core.imaging import open_picture
-from core.imaging.picture import Picture
+from core.imaging.display import DisplayPicture, display_picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
 from core.library.catalogue import CaseDetails
@@ -36,7 +36,7 @@ class CardImage:
 class ViewedPicture:
     """A whole picture for the viewer, with what is known of its case."""
 
-    picture: Picture
+    picture: DisplayPicture
     region: Region | None
     case: CaseDetails | None
 
@@ -80,7 +80,7 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
         raise BadInput(f"{case.case_id} is a row of a table and has no picture.")
-    return ViewedPicture(open_picture(case.address), case.region, case)
+    return ViewedPicture(display_picture(open_picture(case.address)), case.region, case)
 
 
 def view_file(path: Path, *, reporter: Reporter = SILENT) -> ViewedPicture:
@@ -89,7 +89,7 @@ def view_file(path: Path, *, reporter: Reporter = SILENT) -> ViewedPicture:
     Raises:
         BadInput: it cannot be read.
     """
-    return ViewedPicture(open_picture(path), None, None)
+    return ViewedPicture(display_picture(open_picture(path)), None, None)
 
 
 def _library(path: Path) -> Library:

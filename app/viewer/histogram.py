@@ -1,0 +1,221 @@
+"""The strip under the picture: its histogram, and the window on it with two handles."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app import theme as looks
+from app.theme import colour, theme
+from app.viewer.window_level import Window, window_text
+from core.imaging.display import DisplayPicture
+
+HEIGHT = 36
+INSET = 6
+#: Widget pixels around a handle that still take hold of it.
+REACH = 9
+
+_KEY_STEPS = 100
+_LOW, _HIGH, _BOTH = "low", "high", "both"
+_INSIDE, _OUTSIDE = "#85858D", "#3D3D43"
+
+
+def bar_heights(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """(n,) 0 to 1: square roots, so that a black background does not flatten the rest; the three highest
+    bars may stand at the top together."""
+    roots = np.sqrt(counts.astype(np.float64))
+    top = float(np.sort(roots)[-3]) if len(roots) >= 3 else 0.0
+    top = top or float(roots.max(initial=0.0))
+    heights: npt.NDArray[np.float64] = np.minimum(1.0, roots / top) if top > 0 else roots
+    return heights
+
+
+class HistogramStrip(QWidget):
+    """Handles at the black and the white end; between them both move. ``window_changed`` tells the user's
+    changes only; ``auto_wanted`` a double click."""
+
+    window_changed = Signal(object)
+    auto_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("histogram")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName("Window and level")
+        self.setAccessibleDescription(
+            "Left and right arrows change the level, up and down arrows the width; Shift makes greater steps."
+        )
+        self.setToolTip("Drag the ends: black and white. Drag between them: brighter or darker.")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+        self._picture: DisplayPicture | None = None
+        self._heights = bar_heights(np.zeros(0, dtype=np.int64))
+        self._window: Window | None = None
+        self._drag: tuple[str, float, Window] | None = None
+        looks.news.changed.connect(self.update)
+
+    def show_picture(self, picture: DisplayPicture | None) -> None:
+        """The histogram of ``picture``; nothing for ``None``."""
+        self._picture, self._drag = picture, None
+        self._heights = bar_heights(np.zeros(0, dtype=np.int64) if picture is None else picture.counts)
+        self.update()
+
+    def show_window(self, window: Window | None) -> None:
+        self._window = window
+        if window is not None and self._picture is not None:
+            self.setAccessibleName(f"Window and level, {window_text(self._picture, window)}")
+        self.update()
+
+    def place_of(self, stored: float) -> float:
+        """Where a stored number lies, in widget pixels; beyond the ends at the ends."""
+        assert self._picture is not None
+        share = (stored - self._picture.low) / (self._picture.high - self._picture.low)
+        return INSET + min(max(share, 0.0), 1.0) * (self.width() - 2 * INSET)
+
+    def _per_pixel(self) -> float:
+        assert self._picture is not None
+        return (self._picture.high - self._picture.low) / max(1, self.width() - 2 * INSET)
+
+    def _narrowest(self) -> float:
+        assert self._picture is not None
+        return 1.0 if self._picture.slope == 1 else (self._picture.high - self._picture.low) / 1000
+
+    # Mouse
+
+    def _part_at(self, x: float) -> str:
+        assert self._window is not None
+        low, high = self.place_of(self._window.low), self.place_of(self._window.high)
+        if min(abs(x - low), abs(x - high)) <= REACH:
+            nearer_low = abs(x - low) < abs(x - high) or (abs(x - low) == abs(x - high) and x < low)
+            return _LOW if nearer_low else _HIGH
+        if low < x < high:
+            return _BOTH
+        return _LOW if x < low else _HIGH
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self._window is not None:
+            x = event.position().x()
+            self._drag = (self._part_at(x), x, self._window)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._window is None or self._picture is None:
+            return
+        x = event.position().x()
+        if self._drag is None:
+            over = self._part_at(x)
+            both = over == _BOTH
+            self.setCursor(Qt.CursorShape.SizeAllCursor if both else Qt.CursorShape.SizeHorCursor)
+            return
+        part, begin, before = self._drag
+        by = (x - begin) * self._per_pixel()
+        least = self._narrowest()
+        if part == _LOW:
+            low = min(max(before.low + by, self._picture.low), before.high - least)
+            self._tell(Window(low, before.high))
+        elif part == _HIGH:
+            high = max(min(before.high + by, self._picture.high), before.low + least)
+            self._tell(Window(before.low, high))
+        else:
+            self._tell(Window(before.low + by, before.high + by))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._drag = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.auto_wanted.emit()
+
+    # Keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._window is None or self._picture is None:
+            super().keyPressEvent(event)
+            return
+        step = (self._picture.high - self._picture.low) / _KEY_STEPS
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            step *= 10
+        level, width = self._window.level, self._window.width
+        match event.key():
+            case Qt.Key.Key_Left:
+                level -= step
+            case Qt.Key.Key_Right:
+                level += step
+            case Qt.Key.Key_Up:
+                width += step
+            case Qt.Key.Key_Down:
+                width -= step
+            case Qt.Key.Key_0:
+                self.auto_wanted.emit()
+                return
+            case _:
+                super().keyPressEvent(event)
+                return
+        self._tell(Window.around(level, width, self._narrowest()))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def _tell(self, window: Window) -> None:
+        if window != self._window:
+            self.show_window(window)
+            self.window_changed.emit(window)
+
+    # Painting
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour(theme().picture_well))
+        if self._picture is not None and self._window is not None:
+            low, high = self.place_of(self._window.low), self.place_of(self._window.high)
+            self._paint_bars(painter, low, high)
+            self._paint_window(painter, low, high)
+        if self.hasFocus():
+            pen = QPen(colour(theme().region), 2)
+            pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            painter.setPen(pen)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def _paint_bars(self, painter: QPainter, low: float, high: float) -> None:
+        n = len(self._heights)
+        room, tall = self.width() - 2 * INSET, self.height() - 4
+        edges = [INSET + round(i * room / n) for i in range(n + 1)]
+        for i, share in enumerate(self._heights):
+            if share <= 0:
+                continue
+            left, right = edges[i], edges[i + 1]
+            height = max(1, round(share * tall))
+            middle = (left + right) / 2
+            shade = _INSIDE if low <= middle <= high else _OUTSIDE
+            gap = 1 if right - left > 2 else 0
+            painter.fillRect(left, self.height() - height, right - left - gap, height, colour(shade))
+
+    def _paint_window(self, painter: QPainter, low: float, high: float) -> None:
+        shade = colour(theme().region)
+        bottom = float(self.height())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setPen(QPen(colour(theme().region, 0.7), 1))
+        painter.drawLine(QPointF(low, bottom), QPointF(high, 0))
+        painter.setPen(QPen(shade, 1.5))
+        for x in (low, high):
+            painter.drawLine(QLineF(x, 0, x, bottom))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(shade)
+        for x in (low, high):
+            painter.drawRoundedRect(QRectF(x - 3, bottom / 2 - 6, 6, 12), 2, 2)
+        painter.setBrush(Qt.BrushStyle.NoBrush)

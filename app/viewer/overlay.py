@@ -1,0 +1,86 @@
+"""Words and scale on a picture, cased in black so that they can be read on any grey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+
+from app.theme import SMALL, colour, font
+from app.viewer.viewport import Viewport
+
+MARGIN = 8
+_CASING = 2.5
+_NICE = (1, 2, 5)
+
+
+def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt.Corner) -> QRectF:
+    """Write ``lines`` into a corner of ``room``; returns the space they take."""
+    written = font(SMALL, 600)
+    metrics = QFontMetricsF(written)
+    step = metrics.height() + 1
+    left = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner)
+    top = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.TopRightCorner)
+    first = room.top() + MARGIN - 3 if top else room.bottom() - MARGIN + 4 - step * len(lines)
+    path = QPainterPath()
+    widest = 0.0
+    for number, line in enumerate(lines):
+        text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, room.width() - 2 * MARGIN)
+        width = metrics.horizontalAdvance(text)
+        widest = max(widest, width)
+        x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - width
+        path.addText(QPointF(x, first + number * step + metrics.ascent()), written, text)
+    _cased(painter, path)
+    x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - widest
+    return QRectF(x, first, widest, step * len(lines))
+
+
+def draw_scale(painter: QPainter, room: QRect, view: Viewport, row_mm: float) -> None:
+    """A bracket at the right whose length is a round number of millimetres, written beside it."""
+    per_mm = view.zoom * view.aspect / row_mm
+    length = scale_length(room.height() * 0.4 / per_mm)
+    if length is None:
+        return
+    half = length * per_mm / 2
+    x = room.right() - MARGIN + 0.5
+    middle = round(room.center().y()) + 0.5
+    path = QPainterPath()
+    path.moveTo(x - 7, middle - half)
+    path.lineTo(x, middle - half)
+    path.lineTo(x, middle + half)
+    path.lineTo(x - 7, middle + half)
+    for part in (-0.5, 0.0, 0.5):
+        path.moveTo(x - (7 if part == 0 else 4), middle + part * half)
+        path.lineTo(x, middle + part * half)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(colour("#000000", 0.66), 3), QPen(colour("#FFFFFF"), 1)):
+        painter.setPen(pen)
+        painter.drawPath(path)
+    text = QPainterPath()
+    written = font(SMALL, 600)
+    metrics = QFontMetricsF(written)
+    label = f"{length:g} mm"
+    text.addText(
+        QPointF(x - 12 - metrics.horizontalAdvance(label), middle + metrics.capHeight() / 2), written, label
+    )
+    _cased(painter, text)
+
+
+def scale_length(most_mm: float) -> float | None:
+    """The greatest of 1, 2, 5, 10, 20 … (and 0.5, 0.2 …) millimetres up to ``most_mm``."""
+    for power in range(3, -5, -1):
+        for nice in reversed(_NICE):
+            length = nice * 10.0**power
+            if length <= most_mm:
+                return length
+    return None
+
+
+def _cased(painter: QPainter, path: QPainterPath) -> None:
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    casing = QPen(colour("#000000", 0.72), _CASING)
+    casing.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    painter.strokePath(path, casing)
+    painter.fillPath(path, colour("#FFFFFF"))

@@ -1,0 +1,312 @@
+"""The rectangle on a picture: drawn, moved and resized by mouse and keyboard, in whole picture pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen
+
+from app.theme import colour, theme
+from app.viewer.viewport import Viewport
+from core.imaging.region import Region
+
+#: Widget pixels around a handle or border that still take hold of it.
+REACH = 7
+#: Widget pixels a press must move before it draws a new rectangle.
+CLICK = 3
+HANDLE = 6
+
+#: Which edges follow the mouse: -1 left or top, 1 right or bottom, 0 neither; (0, 0) moves the whole.
+Grip = tuple[int, int]
+WHOLE: Grip = (0, 0)
+HANDLES: tuple[Grip, ...] = ((-1, -1), (0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0))
+ARROWS: dict[int, tuple[int, int]] = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+_CURSORS = {
+    (-1, -1): Qt.CursorShape.SizeFDiagCursor,
+    (1, 1): Qt.CursorShape.SizeFDiagCursor,
+    (1, -1): Qt.CursorShape.SizeBDiagCursor,
+    (-1, 1): Qt.CursorShape.SizeBDiagCursor,
+    (0, -1): Qt.CursorShape.SizeVerCursor,
+    (0, 1): Qt.CursorShape.SizeVerCursor,
+    (-1, 0): Qt.CursorShape.SizeHorCursor,
+    (1, 0): Qt.CursorShape.SizeHorCursor,
+    WHOLE: Qt.CursorShape.SizeAllCursor,
+}
+
+
+@dataclass(frozen=True)
+class _Drag:
+    grip: Grip
+    begin: QPointF
+    before: Region | None
+    new: bool
+
+
+class RegionTool(QObject):
+    """Knows the region of one picture of ``width`` x ``height`` pixels and what the user does to it.
+
+    ``changed`` tells the new region (or ``None``) once, when the mouse or key is released; ``moved`` tells
+    every step on the way. Neither speaks when :meth:`show` sets the region.
+    """
+
+    changed = Signal(object)
+    moved = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.width = self.height = 0
+        self.region: Region | None = None
+        self.in_use = True
+        self._drag: _Drag | None = None
+        self._keyed = False
+        self._told: Region | None = None
+        self._undo: list[Region | None] = []
+
+    def begin(self, width: int, height: int, region: Region | None = None) -> None:
+        """Another picture: nothing to undo."""
+        self.width, self.height = width, height
+        self._undo.clear()
+        self.show(region)
+
+    def show(self, region: Region | None, *, in_use: bool = True) -> None:
+        """Show ``region``; ``in_use`` false draws it as set aside. A drag under way ends."""
+        self._drag, self._keyed = None, False
+        self.region = self._told = region
+        self.in_use = in_use
+
+    @property
+    def dragging(self) -> bool:
+        return self._drag is not None
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._undo)
+
+    # Mouse
+
+    def grip_at(self, point: QPointF, view: Viewport, *, inside: bool) -> Grip | None:
+        """What ``point`` of the widget takes hold of; ``inside``: anywhere in the rectangle counts."""
+        if self.region is None:
+            return None
+        box = self.box(view)
+        for grip in self._shown_handles(box):
+            if (_handle(box, grip) - point).manhattanLength() <= REACH + 1:
+                return grip
+        reach = box.adjusted(-REACH, -REACH, REACH, REACH)
+        if not reach.contains(point):
+            return None
+        core = box.adjusted(REACH, REACH, -REACH, -REACH)
+        return WHOLE if inside or not core.contains(point) else None
+
+    def press(self, point: QPointF, view: Viewport, *, draw: bool) -> bool:
+        """A left press; whether it took hold of the region or, with ``draw``, begins a new one."""
+        grip = self.grip_at(point, view, inside=draw)
+        at = QPointF(*view.to_picture(point.x(), point.y()))
+        if grip is not None:
+            self._drag = _Drag(grip, at, self.region, new=False)
+        elif draw and self.width > 0:
+            self._drag = _Drag((1, 1), at, self.region, new=True)
+        return self._drag is not None
+
+    def drag(self, point: QPointF, view: Viewport) -> None:
+        drag = self._drag
+        if drag is None:
+            return
+        x, y = view.to_picture(point.x(), point.y())
+        if drag.new:
+            begin = QPointF(*view.to_widget(drag.begin.x(), drag.begin.y()))
+            if self.region is drag.before and (begin - point).manhattanLength() < CLICK:
+                return
+            self._become(self._between(drag.begin.x(), drag.begin.y(), x, y))
+            return
+        assert drag.before is not None
+        right, down = round(x - drag.begin.x()), round(y - drag.begin.y())
+        if drag.grip == WHOLE:
+            self._become(self._shifted(drag.before, right, down))
+        else:
+            self._become(self._pulled(drag.before, drag.grip, right, down))
+
+    def release(self) -> None:
+        """The mouse button came up."""
+        if self._drag is not None:
+            self._drag = None
+            self._tell()
+
+    # Keyboard
+
+    def takes(self, event: QKeyEvent) -> bool:
+        """Whether a key belongs to the region before it belongs to the window's shortcuts."""
+        arrow = event.key() in ARROWS and self.region is not None
+        return arrow or (event.matches(QKeySequence.StandardKey.Undo) and self.can_undo)
+
+    def key(self, event: QKeyEvent, *, draw: bool) -> bool:
+        """A key went down; whether it did something. With ``draw``, Enter begins a rectangle."""
+        pressed = event.key()
+        if self.takes(event):
+            if pressed in ARROWS:
+                self._arrow(ARROWS[pressed], event.modifiers())
+            else:
+                self.undo()
+            return True
+        if pressed == Qt.Key.Key_Escape and (self.region is not None or self.dragging):
+            self.remove()
+            return True
+        if pressed in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and draw and self.region is None:
+            self.place_in_middle()
+            return True
+        return False
+
+    def _arrow(self, way: tuple[int, int], modifiers: Qt.KeyboardModifier) -> None:
+        far = 10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1
+        act = self.grow if modifiers & Qt.KeyboardModifier.ControlModifier else self.shift
+        act(way[0] * far, way[1] * far)
+
+    def shift(self, right: int, down: int) -> None:
+        """Move by picture pixels; told when :meth:`keys_up` comes."""
+        if self.region is not None:
+            self._keyed = True
+            self._become(self._shifted(self.region, right, down))
+
+    def grow(self, right: int, down: int) -> None:
+        """Move the right and lower edge; told when :meth:`keys_up` comes."""
+        if self.region is not None:
+            old = self.region
+            self._keyed = True
+            width = min(max(1, old.width + right), self.width - old.x)
+            height = min(max(1, old.height + down), self.height - old.y)
+            self._become(Region(old.x, old.y, width, height))
+
+    def keys_up(self) -> None:
+        if self._keyed:
+            self._keyed = False
+            self._tell()
+
+    def place_in_middle(self) -> None:
+        """A rectangle of half the picture's sides, for those who draw by keyboard."""
+        if self.width > 0 and self.region is None:
+            wide, high = max(1, self.width // 2), max(1, self.height // 2)
+            self._become(Region((self.width - wide) // 2, (self.height - high) // 2, wide, high))
+            self._tell()
+
+    def remove(self) -> None:
+        """Give up a drag under way; without one, remove the region."""
+        if self._drag is not None:
+            before, self._drag = self._drag.before, None
+            self._become(before)
+        elif self.region is not None:
+            self._become(None)
+            self._tell()
+
+    def undo(self) -> None:
+        """Back to the region before the last change."""
+        if self._undo:
+            self.region = self._told = self._undo.pop()
+            self.in_use = True
+            self.moved.emit(self.region)
+            self.changed.emit(self.region)
+
+    # Shape
+
+    def _become(self, region: Region | None) -> None:
+        if region != self.region:
+            self.region = region
+            self.in_use = True
+            self.moved.emit(region)
+
+    def _tell(self) -> None:
+        if self.region != self._told:
+            self._undo.append(self._told)
+            self._told = self.region
+            self.changed.emit(self.region)
+
+    def _between(self, x0: float, y0: float, x1: float, y1: float) -> Region:
+        left, right = _span(x0, x1, self.width)
+        top, bottom = _span(y0, y1, self.height)
+        return Region(left, top, right - left, bottom - top)
+
+    def _shifted(self, old: Region, right: int, down: int) -> Region:
+        x = min(max(0, old.x + right), self.width - old.width)
+        y = min(max(0, old.y + down), self.height - old.height)
+        return Region(x, y, old.width, old.height)
+
+    def _pulled(self, old: Region, grip: Grip, right: int, down: int) -> Region:
+        x0, x1, y0, y1 = old.x, old.x + old.width, old.y, old.y + old.height
+        x0, x1 = (x0 + right, x1) if grip[0] < 0 else (x0, x1 + right * grip[0])
+        y0, y1 = (y0 + down, y1) if grip[1] < 0 else (y0, y1 + down * grip[1])
+        return self._between(x0, y0, x1, y1)
+
+    # Drawing
+
+    def box(self, view: Viewport) -> QRectF:
+        """The region in widget pixels."""
+        assert self.region is not None
+        left, top = view.to_widget(self.region.x, self.region.y)
+        right, bottom = view.to_widget(self.region.x + self.region.width, self.region.y + self.region.height)
+        return QRectF(left, top, right - left, bottom - top)
+
+    def paint(self, painter: QPainter, view: Viewport) -> None:
+        """Draw the region over the picture."""
+        if self.region is None:
+            return
+        box = self.box(view)
+        outline(painter, box, theme().region, dashed=not self.in_use)
+        if not self.in_use:
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(colour("#101012"), 1))
+        painter.setBrush(colour("#FFFFFF"))
+        half = HANDLE // 2
+        for grip in self._shown_handles(box):
+            at = _handle(box, grip)
+            painter.drawRect(round(at.x()) - half, round(at.y()) - half, HANDLE, HANDLE)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    @staticmethod
+    def _shown_handles(box: QRectF) -> tuple[Grip, ...]:
+        """Corners only where the middle of a side has no room between them."""
+        room = 4 * HANDLE
+        return tuple(
+            grip
+            for grip in HANDLES
+            if (grip[0] != 0 or box.width() >= room) and (grip[1] != 0 or box.height() >= room)
+        )
+
+
+def cursor_for(grip: Grip) -> Qt.CursorShape:
+    """What the mouse shows over ``grip``."""
+    return _CURSORS[grip]
+
+
+def outline(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = False) -> None:
+    """A rectangle in ``shade`` with a dark casing, to be seen on black and on white."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    casing = QPen(colour("#000000", 0.66), 3.5)
+    line = QPen(colour(shade), 1.5)
+    for pen in (casing, line):
+        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    if dashed:
+        line.setDashPattern([4, 3])
+    painter.setPen(casing)
+    painter.drawRect(box)
+    painter.setPen(line)
+    painter.drawRect(box)
+
+
+def _handle(box: QRectF, grip: Grip) -> QPointF:
+    middle = box.center()
+    return QPointF(middle.x() + grip[0] * box.width() / 2, middle.y() + grip[1] * box.height() / 2)
+
+
+def _span(one: float, other: float, size: int) -> tuple[int, int]:
+    """Whole numbers in order, inside 0..size and at least one apart."""
+    low, high = sorted((min(max(0, round(one)), size), min(max(0, round(other)), size)))
+    if high > low:
+        return low, high
+    return (low, low + 1) if low < size else (size - 1, size)

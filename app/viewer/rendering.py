@@ -1,0 +1,90 @@
+"""From a picture's levels to the part seen now, windowed at the size of the screen."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage
+
+from app.viewer.viewport import Viewport
+from app.viewer.window_level import Window
+from core.imaging.display import DisplayPicture
+
+#: Pixels windowed at once (about 5 ms); beyond it a coarser level is good enough.
+MOST_PIXELS = 4_000_000
+#: From this many screen pixels a picture pixel on, pixels are drawn as squares.
+SQUARES_FROM = 8.0
+
+_MARGIN = 2
+
+
+class Renderer:
+    """Makes the visible part of one picture; the last one made is kept."""
+
+    def __init__(self, picture: DisplayPicture) -> None:
+        self.picture = picture
+        self._key: tuple[Any, ...] = ()
+        self._image = QImage()
+        # QImage does not own its pixels.
+        self._pixels: npt.NDArray[np.uint8] | None = None
+        self._tables: dict[tuple[Window, bool], npt.NDArray[np.uint8]] = {}
+
+    def level_for(self, viewport: Viewport, ratio: float) -> int:
+        """The coarsest level that still has a pixel for every screen pixel."""
+        zoom = viewport.zoom * ratio
+        level = 0
+        while level + 1 < len(self.picture.levels) and zoom * self.picture.factor(level + 1) <= 1.05:
+            level += 1
+        return level
+
+    def visible(
+        self, viewport: Viewport, ratio: float, window: Window | None, *, inverted: bool = False
+    ) -> tuple[QImage, QRectF]:
+        """The image to draw and where in the widget; a null image when nothing is in view.
+
+        ``ratio`` is screen pixels per widget pixel; ``window`` is not asked for colour pictures.
+        """
+        x0, y0, x1, y1 = viewport.seen()
+        if x1 <= x0 or y1 <= y0:
+            return QImage(), QRectF()
+        level = self.level_for(viewport, ratio)
+        while True:
+            factor = self.picture.factor(level)
+            rows, columns = self.picture.levels[level].shape[:2]
+            left, top = max(0, floor(x0 / factor) - _MARGIN), max(0, floor(y0 / factor) - _MARGIN)
+            right = min(columns, ceil(x1 / factor) + _MARGIN)
+            bottom = min(rows, ceil(y1 / factor) + _MARGIN)
+            if (right - left) * (bottom - top) <= MOST_PIXELS or level + 1 == len(self.picture.levels):
+                break
+            level += 1
+        key = (level, left, top, right, bottom, window, inverted)
+        if key != self._key:
+            self._make(self.picture.levels[level][top:bottom, left:right], window, inverted)
+            self._key = key
+        ax, ay = viewport.to_widget(left * factor, top * factor)
+        bx, by = viewport.to_widget(right * factor, bottom * factor)
+        return self._image, QRectF(ax, ay, bx - ax, by - ay)
+
+    def _make(self, part: npt.NDArray[Any], window: Window | None, inverted: bool) -> None:
+        if part.ndim == 3:
+            shown = part if part.dtype == np.uint8 else (part >> 8).astype(np.uint8)
+            pixels = 255 - shown if inverted else np.ascontiguousarray(shown)
+            kind = QImage.Format.Format_RGB888
+        else:
+            assert window is not None
+            pixels = self._table(window, inverted).take(part)
+            kind = QImage.Format.Format_Grayscale8
+        height, width = pixels.shape[:2]
+        self._pixels = pixels
+        self._image = QImage(pixels.data, width, height, pixels.strides[0], kind)
+
+    def _table(self, window: Window, inverted: bool) -> npt.NDArray[np.uint8]:
+        key = (window, inverted)
+        if key not in self._tables:
+            size = 256 if self.picture.levels[0].dtype == np.uint8 else 65536
+            self._tables = {key: window.table(size, inverted=inverted)}
+        return self._tables[key]

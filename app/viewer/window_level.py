@@ -1,0 +1,93 @@
+"""Window and level: which numbers of a grey picture are shown black and which white."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.imaging.display import DisplayPicture
+
+
+@dataclass(frozen=True)
+class Window:
+    """Stored numbers up to ``low`` are black, from ``high`` on white, a straight line between."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    @property
+    def level(self) -> float:
+        return (self.low + self.high) / 2
+
+    @classmethod
+    def around(cls, level: float, width: float, narrowest: float = 1.0) -> Window:
+        width = max(narrowest, width)
+        return cls(level - width / 2, level + width / 2)
+
+    def table(self, size: int, *, inverted: bool = False) -> npt.NDArray[np.uint8]:
+        """(size,) uint8: the grey of every stored number 0 to ``size`` - 1."""
+        ramp = (np.arange(size, dtype=np.float32) - self.low) * (255.0 / max(self.width, 1e-6))
+        grey: npt.NDArray[np.uint8] = np.rint(np.clip(ramp, 0, 255)).astype(np.uint8)
+        return 255 - grey if inverted else grey
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A usual window of computed tomography, in Hounsfield units, and its key."""
+
+    key: int
+    name: str
+    width: float
+    level: float
+
+
+PRESETS = (
+    Preset(3, "Brain", 80, 40),
+    Preset(4, "Abdomen", 400, 40),
+    Preset(5, "Mediastinum", 350, 50),
+    Preset(6, "Bone", 1800, 400),
+    Preset(7, "Lung", 1500, -600),
+)
+
+
+def auto_window(picture: DisplayPicture) -> Window:
+    """The window a picture is opened with."""
+    return Window(*picture.auto)
+
+
+def preset_window(picture: DisplayPicture, preset: Preset) -> Window:
+    """``preset`` in the picture's stored numbers."""
+    low = (preset.level - preset.width / 2 - picture.intercept) / picture.slope
+    return Window(low, low + preset.width / picture.slope)
+
+
+def dragged(
+    window: Window, picture: DisplayPicture, right: float, down: float, *, across: float = 400
+) -> Window:
+    """``window`` after a drag of so many widget pixels: to the right widens it, up makes it brighter.
+
+    A drag of ``across`` pixels goes through the whole range of the picture's numbers.
+    """
+    span = picture.high - picture.low
+    narrowest = 1.0 if picture.slope == 1 else span / 1000
+    level = window.level + down * span / across
+    width = min(max(window.width + right * span / across, narrowest), 2 * span)
+    return Window.around(min(max(level, picture.low - span / 2), picture.high + span / 2), width)
+
+
+def window_text(picture: DisplayPicture, window: Window) -> str:
+    """Width and level in the picture's own values, like ``W 198  L 104``."""
+    width, level = window.width * picture.slope, picture.value(window.level)
+    if picture.slope != 1 and picture.unit != "HU":
+        return f"W {_figures(width)}  L {_figures(level)}"
+    return f"W {width:.0f}  L {level:.0f}"
+
+
+def _figures(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"

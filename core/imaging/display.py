@@ -1,0 +1,168 @@
+"""Pictures made ready for a viewer: smaller copies for every zoom, a histogram and a first window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.imaging.picture import Picture
+
+#: Bytes of the finest level handed over: a 4,664 x 3,064 picture of 16 bits goes whole, and unpacking
+#: it holds the window's thread for about 20 ms.
+MAX_BYTES = 40_000_000
+#: Levels end where the longest side has at most this many pixels.
+SMALLEST = 256
+BINS = 64
+#: Share of the pixels, in percent, that the first window leaves below black and above white.
+CLIPPED = (0.5, 99.5)
+
+_SAMPLED = 1 << 18
+_BLOCK_ROWS = 256
+_TOP_16 = 65535
+
+
+@dataclass(frozen=True, eq=False)
+class DisplayPicture:
+    """What a viewer draws of a picture of ``height`` x ``width`` pixels.
+
+    ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
+    ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the picture.
+    ``reduced``: ``factor(0)``; 1 unless the picture is larger than :data:`MAX_BYTES`.
+    ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
+    ("HU", or nothing).
+    ``counts``: (BINS,) int64, the histogram of a sample between the stored numbers ``low`` and ``high``.
+    ``auto``: black and white of the first window, as stored numbers.
+    ``spacing_mm``: row and column spacing of the picture's own pixels where known.
+    """
+
+    name: str
+    height: int
+    width: int
+    levels: tuple[npt.NDArray[Any], ...]
+    reduced: int
+    slope: float
+    intercept: float
+    unit: str
+    low: float
+    high: float
+    counts: npt.NDArray[np.int64]
+    auto: tuple[float, float]
+    spacing_mm: tuple[float, float] | None = None
+
+    @property
+    def is_colour(self) -> bool:
+        return self.levels[0].ndim == 3
+
+    def factor(self, level: int) -> int:
+        """Pixels of the picture, along each side, in one pixel of ``levels[level]``."""
+        return self.reduced << level
+
+    def value(self, stored: float) -> float:
+        """What a stored number means."""
+        return stored * self.slope + self.intercept
+
+
+def display_picture(picture: Picture, *, unit: str = "", max_bytes: int = MAX_BYTES) -> DisplayPicture:
+    """Make ``picture`` ready for a viewer; call it in a worker, it looks at every pixel.
+
+    Colour pictures whose three channels are the same are grey. Float pixels are stored in 16 bits between
+    their least and greatest finite value; what is not a number is shown black.
+    """
+    pixels: npt.NDArray[Any] = _plain(picture.pixels)
+    slope, intercept = 1.0, 0.0
+    if pixels.dtype.kind == "f":
+        pixels, slope, intercept = _stored(pixels)
+    reduced = 1
+    while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > SMALLEST:
+        pixels, reduced = _halved(pixels), reduced * 2
+    levels = [pixels]
+    while max(levels[-1].shape[:2]) > SMALLEST:
+        levels.append(_halved(levels[-1]))
+    low, high, counts, auto = _histogram(pixels)
+    return DisplayPicture(
+        picture.name,
+        picture.height,
+        picture.width,
+        tuple(levels),
+        reduced,
+        slope,
+        intercept,
+        unit,
+        low,
+        high,
+        counts,
+        auto,
+        picture.spacing_mm,
+    )
+
+
+def _plain(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if pixels.ndim == 3:
+        step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
+        few = pixels[::step, ::step]
+        if _same_channels(few) and _same_channels(pixels):
+            pixels = pixels[:, :, 0]
+    return np.ascontiguousarray(pixels)
+
+
+def _same_channels(pixels: npt.NDArray[Any]) -> bool:
+    first = pixels[:, :, 0]
+    return np.array_equal(first, pixels[:, :, 1]) and np.array_equal(first, pixels[:, :, 2])
+
+
+def _stored(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], float, float]:
+    finite = np.isfinite(pixels)
+    low = float(pixels.min(where=finite, initial=np.inf))
+    high = float(pixels.max(where=finite, initial=-np.inf))
+    if not low < high:
+        low = low if np.isfinite(low) else 0.0
+        return np.zeros(pixels.shape, np.uint16), 1.0, low
+    out = np.empty(pixels.shape, np.uint16)
+    for start in range(0, len(pixels), _BLOCK_ROWS):
+        rows = pixels[start : start + _BLOCK_ROWS].astype(np.float64)
+        rows = (np.nan_to_num(rows, nan=low, posinf=high, neginf=low) - low) * (_TOP_16 / (high - low))
+        out[start : start + _BLOCK_ROWS] = np.rint(rows)
+    return out, (high - low) / _TOP_16, low
+
+
+def _halved(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Means of 2 x 2 pixels; an odd last row or column counts twice, so that no border is lost."""
+    height, width = pixels.shape[:2]
+    wide: Any = np.uint16 if pixels.dtype == np.uint8 else np.uint32
+    out = np.empty(((height + 1) // 2, (width + 1) // 2, *pixels.shape[2:]), pixels.dtype)
+    for start in range(0, height, 2 * _BLOCK_ROWS):
+        rows = pixels[start : start + 2 * _BLOCK_ROWS]
+        upper, lower = rows[0::2], rows[1::2]
+        if len(lower) < len(upper):
+            lower = np.concatenate([lower, upper[-1:]])
+        pair: Any = upper.astype(wide)
+        pair += lower
+        left, right = pair[:, 0::2], pair[:, 1::2]
+        if right.shape[1] < left.shape[1]:
+            right = np.concatenate([right, left[:, -1:]], axis=1)
+        out[start // 2 : start // 2 + len(pair)] = (left + right + 2) >> 2
+    return out
+
+
+def _histogram(
+    pixels: npt.NDArray[Any],
+) -> tuple[float, float, npt.NDArray[np.int64], tuple[float, float]]:
+    step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
+    sample = pixels[::step, ::step]
+    if pixels.dtype == np.uint8:
+        low, high = 0.0, 256.0
+    else:
+        least, most = int(sample.min()), int(sample.max())
+        # Bins of a whole number of grey values: others would count one value more in every few.
+        width = -(-(most - least + 1) // BINS)
+        low, high = float(least), float(least + width * BINS)
+    counts, _ = np.histogram(sample, BINS, (low, high))
+    black, white = (float(value) for value in np.percentile(sample, CLIPPED))
+    if white <= black:
+        black, white = float(sample.min()), float(sample.max())
+    if white <= black:
+        black, white = (0.0, 255.0) if pixels.dtype == np.uint8 else (black, black + 1.0)
+    return low, high, counts.astype(np.int64), (black, white)

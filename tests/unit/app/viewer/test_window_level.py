@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.viewer.window_level import PRESETS, Window, auto_window, dragged, preset_window, window_text
+from core.imaging.display import display_picture
+from core.imaging.picture import Picture
+
+
+@pytest.fixture
+def grey():
+    return display_picture(Picture(np.arange(256, dtype=np.uint8).reshape(16, 16), 255.0))
+
+
+@pytest.fixture
+def scan():
+    """Hounsfield units as 16-bit numbers with 1024 added."""
+    pixels = np.linspace(-1024, 3071, 64 * 64, dtype=np.float32).reshape(64, 64)
+    return display_picture(Picture(pixels, 1.0), unit="HU")
+
+
+def test_a_table_is_black_then_a_line_then_white():
+    table = Window(50, 150).table(256)
+    assert table[:51].tolist() == [0] * 51
+    assert table[150:].tolist() == [255] * 106
+    assert table[100] == 128
+    assert (np.diff(table.astype(int)) >= 0).all()
+
+
+def test_inverted_is_the_negative():
+    window = Window(50, 150)
+    assert (window.table(256, inverted=True) == 255 - window.table(256)).all()
+
+
+def test_the_narrowest_window_is_a_step():
+    assert set(Window.around(100.0, 0.0).table(256).tolist()) <= {0, 128, 255}
+
+
+def test_dragging_right_widens_and_up_brightens(grey):
+    window = auto_window(grey)
+    wider = dragged(window, grey, 40, 0)
+    assert wider.width > window.width
+    assert wider.level == pytest.approx(window.level)
+    brighter = dragged(window, grey, 0, -40)
+    assert brighter.level < window.level
+    assert brighter.table(256)[100] > window.table(256)[100]
+
+
+def test_no_drag_leaves_a_window_without_width(grey):
+    assert dragged(auto_window(grey), grey, -10_000, 10_000).width == 1
+
+
+def test_presets_are_in_the_scans_own_units(scan):
+    for preset in PRESETS:
+        window = preset_window(scan, preset)
+        assert window_text(scan, window) == f"W {preset.width:.0f}  L {preset.level:.0f}"
+
+
+def test_texts_of_whole_and_of_small_numbers(grey):
+    assert window_text(grey, Window(5, 203)) == "W 198  L 104"
+    fractions = display_picture(Picture(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8), 1.0))
+    assert window_text(fractions, Window(0, 65535)) == "W 1.000  L 0.500"
