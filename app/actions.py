@@ -102,3 +102,7 @@ class Actions(QObject):
         for command in COMMANDS:
             if command.icon:
                 self._actions[command.id].setIcon(icon(command.icon))
+
+    def listed(self) -> list[tuple[Command, QAction]]:
+        """Every command with its action, as the palette lists them."""
+        return [(command, self._actions[command.id]) for command in COMMANDS if command.id != "palette"]

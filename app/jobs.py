@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import traceback
 from collections.abc import Callable
@@ -113,6 +114,10 @@ class Job(QObject):
         self._task = task
         task.future.add_done_callback(self._over.emit)
 
+    def result(self, seconds: float) -> Any:
+        """Wait for the work itself; raises what it raised, or ``TimeoutError``."""
+        return None if self._task is None else self._task.future.result(seconds)
+
     def hear(self, kind: str, news: object) -> None:
         """News from the engine's thread."""
         self._news.emit(kind, news)
@@ -179,6 +184,7 @@ class Jobs(QObject):
         self._engines: dict[Lane, Engine] = {}
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
+        self.listed: list[Job] = []
 
     def run(
         self,
@@ -205,9 +211,15 @@ class Jobs(QObject):
         self.active.append(job)
         job.ended.connect(lambda: self._ended(job, channel, quiet))
         if not quiet:
+            self.listed.append(job)
             self.added.emit(job)
         job.attach(self._engine(lane).submit(function, *args, listener=job.hear, **kwargs))
         return job
+
+    def wait(self, job: Job, seconds: float = 10.0) -> None:
+        """Block until ``job`` is over, at most ``seconds``; only for what must be kept before the end."""
+        with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError, BrokenProcessPool):
+            job.result(seconds)
 
     def warm(self, lane: Lane, function: Callable[..., Any]) -> None:
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
@@ -232,5 +244,6 @@ class Jobs(QObject):
         if channel is not None and self._latest.get(channel) is job:
             del self._latest[channel]
         if not quiet:
+            self.listed.remove(job)
             self.removed.emit(job)
         job.deleteLater()

@@ -38,9 +38,9 @@ class JobsDialog(QDialog):
         self._renew()
 
     def _add(self, job: Job) -> None:
-        line = ProgressLine(job.title, stoppable=job.can_stop)
-        line.cancelled.connect(job.cancel)
-        line.stopped.connect(job.stop)
+        line = ProgressLine(job.title, can_stop=job.can_stop)
+        line.cancel_wanted.connect(job.cancel)
+        line.stop_wanted.connect(job.stop)
         self._lines[job] = line
         self._column.insertWidget(self._column.count() - 1, line)
         self._renew()

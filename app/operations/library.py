@@ -130,13 +130,28 @@ def relink(context: Context, folder: Path) -> None:
     job.failed.connect(context.messages.error)
 
 
-def _remember(context: Context) -> None:
+def remember_before_end(context: Context) -> None:
+    """Keep what is shown; returns when it is written, for the program is about to end."""
+    job = _remember(context)
+    if job is not None:
+        context.jobs.wait(job)
+
+
+def _remember(context: Context) -> Job | None:
     """Keep what is shown in the library that is about to be left."""
     library = context.state.library
-    if library is not None and library.writable:
-        context.jobs.run(
-            "", opening.save_state, library.path, context.state.memory(), lane=Lane.LOOK, quiet=True
-        )
+    if library is None or not library.writable:
+        return None
+    job = context.jobs.run(
+        "Keeping what is shown",
+        opening.save_state,
+        library.path,
+        context.state.memory(),
+        lane=Lane.LOOK,
+        quiet=True,
+    )
+    job.failed.connect(context.messages.error)
+    return job
 
 
 def _restore(context: Context, path: Path) -> None:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QScrollArea,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.context import Context
-from app.icons import icon
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.theme import theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
+from app.widgets.search_field import SearchField
+from app.widgets.view_switch import ViewSwitch
 from core.library.columns import NO_FINDING
 from core.workflows.searching import Query
 
 #: Findings listed before the list begins to scroll.
 LISTED = 8
-#: A pause in typing before the filter is applied.
-TYPING_MS = 80
 
 
 class LibraryPanel(QWidget):
@@ -46,16 +43,9 @@ class LibraryPanel(QWidget):
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Filter cases")
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = SearchField()
         self.search.setAccessibleName("Filter cases by id, patient or finding")
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(TYPING_MS)
-        self._typing.timeout.connect(self._apply)
-        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self.search.searched.connect(lambda _text: self._apply())
 
         self._findings = _Choices("Finding")
         self._split = _Choices("Split")
@@ -69,9 +59,9 @@ class LibraryPanel(QWidget):
         self.grid.activated.connect(self._ask)
         self.grid.menu_wanted.connect(self.menu_wanted)
 
-        self.as_list, self.as_grid = _view_button("list", "As a list"), _view_button("grid", "As a grid")
-        self.as_list.clicked.connect(lambda: self._set_view("list"))
-        self.as_grid.clicked.connect(lambda: self._set_view("grid"))
+        self.search.down_wanted.connect(self.grid.setFocus)
+        self.view = ViewSwitch()
+        self.view.changed.connect(self._set_view)
 
         top = QWidget()
         inner = QVBoxLayout(top)
@@ -118,8 +108,7 @@ class LibraryPanel(QWidget):
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("library_view", name)
-        self.as_list.setChecked(name != "grid")
-        self.as_grid.setChecked(name == "grid")
+        self.view.set_value("grid" if name == "grid" else "list")
         self.grid.set_rows(name != "grid")
 
     def _renew(self) -> None:
@@ -241,14 +230,3 @@ class _Choices(QWidget):
         """Keys of the ticked choices; ``None`` when all are."""
         ticked = {key for key, box in self._boxes.items() if box.isChecked()}
         return None if len(ticked) == len(self._boxes) else ticked
-
-
-def _view_button(name: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setIcon(icon(name, on="text"))
-    button.setProperty("view", True)
-    button.setCheckable(True)
-    button.setAutoExclusive(True)
-    button.setToolTip(tip)
-    button.setAccessibleName(tip)
-    return button

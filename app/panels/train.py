@@ -21,10 +21,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.context import Context
+from app.jobs import Job
 from app.operations import training
 from app.plots.live_curve import LiveCurve
 from app.theme import set_look
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
 from core.library.library import unique_name
 from core.metrics.learner import Learner
@@ -33,6 +35,8 @@ from core.metrics.steps.sequence import default_steps, parse_steps, steps_text
 from core.parameters import Value
 from core.workflows.training import HELD_OUT, TrainRequest
 
+#: The learner ticked at first.
+USUAL = "bdm_v"
 #: Steps offered by name; any other list can be typed.
 STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
@@ -48,8 +52,27 @@ class TrainPanel(QWidget):
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}
-        self._forms: dict[str, ParameterForm] = {}
+        self._forms = {
+            learner.name: ParameterForm(learner.parameters, title=learner.title)
+            for learner in learners()
+            if learner.parameters
+        }
+        self._running: list[Job] = []
+        self._make_data_fields()
+        self._make_foot()
+        self._lay_out()
+        for line in self._choices.values():
+            line.box.toggled.connect(self._learners_chosen)
+        for form in self._forms.values():
+            form.valuesChanged.connect(self._check)
+        self._choices[USUAL].box.setChecked(True)
+        self._state.cases_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew)
+        self._state.training_changed.connect(self._tell_buttons)
+        self._learners_chosen()
+        self._renew()
 
+    def _make_data_fields(self) -> None:
         self._features = QComboBox()
         self._features.setAccessibleName("Feature set")
         self._features.currentTextChanged.connect(self._features_chosen)
@@ -58,78 +81,75 @@ class TrainPanel(QWidget):
         self._steps.addItems(STEPS)
         self._steps.setAccessibleName("Steps fitted on the training part")
         self._steps.setToolTip("Fitted on the training part only and kept in the metric")
-        self._seed = QSpinBox()
-        self._seed.setRange(0, 999_999)
-        self._seed.setToolTip("The same seed gives the same split and the same metric")
-        self._held_out = QSpinBox()
-        self._held_out.setRange(5, 90)
-        self._held_out.setSuffix(" %")
-        self._held_out.setValue(round(100 * HELD_OUT))
+        self._steps.currentTextChanged.connect(lambda _text: self._check())
+        self._held_out = NumberSpin(5, 90, round(100 * HELD_OUT), " %")
+        self._held_out.setAccessibleName("Share held out")
         self._held_out.valueChanged.connect(self._tell_split)
+        self._seed = NumberSpin(0, 999_999, 0)
+        self._seed.setAccessibleName("Seed")
+        self._seed.setToolTip("The same seed gives the same split and the same metric")
         self._name = QLineEdit()
+        self._name.setAccessibleName("Name of the new metric")
         self._name.setPlaceholderText("named after the learner")
         self._split = QLabel()
-        self._split.setProperty("role", "small")
         self._split.setWordWrap(True)
+        set_look(self._split, role="small")
+
+    def _make_foot(self) -> None:
         self._problem = QLabel()
-        self._problem.setProperty("role", "error")
         self._problem.setWordWrap(True)
         self._problem.hide()
-
+        set_look(self._problem, role="error")
         self.train_button = QPushButton("Train")
-        self.train_button.setProperty("primary", True)
+        set_look(self.train_button, primary=True)
         self.train_button.clicked.connect(self.train)
         self.stop_button = QPushButton("Stop and keep best")
         self.stop_button.clicked.connect(self.stop)
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.clicked.connect(self.cancel)
-        self.curve = LiveCurve(context)
+        self.curve = LiveCurve(self._context)
         self.curve.setMinimumHeight(150)
-        self._running: list[training.Job] = []
 
+    def _lay_out(self) -> None:
         inner = QWidget()
-        self._column = QVBoxLayout(inner)
-        self._column.setContentsMargins(12, 10, 12, 8)
-        self._column.setSpacing(8)
-        self._column.addWidget(_title("Learners"))
+        body = QVBoxLayout(inner)
+        body.setContentsMargins(12, 8, 12, 8)
+        body.setSpacing(8)
+        body.addWidget(SectionHeader("Learners"))
         for line in self._choices.values():
-            self._column.addWidget(line)
-            line.box.toggled.connect(self._learners_chosen)
-        for learner in learners():
-            if learner.parameters:
-                form = ParameterForm(learner.parameters, title=learner.title)
-                form.valuesChanged.connect(self._check)
-                self._forms[learner.name] = form
-                self._column.addWidget(form)
-        self._column.addWidget(_rule())
-        self._column.addWidget(_title("Data"))
+            body.addWidget(line)
+        for form in self._forms.values():
+            body.addWidget(form)
+        body.addWidget(SectionHeader("Data"))
         data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
         data.setHorizontalSpacing(12)
-        data.setVerticalSpacing(8)
-        data.addRow("Features", self._features)
-        data.addRow("Steps", self._steps)
-        data.addRow("Held out", self._held_out)
-        data.addRow("Seed", self._seed)
-        data.addRow("Name", self._name)
-        self._column.addLayout(data)
-        self._column.addWidget(self._split)
-        self._column.addStretch(1)
+        data.setVerticalSpacing(6)
+        for label, field in (
+            ("Features", self._features),
+            ("Steps", self._steps),
+            ("Held out", self._held_out),
+            ("Seed", self._seed),
+            ("Name", self._name),
+        ):
+            data.addRow(label, field)
+        body.addLayout(data)
+        body.addWidget(self._split)
+        body.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inner)
-
         foot = QFrame()
-        foot.setProperty("role", "bar")
+        set_look(foot, role="bar")
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
-        buttons.addWidget(self.train_button)
-        buttons.addWidget(self.stop_button)
-        buttons.addWidget(self.cancel_button)
+        for button in (self.train_button, self.stop_button, self.cancel_button):
+            buttons.addWidget(button)
         buttons.addStretch(1)
         below = QVBoxLayout(foot)
         below.setContentsMargins(12, 8, 12, 8)
+        below.setSpacing(8)
         below.addWidget(self._problem)
         below.addWidget(self.curve)
         below.addLayout(buttons)
@@ -138,13 +158,6 @@ class TrainPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(scroll, 1)
         column.addWidget(foot)
-
-        self._choices["bdm_v" if "bdm_v" in self._choices else next(iter(self._choices))].box.setChecked(True)
-        self._state.cases_changed.connect(self._renew)
-        self._state.metric_changed.connect(self._renew)
-        self._state.training_changed.connect(self._tell_buttons)
-        self._learners_chosen()
-        self._renew()
 
     def chosen(self) -> list[str]:
         """Names of the ticked learners."""
@@ -186,7 +199,7 @@ class TrainPanel(QWidget):
         for job in list(self._running):
             job.cancel()
 
-    def _ended(self, job: training.Job) -> None:
+    def _ended(self, job: Job) -> None:
         self._running.remove(job)
         self._tell_buttons()
 
@@ -258,7 +271,7 @@ class _LearnerLine(QWidget):
         self.box = QCheckBox(learner.title)
         self.box.setToolTip(f"{learner.summary}\n{learner.paper}".strip())
         told = QLabel(learner.summary)
-        told.setProperty("role", "small")
+        set_look(told, role="small")
         told.setWordWrap(True)
         told.setContentsMargins(22, 0, 0, 0)
         column = QVBoxLayout(self)
@@ -268,13 +281,11 @@ class _LearnerLine(QWidget):
         column.addWidget(told)
 
 
-def _title(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("role", "title")
-    return label
+class NumberSpin(QSpinBox):
+    """A whole number between two limits."""
 
-
-def _rule() -> QFrame:
-    rule = QFrame()
-    rule.setProperty("role", "rule")
-    return rule
+    def __init__(self, low: int, high: int, value: int, suffix: str = "") -> None:
+        super().__init__()
+        self.setRange(low, high)
+        self.setValue(value)
+        self.setSuffix(suffix)

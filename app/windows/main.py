@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QLockFile, QPoint, Qt, QTimer
+from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.actions import Actions
 from app.context import Context
 from app.jobs import Jobs, Lane
-from app.messages import Messages
+from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
 from app.operations import searching
@@ -33,7 +33,7 @@ from app.theme import news, theme
 from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
-from app.windows.docks import Dock, restore_layout
+from app.windows.docks import Dock
 from app.windows.pickers import make_pickers
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
@@ -47,6 +47,8 @@ USUAL = (1440, 900)
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
 LAYOUT_VERSION = 1
+#: News that need no answer leave by themselves.
+INFO_MS = 6000
 
 
 class MainWindow(QMainWindow):
@@ -107,7 +109,7 @@ class MainWindow(QMainWindow):
         self.train = TrainPanel(self.context)
         self.evaluation = EvaluationPanel(self.context)
         self.docks = {
-            "library": Dock("Library", "library", self.library, [self.library.as_list, self.library.as_grid]),
+            "library": Dock("Library", "library", self.library, [self.library.view]),
             "query": Dock("Query", "query", self.query),
             "train": Dock("Train", "train", self.train),
             "evaluation": Dock("Evaluation", "evaluation", self.evaluation),
@@ -117,7 +119,7 @@ class MainWindow(QMainWindow):
         self.addDockWidget(right, self.docks["train"])
         self.addDockWidget(bottom, self.docks["evaluation"])
         for dock in self.docks.values():
-            dock.help_wanted.connect(lambda page: self.commands.show_help(page))
+            dock.help_wanted.connect(self._help)
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
@@ -135,7 +137,7 @@ class MainWindow(QMainWindow):
         self.state.query_changed.connect(self._enable)
         self.state.ranking_changed.connect(self._enable)
         self.state.training_changed.connect(self._enable)
-        self.context.messages.shown.connect(self.message_bar.show_message)
+        self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
         self.status.jobs_wanted.connect(self.commands.show_jobs)
         self.library.menu_wanted.connect(self._case_menu)
@@ -146,7 +148,6 @@ class MainWindow(QMainWindow):
         self.start_page.new_wanted.connect(self.actions_["new_library"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
         self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
-        self.start_page.dropped.connect(lambda path: self.commands.bring_in(Path(path)))
         self.start_page.words_wanted.connect(self.actions_["words"].trigger)
         news.changed.connect(self._restyled)
 
@@ -176,7 +177,7 @@ class MainWindow(QMainWindow):
         there = library is not None
         self.pages.setCurrentWidget(self.ranking if there else self.start_page)
         if not there:
-            self.start_page.set_recent([str(path) for path in self.context.settings.recent])
+            self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
         self._enable()
@@ -209,7 +210,8 @@ class MainWindow(QMainWindow):
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
-        libraries.remember_now(self.context)
+        self.hide()
+        libraries.remember_before_end(self.context)
         self.jobs.shutdown()
         if self._open_lock is not None:
             self._open_lock.unlock()
@@ -222,8 +224,7 @@ class MainWindow(QMainWindow):
         self.usual_sizes()
         layout = self.context.settings.bytes(f"layout{LAYOUT_VERSION}")
         if layout is not None:
-            restore_layout(self, layout, LAYOUT_VERSION)
-        self._home = QByteArray(self.saveState(LAYOUT_VERSION))
+            self.restoreState(layout, LAYOUT_VERSION)
 
     # Showing
 
@@ -233,11 +234,13 @@ class MainWindow(QMainWindow):
     def _restyled(self) -> None:
         self.actions_.renew_icons()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
+    def _help(self, page: str) -> None:
+        self.commands.show_help(page)
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
+    def _show_message(self, message: Message) -> None:
+        view = self.message_bar.add(message.level, message.what, message.hint, message.details)
+        if message.level == "info":
+            QTimer.singleShot(INFO_MS, view, lambda: self.message_bar.remove(view))
 
     def focused_panel(self) -> str:
         """Which panel the keyboard is in: its help page's name."""
@@ -267,8 +270,13 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
+            self.start_page.set_dropping(True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.start_page.set_dropping(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
+        self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
                 self.commands.bring_in(Path(url.toLocalFile()))
