@@ -17,7 +17,7 @@ FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072
 FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
 UNKNOWN_FINDING = "#6E6E76"
-SMALL, BASE, OUTCOME, DISPLAY, TICK = 11, 12, 13, 20, 10
+SMALL, BASE, OUTCOME, LARGE, DISPLAY, TICK = 11, 12, 13, 15, 20, 10
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
 def style_sheet(chosen: Theme) -> str:
     """The style sheet of ``resources/theme/app.qss`` with its tokens filled in."""
     values = {key: str(value) for key, value in asdict(chosen).items()}
-    values |= {f"h{n}": f"{chosen.px(n)}px" for n in (12, 18, 22, 24, 26)}
-    values |= {f"f{n}": f"{chosen.px(n)}px" for n in (SMALL, OUTCOME, DISPLAY)}
+    values |= {f"h{n}": f"{chosen.px(n)}px" for n in (12, 18, 22, 24, 26, 28)}
+    values |= {f"f{n}": f"{chosen.px(n)}px" for n in (SMALL, OUTCOME, LARGE, DISPLAY)}
     values |= {
         "field_inner": f"{chosen.px(24) - 2}px",
         "tab_inner": f"{chosen.px(32) - 4}px",

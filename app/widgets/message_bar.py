@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent
@@ -23,6 +24,19 @@ from app.theme import news, set_look, theme
 SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
 Action = tuple[str, Callable[[], object]]
+
+
+class Told(Protocol):
+    """What a message is made of; see :class:`app.messages.Message`."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+    @property
+    def details(self) -> str: ...
 
 
 class MessageView(QFrame):
@@ -143,6 +157,10 @@ class MessageBar(QWidget):
         self._column.insertWidget(0, view)
         self._settle()
         return view
+
+    def show_message(self, message: Told) -> MessageView:
+        """Show what a part of the program had to say."""
+        return self.add(message.level, message.what, message.hint, message.details)
 
     def messages(self) -> list[MessageView]:
         """Newest first."""
