@@ -29,6 +29,7 @@ from core.workflows.searching import Query
 
 #: Findings listed before the list begins to scroll.
 LISTED = 8
+GAP = 4
 
 
 class LibraryPanel(QWidget):
@@ -182,7 +183,7 @@ class _Choices(QWidget):
         self._inner = QWidget()
         self._rows = QVBoxLayout(self._inner)
         self._rows.setContentsMargins(0, 0, 4, 0)
-        self._rows.setSpacing(4)
+        self._rows.setSpacing(GAP)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -221,9 +222,7 @@ class _Choices(QWidget):
             row.addWidget(number)
             self._rows.addWidget(line)
             self._boxes[key] = box
-        height = self._inner.sizeHint().height()
-        lines = min(len(entries), LISTED)
-        self._scroll.setFixedHeight(min(height, theme().px(22) * lines + 4) if entries else 0)
+        self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
         self.setVisible(bool(entries))
 
     def chosen(self) -> set[int] | None:

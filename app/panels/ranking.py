@@ -12,10 +12,11 @@ from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.theme import theme
-from app.widgets.badge import Badge
 from app.widgets.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.panel_header import PanelHeader
+from app.widgets.view_switch import ViewSwitch
 from core.library.columns import CaseColumns
 from core.workflows.searching import VOTERS, Query, SearchResult
 
@@ -46,6 +47,11 @@ class RankingPanel(QWidget):
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
+        self.header = PanelHeader("Ranking")
+        self.view = ViewSwitch()
+        self.view.changed.connect(self._set_view)
+        for widget in (self.same_patient, self.alike, self.view):
+            self.header.add_action(widget)
         self._strip = _Strip()
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
@@ -59,6 +65,7 @@ class RankingPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        column.addWidget(self.header)
         column.addWidget(self._strip)
         column.addWidget(self._pages, 1)
 
@@ -67,6 +74,7 @@ class RankingPanel(QWidget):
         self._state.query_changed.connect(self._renew)
         self._state.cases_changed.connect(self._renew)
         self._state.options_changed.connect(self._follow_options)
+        self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
 
     def current_case(self) -> str | None:
@@ -89,6 +97,11 @@ class RankingPanel(QWidget):
             parts.append(f"{ranking.same_patient} of the same patient hidden")
         return ", ".join(parts)
 
+    def _set_view(self, name: str) -> None:
+        self._context.settings.set_text("ranking_view", name)
+        self.view.set_value(name)
+        self.grid.set_rows(name == "list")
+
     def _option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
         before = (self._state.hide_same_patient, self._state.fold_alike)
         self._state.set_option(hide_same_patient=hide_same_patient, fold_alike=fold_alike)
@@ -101,6 +114,7 @@ class RankingPanel(QWidget):
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
+        self.header.set_second(self.told)
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
             self.grid.set_deck(Deck(columns))
@@ -169,7 +183,6 @@ class _Strip(QFrame):
         self._chips = _Chips()
         self._note = QLabel()
         self._note.setProperty("role", "second")
-        self._badge = Badge("unknown")
         self._quiet = QLabel("Support, not a diagnosis")
         self._quiet.setProperty("role", "small")
         left = QVBoxLayout()
@@ -191,7 +204,6 @@ class _Strip(QFrame):
         row.setContentsMargins(12, 6, 12, 6)
         row.addLayout(left, 1)
         row.addLayout(right)
-        self._badge.hide()
 
     def show_ranking(self, ranking: SearchResult, columns: CaseColumns) -> None:
         """Counts of the nearest; until a vote is calibrated there is no probability to show."""

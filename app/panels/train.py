@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -32,11 +31,26 @@ from core.library.library import unique_name
 from core.metrics.learner import Learner
 from core.metrics.registry import learners
 from core.metrics.steps.sequence import default_steps, parse_steps, steps_text
-from core.parameters import Value
+from core.parameters import Parameter, Value
 from core.workflows.training import HELD_OUT, TrainRequest
 
 #: The learner ticked at first.
 USUAL = "bdm_v"
+#: How the cases are divided.
+SPLIT = (
+    Parameter(
+        "held_out",
+        round(100 * HELD_OUT),
+        "Share of the cases kept from training to score on, in percent; whole patients where known.",
+        label="Held out, %",
+        minimum=5,
+        maximum=90,
+    ),
+    Parameter(
+        "seed", 0, "The same seed gives the same split and the same metric.", minimum=0, maximum=999_999
+    ),
+)
+_DEFAULTS = {parameter.name: parameter.default for parameter in SPLIT}
 #: Steps offered by name; any other list can be typed.
 STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
@@ -82,12 +96,8 @@ class TrainPanel(QWidget):
         self._steps.setAccessibleName("Steps fitted on the training part")
         self._steps.setToolTip("Fitted on the training part only and kept in the metric")
         self._steps.currentTextChanged.connect(lambda _text: self._check())
-        self._held_out = NumberSpin(5, 90, round(100 * HELD_OUT), " %")
-        self._held_out.setAccessibleName("Share held out")
-        self._held_out.valueChanged.connect(self._tell_split)
-        self._seed = NumberSpin(0, 999_999, 0)
-        self._seed.setAccessibleName("Seed")
-        self._seed.setToolTip("The same seed gives the same split and the same metric")
+        self._split_form = ParameterForm(SPLIT)
+        self._split_form.valuesChanged.connect(self._tell_split)
         self._name = QLineEdit()
         self._name.setAccessibleName("Name of the new metric")
         self._name.setPlaceholderText("named after the learner")
@@ -128,12 +138,11 @@ class TrainPanel(QWidget):
         for label, field in (
             ("Features", self._features),
             ("Steps", self._steps),
-            ("Held out", self._held_out),
-            ("Seed", self._seed),
             ("Name", self._name),
         ):
             data.addRow(label, field)
         body.addLayout(data)
+        body.addWidget(self._split_form)
         body.addWidget(self._split)
         body.addStretch(1)
         scroll = QScrollArea()
@@ -179,8 +188,8 @@ class TrainPanel(QWidget):
                 self._features.currentText() or None,
                 self._steps.currentText().strip(),
                 settings=settings,
-                seed=self._seed.value(),
-                held_out=self._held_out.value() / 100,
+                seed=self._split_value("seed"),
+                held_out=self._split_value("held_out") / 100,
             )
             rounds = settings.get("rounds")
             job = training.train(self._context, request, metric, rounds if isinstance(rounds, int) else None)
@@ -202,6 +211,10 @@ class TrainPanel(QWidget):
     def _ended(self, job: Job) -> None:
         self._running.remove(job)
         self._tell_buttons()
+
+    def _split_value(self, name: str) -> int:
+        value = self._split_form.values().get(name) if self._split_form.is_valid() else None
+        return value if isinstance(value, int) else int(str(_DEFAULTS[name]))
 
     def _values(self, name: str) -> Mapping[str, Value]:
         return self._forms[name].values() if name in self._forms else {}
@@ -233,7 +246,7 @@ class TrainPanel(QWidget):
     def _tell_split(self) -> None:
         columns = self._state.columns
         labelled = int(columns.finding_counts[:-1].sum()) if len(columns) else 0
-        held_out = round(labelled * self._held_out.value() / 100)
+        held_out = round(labelled * self._split_value("held_out") / 100)
         how = "by patient" if columns.patients_known else "by case, patients unknown"
         self._split.setText(
             f"about {labelled - held_out:,} training, {held_out:,} held out {how}" if labelled else ""
@@ -259,7 +272,8 @@ class TrainPanel(QWidget):
         set_look(self._steps, error=bool(problem))
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        return not problem and all(self._forms[n].is_valid() for n in self.chosen() if n in self._forms)
+        forms = [self._split_form, *(self._forms[n] for n in self.chosen() if n in self._forms)]
+        return not problem and all(form.is_valid() for form in forms)
 
 
 class _LearnerLine(QWidget):
@@ -279,13 +293,3 @@ class _LearnerLine(QWidget):
         column.setSpacing(1)
         column.addWidget(self.box)
         column.addWidget(told)
-
-
-class NumberSpin(QSpinBox):
-    """A whole number between two limits."""
-
-    def __init__(self, low: int, high: int, value: int, suffix: str = "") -> None:
-        super().__init__()
-        self.setRange(low, high)
-        self.setValue(value)
-        self.setSuffix(suffix)

@@ -142,7 +142,7 @@ class Commands(QObject):
 
     def find_case(self) -> None:
         self._window.docks["library"].show()
-        self._window.library.focus_filter()
+        self._window.open_rail("filter")
 
     def ask_case(self) -> None:
         in_ranking = self._window.ranking.isAncestorOf(QApplication.focusWidget() or self._window)

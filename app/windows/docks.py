@@ -36,13 +36,14 @@ class Dock(QDockWidget):
         super().__init__(title)
         self.setObjectName(name)
         self.wanted = True
+        self._panel = panel
+        self._bar: QWidget = QWidget()
         if header:
             bar = _Title(self, title, actions)
             bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
-            self.setTitleBarWidget(bar)
-        else:
-            # The panel brings a header of its own.
-            self.setTitleBarWidget(QWidget())
+            self._bar = bar
+        # A panel with a header of its own leaves the title bar empty.
+        self.setTitleBarWidget(self._bar)
         self.setWidget(panel)
         feature = QDockWidget.DockWidgetFeature
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
@@ -50,3 +51,26 @@ class Dock(QDockWidget):
 
     def _set_wanted(self, wanted: bool) -> None:
         self.wanted = wanted
+
+    @property
+    def folded(self) -> bool:
+        """Whether only a rail of it is shown."""
+        return self.widget() is not self._panel
+
+    def fold(self, rail: QWidget | None) -> None:
+        """Show ``rail`` instead of the panel, or the panel again."""
+        if rail is not None:
+            self._panel.setParent(None)
+            self.setWidget(rail)
+            self._bar.setParent(None)
+            self.setTitleBarWidget(_Nothing())
+            rail.show()
+        elif self.folded:
+            self.setWidget(self._panel)
+            self.setTitleBarWidget(self._bar)
+            self._bar.show()
+            self._panel.show()
+
+
+class _Nothing(QWidget):
+    """No title bar at all."""

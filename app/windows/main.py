@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
@@ -35,6 +36,7 @@ from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
 from app.windows.docks import Dock
 from app.windows.pickers import make_pickers
+from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
 from app.windows.warming import warm_asking, warm_looking
@@ -44,6 +46,8 @@ from core.workflows.searching import Query
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
+#: Below this width the Library panel folds to a rail.
+NARROW = 1360
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
 LAYOUT_VERSION = 1
@@ -65,6 +69,7 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self.thumbnails = Thumbnails(self._fetch, self)
         self._open_lock: QLockFile | None = None
+        self._was_narrow = False
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
@@ -110,7 +115,7 @@ class MainWindow(QMainWindow):
         self.evaluation = EvaluationPanel(self.context)
         self.docks = {
             "library": Dock("Library", "library", self.library, [self.library.view]),
-            "query": Dock("Query", "query", self.query),
+            "query": Dock("Query", "query", self.query, header=False),
             "train": Dock("Train", "train", self.train),
             "evaluation": Dock("Evaluation", "evaluation", self.evaluation),
         }
@@ -120,15 +125,42 @@ class MainWindow(QMainWindow):
         self.addDockWidget(bottom, self.docks["evaluation"])
         for dock in self.docks.values():
             dock.help_wanted.connect(self._help)
+        self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
-        small = self.width() < 1360
+        small = self.narrow
         horizontal = [self.docks["library"], self.docks["query"], self.docks["train"]]
-        widths = [theme().px(w) for w in ((176, 312, 296) if small else (208, 336, 312))]
+        widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
         self.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
         height = theme().px(216 if small else 236)
         self.resizeDocks([self.docks["evaluation"]], [height], Qt.Orientation.Vertical)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the library gives its room to the ranking."""
+        return self.width() < theme().px(NARROW)
+
+    def open_rail(self, what: str = "") -> None:
+        """Show the whole Library panel, also in a narrow window."""
+        dock = self.docks["library"]
+        dock.fold(None)
+        self.resizeDocks([dock], [theme().px(200)], Qt.Orientation.Horizontal)
+        if what == "filter":
+            self.library.focus_filter()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.narrow != self._was_narrow:
+            self._was_narrow = self.narrow
+            self.docks["library"].fold(self._make_rail() if self.narrow else None)
+            self.usual_sizes()
+
+    def _make_rail(self) -> LibraryRail:
+        rail = LibraryRail()
+        rail.open_wanted.connect(self.open_rail)
+        rail.add_wanted.connect(self.actions_["import_more"].trigger)
+        return rail
 
     def _connect(self) -> None:
         self.state.library_changed.connect(self._show_library)

@@ -123,7 +123,7 @@ class TopBar(QFrame):
         line = QFrame()
         line.setProperty("role", "rule-upright")
         line.setFixedSize(1, 16)
-        self.commands = QPushButton("All commands")
+        self.commands = QPushButton("All commands   Ctrl+K")
         self.commands.setObjectName("allCommands")
         self.commands.setIcon(icon("search"))
         self.commands.setToolTip("Every command by name (Ctrl+K)")

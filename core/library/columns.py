@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from pathlib import PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,14 @@ class CaseColumns:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What to call each case where there is little room: its file's name, if that tells all apart."""
+        names = tuple(PurePosixPath(name).stem for name in self.ids)
+        if len(set(names)) == len(names):
+            return names
+        return tuple(name.partition("/")[2] or name for name in self.ids)
 
     @cached_property
     def letters(self) -> dict[str, str]:
@@ -196,7 +205,7 @@ def case_columns(
         haystack=np.frombuffer(b"".join(texts), dtype=np.uint8),
         starts=np.cumsum(lengths) - lengths,
     )
-    _ = columns._ranks, columns._case_of_byte
+    _ = columns._ranks, columns._case_of_byte, columns.labels
     return columns
 
 
