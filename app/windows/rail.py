@@ -1,0 +1,43 @@
+"""What is left of the Library panel in a narrow window: a rail of buttons that open it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.theme import news, set_look, theme
+from app.widgets.panel_header import header_button
+
+WIDTH = 40
+
+
+class LibraryRail(QWidget):
+    """``open_wanted(what)``: "" the panel, "filter" its filter."""
+
+    open_wanted = Signal(str)
+    add_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 6, 8, 8)
+        column.setSpacing(12)
+        for name, tip, what in (
+            ("chevron-right", "Open the library", ""),
+            ("library", "Open the library", ""),
+            ("filter", "Filter the cases (Ctrl+F)", "filter"),
+        ):
+            button = header_button(name, tip)
+            button.clicked.connect(lambda _=False, what=what: self.open_wanted.emit(what))
+            column.addWidget(button)
+        add = header_button("folder-plus", "Add pictures to this library (Ctrl+I)")
+        add.clicked.connect(self.add_wanted)
+        column.addWidget(add)
+        column.addStretch(1)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedWidth(theme().px(WIDTH))
