@@ -69,7 +69,7 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self.thumbnails = Thumbnails(self._fetch, self)
         self._open_lock: QLockFile | None = None
-        self._was_narrow = False
+        self._was_narrow = self._laid_out = False
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
@@ -154,7 +154,8 @@ class MainWindow(QMainWindow):
         if self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
             self.docks["library"].fold(self._make_rail() if self.narrow else None)
-            self.usual_sizes()
+            if self._laid_out:
+                self.usual_sizes()
 
     def _make_rail(self) -> LibraryRail:
         rail = LibraryRail()
@@ -212,6 +213,8 @@ class MainWindow(QMainWindow):
             self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
+        if there and not self._laid_out:
+            QTimer.singleShot(0, self, self._lay_out)
         self._enable()
         self._tell_locked()
 
@@ -237,7 +240,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
-        if self.state.library is not None:
+        if self.state.library is not None and self._laid_out:
             settings.set_bytes(f"layout{LAYOUT_VERSION}", self.saveState(LAYOUT_VERSION))
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
@@ -253,10 +256,15 @@ class MainWindow(QMainWindow):
         geometry = self.context.settings.bytes("geometry")
         if geometry is not None:
             self.restoreGeometry(geometry)
-        self.usual_sizes()
+
+    def _lay_out(self) -> None:
+        """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
+        self._laid_out = True
         layout = self.context.settings.bytes(f"layout{LAYOUT_VERSION}")
-        if layout is not None:
-            self.restoreState(layout, LAYOUT_VERSION)
+        if layout is None or not self.restoreState(layout, LAYOUT_VERSION):
+            self.usual_sizes()
+        for dock in self.docks.values():
+            dock.wanted = not dock.isHidden()
 
     # Showing
 
