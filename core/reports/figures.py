@@ -1,0 +1,388 @@
+"""The plots of an evaluation as pictures: retrieval accuracy, ROC, and the course of a training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from core.reports.axes import (
+    PAD,
+    Entry,
+    Scale,
+    Style,
+    count_ticks,
+    frame,
+    heading,
+    inner_box,
+    key_above,
+    key_column,
+    style,
+    tick_text,
+    value_ticks,
+)
+from core.reports.curves import (
+    ACCURACY,
+    ROC,
+    TRAINING,
+    AccuracyCurve,
+    RocCurve,
+    TrainingCurve,
+    relative_objective,
+)
+from core.reports.sheet import TEXT, TICK, Box, Format, Run, Sheet, ThemeName, Values
+
+#: From this width on, a key with numbers stands beside the plot.
+WIDE = 640
+#: Curves whose interval and value are shown; more cannot be told apart.
+MOST_TOLD = 3
+_C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
+_Drawn = list[tuple[_C, Style]]
+
+
+def retrieval_accuracy_figure(
+    curves: Sequence[AccuracyCurve],
+    *,
+    theme: ThemeName = "dark",
+    size: tuple[int, int] = (480, 200),
+    ratio: float = 1.0,
+    format: Format = "png",
+    named: bool = True,
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+) -> bytes:
+    """Accuracy over the number of cases retrieved, its interval, and the value at k = 10.
+
+    ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
+    names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
+    was measured) stand above. The same curves give the same bytes.
+
+    Raises:
+        KeyError: an unknown theme or format.
+        ValueError: a size beyond reason.
+    """
+    sheet = Sheet(theme, size, ratio, text_scale, family)
+    drawn = _styled(sheet, curves)
+    entries = [Entry(look, curve.label, _told(sheet, *curve.at()[1:])) for curve, look in drawn]
+    low, high = _reach(drawn)
+    top = heading(sheet, title, note)
+    room = _room(sheet, entries, named=named, header="accuracy @10", top=top)
+    ticks, first, end = value_ticks(low, high, sheet.height - room.top - 36)
+    box = _limited(inner_box(sheet, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
+    last = max((curve.k[-1] for curve, _ in drawn if curve.k), default=20)
+    scale = Scale(box, (1, last) if last > 1 else (0.5, 1.5), (first, end))
+    frame(
+        sheet,
+        scale,
+        count_ticks(1, last, box.width),
+        ticks,
+        x_label="k, cases retrieved",
+        y_label="accuracy",
+    )
+    if drawn:
+        _accuracy_lines(sheet, scale, drawn)
+    _finish_key(sheet, entries, room, box)
+    return sheet.save(format)
+
+
+def roc_figure(
+    curves: Sequence[RocCurve],
+    *,
+    theme: ThemeName = "dark",
+    size: tuple[int, int] = (480, 200),
+    ratio: float = 1.0,
+    format: Format = "png",
+    named: bool = True,
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+) -> bytes:
+    """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
+    sheet = Sheet(theme, size, ratio, text_scale, family)
+    drawn = _styled(sheet, curves)
+    entries = [
+        Entry(
+            look,
+            curve.label if named else "",
+            _told(sheet, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
+            Run("AUC ", sheet.colours.second),
+        )
+        for curve, look in drawn
+    ]
+    wide = named and sheet.width >= WIDE
+    room = _room(sheet, entries if wide else [], named=True, header="", top=heading(sheet, title, note))
+    ticks = [0, 0.5, 1]
+    box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 2.4 if wide else 8)
+    scale = Scale(box, (0, 1), (0, 1))
+    frame(sheet, scale, ticks, ticks, x_label="1 − specificity", y_label="sensitivity")
+    sheet.line(scale.across([0, 1]), scale.up([0, 1]), sheet.colours.strong_line, 1)
+    for curve, look in reversed(drawn):
+        x = scale.across(curve.fpr)
+        if curve.low and curve.high and look.fill and curve.current:
+            sheet.band(x, scale.up(curve.low), scale.up(curve.high), look.colour, look.fill)
+        sheet.line(x, scale.up(curve.tpr), look.colour, look.width, look.dashes)
+    if wide:
+        _finish_key(sheet, entries, room, box)
+    else:
+        corner = Box(box.left + 0.25 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
+        key_column(sheet, entries, corner, bottom=True)
+    return sheet.save(format)
+
+
+def training_figure(
+    curves: Sequence[TrainingCurve],
+    *,
+    theme: ThemeName = "dark",
+    size: tuple[int, int] = (480, 200),
+    ratio: float = 1.0,
+    format: Format = "png",
+    named: bool = True,
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+) -> bytes:
+    """The objective as a share of its start above, held-out accuracy @10 below, over the rounds; arguments
+    and errors as above."""
+    sheet = Sheet(theme, size, ratio, text_scale, family)
+    colours = sheet.colours
+    drawn = _styled(sheet, curves)
+    entries = [Entry(look, curve.label, _best(sheet, curve)) for curve, look in drawn]
+    room = _room(
+        sheet,
+        entries,
+        named=named and len(entries) > 1,
+        header="best, held-out",
+        top=heading(sheet, title, note),
+    )
+    seen = [v for curve, _ in drawn for v in curve.heldout_accuracy if v is not None]
+    best = drawn[0][0].best if drawn else None
+    words = f"held-out, best {best[1]:.2f}" if best else "held-out"
+    gutter = max(sheet.text_width(words, TICK, 600), sheet.text_width("objective")) + 8 if drawn else 0.0
+    ticks, first, end = value_ticks(
+        min(seen, default=0.0), max(seen, default=1.0), 0.6 * (sheet.height - room.top - 36)
+    )
+    texts = [tick_text(t) for t in ticks]
+    whole = _limited(inner_box(sheet, texts, top=room.top, right=room.right + gutter), 7)
+    upper = Box(whole.left, whole.top, whole.right, whole.top + 0.3 * whole.height)
+    lower = Box(whole.left, upper.bottom + 12, whole.right, whole.bottom)
+    last = max((curve.rounds[-1] for curve, _ in drawn if curve.rounds), default=100)
+    relative = [relative_objective(curve.objective) for curve, _ in drawn]
+    highest = max([1.0, *(v for values in relative for v in values if not math.isnan(v))])
+    above = Scale(upper, (0, last), (0, highest))
+    below = Scale(lower, (0, last), (first, end))
+    frame(sheet, above, [], [1], x_texts=False)
+    frame(
+        sheet,
+        below,
+        count_ticks(0, last, whole.width),
+        ticks,
+        x_label="round",
+        y_label="accuracy",
+        y_texts=texts,
+    )
+    for (curve, look), values in reversed(list(zip(drawn, relative, strict=True))):
+        objective = look if len(drawn) > 1 else Style(colours.third, 1.3)
+        sheet.line(
+            above.across(curve.rounds), above.up(values), objective.colour, objective.width, objective.dashes
+        )
+        x, y = _known(curve)
+        sheet.line(below.across(x), below.up(y), look.colour, look.width, look.dashes)
+    if drawn and drawn[0][0].rounds:
+        _name_ends(sheet, drawn[0], (above, below), relative[0], words)
+    _finish_key(sheet, entries, room, whole)
+    return sheet.save(format)
+
+
+FIGURES: dict[str, Callable[..., bytes]] = {
+    ACCURACY: retrieval_accuracy_figure,
+    ROC: roc_figure,
+    TRAINING: training_figure,
+}
+
+
+class _Room:
+    """Where the key goes: above the plot, beside it, or nowhere."""
+
+    def __init__(self, top: float, right: float, header: str, *, beside: bool) -> None:
+        self.top, self.right, self.header, self.beside = top, right, header, beside
+
+
+def _room(sheet: Sheet, entries: Sequence[Entry], *, named: bool, header: str, top: float) -> _Room:
+    lead = 3 + sheet.px(TICK) / 2
+    if not named or not entries:
+        return _Room(top + lead, 0.0, "", beside=False)
+    if sheet.width < WIDE:
+        # The key above is drawn at once: its height decides where the plot begins.
+        left = PAD + sheet.px(TICK) + 6
+        height = key_above(sheet, entries, Box(left, top, sheet.width - PAD, sheet.height))
+        return _Room(top + height + lead + 2, 0.0, "", beside=False)
+    names = max(sheet.text_width(entry.name, TEXT) for entry in entries)
+    numbers = max(sheet.runs_width(entry.runs, TEXT) for entry in entries)
+    return _Room(top + lead, min(0.4 * sheet.width, names + numbers + 32 + 28), header, beside=True)
+
+
+def _finish_key(sheet: Sheet, entries: Sequence[Entry], room: _Room, box: Box) -> None:
+    if not room.beside:
+        return
+    left = box.right + 28
+    top = box.top - 2
+    if room.header:
+        sheet.write(left, top + sheet.px(TICK) / 2, room.header, sheet.colours.third)
+        top += sheet.px(TICK) + 6
+    key_column(sheet, entries, Box(left, top, sheet.width - PAD, sheet.height - 8), size=TEXT)
+
+
+def _limited(box: Box, widest: float) -> Box:
+    """No wider than ``widest`` times its height: flat curves are hard to read."""
+    return Box(box.left, box.top, min(box.right, box.left + max(widest * box.height, 220)), box.bottom)
+
+
+def _styled(sheet: Sheet, curves: Sequence[_C]) -> _Drawn[_C]:
+    """Curves with their styles, the current one first."""
+    out: _Drawn[_C] = []
+    others = 0
+    for curve in curves:
+        line = others if curve.line is None else curve.line
+        others += not curve.current
+        stale = bool(getattr(curve, "stale", False))
+        out.append((curve, style(sheet, current=curve.current, line=line, stale=stale)))
+    return sorted(out, key=lambda pair: not pair[0].current)
+
+
+def _told(
+    sheet: Sheet, value: float | None, low: float | None, high: float | None, *, bold: bool = True
+) -> tuple[Run, ...]:
+    if value is None:
+        return (Run("–", sheet.colours.third),)
+    number = Run(f"{value:.2f}", sheet.colours.text, 600 if bold else 400)
+    if low is None or high is None:
+        return (number,)
+    return number, Run(f" ({low:.2f}–{high:.2f})", sheet.colours.second)
+
+
+def _best(sheet: Sheet, curve: TrainingCurve) -> tuple[Run, ...]:
+    if curve.best is None:
+        return (Run("–", sheet.colours.third),)
+    at, value = curve.best
+    return Run(f"{value:.2f}", sheet.colours.text, 600), Run(f" in round {at}", sheet.colours.second)
+
+
+def _numbers(values: Sequence[float | None]) -> Values:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _known(curve: TrainingCurve) -> tuple[Values, Values]:
+    """Rounds whose held-out accuracy was measured: the line goes from each to the next."""
+    accuracy = _numbers(curve.heldout_accuracy)
+    there = ~np.isnan(accuracy)
+    return np.asarray(curve.rounds, dtype=np.float64)[there], accuracy[there]
+
+
+def _reach(drawn: _Drawn[AccuracyCurve]) -> tuple[float, float]:
+    """Lowest and highest of what is drawn, the interval of the current curve included."""
+    values = [v for curve, _ in drawn for v in curve.mean if v is not None]
+    for curve, look in drawn:
+        if look.fill and (curve.current or len(drawn) == 1):
+            values += [v for v in (*curve.low, *curve.high) if v is not None]
+    return (min(values), max(values)) if values else (0.0, 1.0)
+
+
+def _accuracy_lines(sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve]) -> None:
+    box = scale.box
+    at = max(drawn[0][0].at()[0], 1)
+    told = _told_apart(sheet, scale, drawn, at)
+    for curve, look in reversed(told):
+        if look.fill:
+            low, high = (
+                np.clip(scale.up(_numbers(ends)), box.top, box.bottom) for ends in (curve.low, curve.high)
+            )
+            sheet.band(scale.across(curve.k), low, high, look.colour, look.fill)
+    x = float(scale.across(at))
+    sheet.line([x, x], [box.top, box.bottom], sheet.colours.strong_line, 1)
+    for curve, look in reversed(drawn):
+        places = scale.across(curve.k)
+        sheet.line(places, scale.up(_numbers(curve.mean)), look.colour, look.width, look.dashes)
+    _value_labels(sheet, scale, drawn, told, at)
+
+
+def _told_apart(sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve], at: int) -> _Drawn[AccuracyCurve]:
+    """The current curve and those so far from it that interval and value of each can be read."""
+    told: _Drawn[AccuracyCurve] = []
+    heights: list[float] = []
+    for curve, look in drawn:
+        k, mean, _, _ = curve.at(at)
+        if mean is None or k != at or len(told) == MOST_TOLD:
+            continue
+        y = float(scale.up(mean))
+        if all(abs(y - other) > 2 * sheet.px(TEXT) for other in heights):
+            told.append((curve, look))
+            heights.append(y)
+    return told
+
+
+def _value_labels(
+    sheet: Sheet, scale: Scale, drawn: _Drawn[AccuracyCurve], told: _Drawn[AccuracyCurve], at: int
+) -> None:
+    """The value at ``at`` beside each curve of ``told`` where the text covers neither curve nor text."""
+    lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in drawn]
+    placed: list[Box] = []
+    height = sheet.px(TEXT) + 3
+    x = float(scale.across(at))
+    for curve, look in told:
+        _, mean, low, high = curve.at(at)
+        y = float(scale.up(_numbers([mean]))[0])
+        sheet.dot(x, y, look.colour)
+        runs = _told(sheet, mean, low, high)
+        width = sheet.runs_width(runs, TEXT)
+        costs: list[tuple[float, float, float]] = []
+        for left in (x + 8, x - 8 - width):
+            for top in (y - 5 - height, y + 5):
+                box = Box(left, top, left + width, top + height)
+                cost = _crossed(box, lines) + 1000 * sum(box.overlaps(other) for other in placed)
+                cost += 500 * (box.right > sheet.width - 2 or box.left < scale.box.left or box.top < 0)
+                cost += 200 * (box.bottom > scale.box.bottom)
+                costs.append((cost, left, top))
+        cost, left, top = min(costs, key=lambda choice: choice[0])
+        if cost < 1 or (curve.current and cost < 1000):
+            placed.append(Box(left, top, left + width, top + height))
+            sheet.write_runs(left, top + height / 2, runs, size=TEXT, halo=True)
+
+
+def _crossed(box: Box, lines: Sequence[tuple[Values, Values]]) -> float:
+    """How many pixel columns of ``box`` a curve runs through."""
+    columns = np.arange(box.left, box.right, 2.0)
+    total = 0
+    for x, y in lines:
+        there = ~np.isnan(y)
+        if there.sum() > 1:
+            heights = np.interp(columns, x[there], y[there], left=-1e9, right=-1e9)
+            total += int(((heights > box.top) & (heights < box.bottom)).sum())
+    return float(total)
+
+
+def _name_ends(
+    sheet: Sheet,
+    drawn: tuple[TrainingCurve, Style],
+    scales: tuple[Scale, Scale],
+    objective: Sequence[float],
+    words: str,
+) -> None:
+    """Name the two lines of the current training at their ends, and mark its best."""
+    curve, look = drawn
+    above, below = scales
+    x = above.box.right + 8
+    ends = [value for value in objective if not math.isnan(value)]
+    if ends:
+        y = min(float(above.up(ends[-1])), above.box.bottom - 2)
+        sheet.write(x, y, "objective", sheet.colours.third)
+    best = curve.best
+    if best is not None:
+        sheet.dot(float(below.across(best[0])), float(below.up(best[1])), look.colour, 3)
+        last = [value for value in curve.heldout_accuracy if value is not None][-1]
+        sheet.write(x, float(below.up(last)), words, look.colour, weight=600)
