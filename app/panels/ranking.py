@@ -91,11 +91,7 @@ class RankingPanel(QWidget):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        milliseconds = 1000 * sum(ranking.seconds.values())
-        parts = [f"{ranking.compared:,} compared in {milliseconds:.0f} ms"]
-        if ranking.same_patient:
-            parts.append(f"{ranking.same_patient} of the same patient hidden")
-        return ", ".join(parts)
+        return f"{ranking.compared:,} compared in {1000 * sum(ranking.seconds.values()):.0f} ms"
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("ranking_view", name)
@@ -115,6 +111,7 @@ class RankingPanel(QWidget):
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         self.header.set_second(self.told)
+        self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
             self.grid.set_deck(Deck(columns))
@@ -137,6 +134,15 @@ class RankingPanel(QWidget):
         self._strip.show_ranking(ranking, columns)
         self._strip.setVisible(True)
         self._pages.setCurrentWidget(self.grid)
+
+    def _tell_hidden(self) -> None:
+        """How many cases the two switches leave out of the present ranking."""
+        ranking = self._state.ranking
+        for box, text, hidden in (
+            (self.same_patient, "same patient hidden", ranking.same_patient if ranking else 0),
+            (self.alike, "alike folded", ranking.near_duplicates if ranking else 0),
+        ):
+            box.setText(f"{text} ({hidden})" if hidden and box.isChecked() else text)
 
     def _say_what_next(self) -> None:
         """An empty ranking says what is missing: features, a metric, or a query."""
