@@ -37,6 +37,11 @@ TOOLS = (SELECT, RECTANGLE)
 
 _ZOOM_STEP = 1.25
 _KEY_PAN = 32
+_BY_KEYBOARD = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
 
 
 class PictureView(QWidget):
@@ -304,11 +309,7 @@ class PictureView(QWidget):
         return preset is not None or key in self._keys
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._by_keyboard = event.reason() not in (
-            Qt.FocusReason.MouseFocusReason,
-            Qt.FocusReason.ActiveWindowFocusReason,
-            Qt.FocusReason.PopupFocusReason,
-        )
+        self._by_keyboard = event.reason() in _BY_KEYBOARD
         super().focusInEvent(event)
         self.update()
 

@@ -1,0 +1,58 @@
+"""One panel alone in a window of its own, to look at: ``python -m app.panels.query --picture FILE``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.context import Context
+from app.jobs import Jobs
+from app.messages import Messages
+from app.operations import library, searching
+from app.settings import Settings
+from app.state import State
+from app.theme import set_theme
+from app.widgets import focus_ring
+from core.imaging.region import Region
+from core.workflows.searching import Query
+
+
+def preview(make: Callable[[Context], QWidget], width: int, height: int) -> None:
+    """Show ``make(context)`` until its window is closed. ``--save`` takes a picture of it instead."""
+    parser = argparse.ArgumentParser(description="Show one panel alone.")
+    parser.add_argument("--library", type=Path, help="a library to open")
+    parser.add_argument("--picture", type=Path, help="a picture to search with")
+    parser.add_argument("--case", help="a case of the library to search with")
+    parser.add_argument("--region", type=Region.parse, help="search with this part: x,y,width,height")
+    parser.add_argument("--light", action="store_true", help="the light theme")
+    parser.add_argument("--save", type=Path, help="write what is shown to this PNG and end")
+    given = parser.parse_args()
+
+    app = QApplication([])
+    set_theme(app, "light" if given.light else "dark")
+    ring = focus_ring.install(app)
+    context = Context(State(), Jobs(), Messages(), Settings())
+    panel = make(context)
+    panel.resize(width, height)
+    panel.show()
+
+    def ask() -> None:
+        if given.picture or given.case:
+            searching.ask(context, Query(given.case, given.picture, given.region))
+
+    if given.library:
+        library.open_library(context, given.library, then=ask)
+    else:
+        ask()
+    if given.save:
+        while context.jobs.active:
+            app.processEvents()
+        app.processEvents()
+        panel.grab().save(str(given.save))
+    else:
+        app.exec()
+    context.jobs.shutdown()
+    ring.deleteLater()

@@ -1,0 +1,411 @@
+"""The Query panel: the picture asked with, its region and its facts; files can be dropped on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.jobs import SHOW_AFTER_MS, Job, Lane
+from app.operations import searching
+from app.panels.query_facts import QueryFacts
+from app.theme import news, set_look, theme
+from app.viewer.histogram import HistogramStrip
+from app.viewer.picture_menu import picture_menu
+from app.viewer.picture_view import PictureView
+from app.viewer.tool_row import ToolRow
+from app.widgets.empty_state import EmptyState
+from app.widgets.fact_list import NAMES
+from app.widgets.file_drop import FileDrop
+from app.widgets.panel_header import PanelHeader
+from app.widgets.segmented import Segmented
+from core.errors import BadInput, SemblanceError
+from core.imaging.display import DisplayPicture
+from core.imaging.region import Region
+from core.library.columns import PictureState
+from core.workflows import looking
+from core.workflows.looking import ViewedPicture
+from core.workflows.searching import Query
+
+#: Below this height the facts go, so that the picture stays.
+FACTS_FROM = 400
+REGION, WHOLE = "region", "whole"
+
+_NOTED = ("modality", "body_part", "view", "laterality")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Which picture a query shows, whatever its region."""
+
+    library: Path | None
+    case: str | None
+    image: Path | None
+
+    @property
+    def name(self) -> str:
+        return self.case or (self.image.name if self.image else "")
+
+
+class QueryPanel(QWidget):
+    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page."""
+
+    help_wanted = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._state = context, context.state
+        self._wanted: _Source | None = None
+        self._loaded: ViewedPicture | None = None
+        self._failed = False
+        self._job: Job | None = None
+        self.setObjectName("query-panel")
+        self.setAccessibleName("Query")
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = PanelHeader("Query", help_button=False)
+        self._outside = QLabel("not in library")
+        set_look(self._outside, role="third")
+        self.header.add_action(self._outside)
+        self.more = self.header.add_button("more", "More for this picture")
+        self.more.clicked.connect(
+            lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        )
+
+        self.view = PictureView()
+        self.histogram = HistogramStrip()
+        self.tools = ToolRow()
+        self.notice = EmptyState()
+        self.notice.setObjectName("query-notice")
+        self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
+        self.search_with.setObjectName("search-with")
+        self.search_with.setAccessibleName("Search with")
+        self.facts = QueryFacts()
+        self._drop = FileDrop("Search with this picture", self)
+        self._lay_out()
+        self._connect()
+        self._renew()
+
+    def _lay_out(self) -> None:
+        self._picture_page = QWidget()
+        inner = _column(self._picture_page, spacing=8)
+        inner.addWidget(self.view, 1)
+        inner.addWidget(self.histogram)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._picture_page)
+        self._pages.addWidget(self.notice)
+
+        self._asked_with = QWidget()
+        row = QHBoxLayout(self._asked_with)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        self._search_label = QLabel("Search with")
+        set_look(self._search_label, role="second")
+        row.addWidget(self._search_label)
+        row.addWidget(self.search_with, 1)
+
+        body = QWidget()
+        self._body = _column(body, spacing=8)
+        self._body.setContentsMargins(8, 5, 8, 8)
+        for widget in (self.tools, self._pages, self._asked_with, self.facts):
+            self._body.addWidget(widget, 1 if widget is self._pages else 0)
+        column = _column(self)
+        column.addWidget(self.header)
+        column.addWidget(body, 1)
+        self._fit_labels()
+
+    def _connect(self) -> None:
+        view, state = self.view, self._state
+        view.window_changed.connect(self.histogram.show_window)
+        view.tool_changed.connect(self.tools.show_tool)
+        view.region.moved.connect(self._tell_region)
+        view.region.changed.connect(self._ask_region)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        self.histogram.window_changed.connect(view.set_window)
+        self.histogram.auto_wanted.connect(view.auto)
+        self.tools.tool_wanted.connect(self.set_tool)
+        self.tools.undo_wanted.connect(self._undo)
+        self.tools.auto_wanted.connect(view.auto)
+        self.search_with.changed.connect(self._switch)
+        self._slow = QTimer(self)
+        self._slow.setSingleShot(True)
+        self._slow.setInterval(SHOW_AFTER_MS)
+        self._slow.timeout.connect(self._show_loading)
+        state.query_changed.connect(self._renew)
+        state.cases_changed.connect(self._cases_changed)
+        self._drop.dropped.connect(self.ask_file)
+        news.changed.connect(self._fit_labels)
+
+    # For the window
+
+    def set_tool(self, name: str) -> None:
+        """One of ``picture_view.TOOLS``; the picture gets the keyboard."""
+        self.view.set_tool(name)
+        if self._loaded is not None:
+            self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def focus_target(self) -> QWidget:
+        """What gets the keyboard when the panel does: the picture, or the notice in its place."""
+        return self.view if self._loaded is not None else self.notice.findChild(QPushButton) or self.notice
+
+    def current_region(self) -> Region | None:
+        """The region searched with; ``None`` for the whole picture."""
+        return self._state.query.region if self._state.query else None
+
+    def search_whole(self) -> None:
+        """Search with the whole picture; the region stays drawn, set aside."""
+        searching.ask_region(self._context, None)
+
+    def choose_picture(self) -> None:
+        """Let the user pick a file to search with."""
+        name, _ = QFileDialog.getOpenFileName(
+            self,
+            "Search with a picture",
+            "",
+            "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.pgm);;All files (*)",
+        )
+        if name:
+            self.ask_file(Path(name))
+
+    def ask_file(self, path: Path) -> None:
+        """Search with a picture from outside the library."""
+        searching.ask(self._context, Query(image=path))
+
+    # Following the query
+
+    def _renew(self) -> None:
+        query = self._state.query
+        if query is None:
+            self._begin(None)
+            self._show_nothing()
+            return
+        source = _Source(self._state.path, query.case, query.image)
+        if source == self._wanted:
+            self._follow_region()
+            return
+        self._begin(source)
+        if query.image is not None:
+            self._load(looking.view_file, query.image)
+            return
+        index = self._state.columns.index_of_id(query.case or "")
+        if index < 0 or self._state.path is None:
+            self._fail(SemblanceError(f"{source.name} is not in this library.", "Choose another case."))
+        elif self._state.columns.state[index] == PictureState.NO_PICTURE:
+            self._show_row_of_table()
+        else:
+            self._load(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+
+    def _load(self, function: Callable[..., ViewedPicture], *args: object) -> None:
+        try:
+            job = self._context.jobs.run(
+                "Opening the picture", function, *args, lane=Lane.LOOK, channel="view", quiet=True
+            )
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        self._slow.start()
+
+        def over() -> None:
+            if self._job is job:
+                self._job = None
+
+        job.done.connect(self._show_picture)
+        job.failed.connect(self._fail)
+        job.ended.connect(over)
+
+    def _begin(self, source: _Source | None) -> None:
+        """What was wanted before is not wanted any more. Its picture stays until the next one is there."""
+        self._wanted, self._failed = source, False
+        self.view.editable = False
+        self._slow.stop()
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+
+    def _show_picture(self, viewed: ViewedPicture) -> None:
+        query = self._state.query
+        if query is None:
+            return
+        self._slow.stop()
+        self._loaded = viewed
+        picture = viewed.picture
+        self.view.editable = True
+        self.histogram.show_picture(picture)
+        self.view.show_picture(picture, _inside(query.region, picture))
+        self.histogram.show_window(self.view.window_level)
+        self.view.case_region = viewed.region
+        if viewed.case is not None:
+            told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
+            self.view.set_notes(told[:2])
+        name = self._wanted.name if self._wanted else ""
+        self.view.setAccessibleName(f"Picture of {name}, {picture.width} by {picture.height} pixels")
+        self.histogram.setVisible(not picture.is_colour)
+        self._turn_to(self._picture_page)
+        self._follow_region()
+
+    def _show_nothing(self) -> None:
+        self._loaded = None
+        self.notice.set_icon("image")
+        self.notice.say(
+            "No query yet",
+            "Choose a case in the library, or drop a picture here.",
+            "Choose a picture…",
+            self.choose_picture,
+        )
+        self._turn_to(self.notice)
+
+    def _show_loading(self) -> None:
+        self._loaded = None
+        self.notice.set_icon("hourglass")
+        self.notice.say("", "Loading the picture…")
+        self._turn_to(self.notice)
+
+    def _show_row_of_table(self) -> None:
+        self._loaded = None
+        self.notice.set_icon("table")
+        self.notice.say("A row of a table", "This case has numbers and no picture.")
+        self._turn_to(self.notice)
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._slow.stop()
+        self._loaded, self._failed = None, True
+        self.notice.set_icon("warning")
+        self.notice.say(error.message, error.hint, "Try again", self._retry)
+        self._turn_to(self.notice)
+
+    def _retry(self) -> None:
+        self._wanted = None
+        self._renew()
+
+    def _turn_to(self, page: QWidget) -> None:
+        """Show the picture or the notice, and what goes with it."""
+        if self._loaded is None:
+            self.view.show_picture(None)
+            self.histogram.show_picture(None)
+        self._pages.setCurrentWidget(page)
+        self.setFocusProxy(self.focus_target())
+        asked = self._wanted is not None
+        self.header.set_second(self._wanted.name if self._wanted else "")
+        self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
+        self.more.setVisible(asked)
+        for widget in (self.tools, self._asked_with):
+            widget.setVisible(asked)
+        self.tools.setEnabled(self._loaded is not None)
+        self.tools.auto.setVisible(self._loaded is None or not self._loaded.picture.is_colour)
+        self._renew_facts()
+        self._fit_facts()
+
+    # Region
+
+    def _ask_region(self, region: Region | None) -> None:
+        if self.view.editable:
+            searching.ask_region(self._context, region)
+        self._tell_region()
+
+    def _undo(self) -> None:
+        if self.view.editable:
+            self.view.region.undo()
+
+    def _switch(self, key: str) -> None:
+        if self.view.editable:
+            searching.ask_region(self._context, self.view.region.region if key == REGION else None)
+
+    def _follow_region(self) -> None:
+        if self._loaded is None or not self.view.editable:
+            return
+        region = _inside(self.current_region(), self._loaded.picture)
+        drawn = self.view.region
+        if region is not None:
+            if drawn.region != region or not drawn.in_use:
+                self.view.show_region(region)
+        elif drawn.region is not None:
+            self.view.show_region(drawn.region, in_use=False)
+        self._tell_region()
+
+    def _tell_region(self, _region: Region | None = None) -> None:
+        drawn, loaded = self.view.region, self._loaded
+        self.search_with.setEnabled(drawn.region is not None)
+        self.search_with.set_value(REGION if drawn.region is not None and drawn.in_use else WHOLE)
+        self.tools.undo.setEnabled(drawn.can_undo)
+        own = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+
+    # Facts
+
+    def _cases_changed(self) -> None:
+        if self._failed:
+            self._retry()
+        else:
+            self._renew_facts()
+
+    def _renew_facts(self) -> None:
+        source = self._wanted
+        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+        self.facts.show_picture(self._loaded.picture if self._loaded else None)
+        self._tell_region()
+
+    def _fit_labels(self) -> None:
+        self._search_label.setFixedWidth(theme().px(NAMES))
+
+    def _fit_facts(self) -> None:
+        self.facts.setVisible(self._wanted is not None and self.height() >= theme().px(FACTS_FROM))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_facts()
+
+    # Menu
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the picture shown; deletes itself when it closes."""
+        menu = picture_menu(self.view, self)
+        source = self._wanted
+        if source is not None:
+            what = "Copy case id" if source.case else "Copy file name"
+            menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
+        menu.addAction("Help for this panel\tF1", self.help_wanted.emit)
+        return menu
+
+    def _open_menu(self, at: QPoint) -> None:
+        if self._wanted is not None:
+            self.make_menu().popup(at)
+
+
+def _inside(region: Region | None, picture: DisplayPicture) -> Region | None:
+    """``region`` as far as it lies in ``picture``; one remembered from another picture may not."""
+    if region is None:
+        return None
+    try:
+        return region.clipped(picture.height, picture.width)
+    except BadInput:
+        return None
+
+
+def _column(parent: QWidget, spacing: int = 0) -> QVBoxLayout:
+    column = QVBoxLayout(parent)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(spacing)
+    return column
+
+
+if __name__ == "__main__":
+    from app.panels.preview import preview
+
+    preview(QueryPanel, 336, 640)

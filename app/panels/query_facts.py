@@ -1,0 +1,60 @@
+"""What is known of the query, below its picture."""
+
+from __future__ import annotations
+
+from app.widgets.fact_list import FactList
+from app.widgets.finding_chip import FindingChip
+from core.imaging.display import DisplayPicture
+from core.imaging.region import Region
+from core.library.columns import CaseColumns
+
+FINDING, PATIENT, SIZE, REGION, SPACING = "Finding", "Patient", "Size", "Region", "Spacing"
+
+
+class QueryFacts(FactList):
+    """Finding, patient, size, region and spacing; what is not known has no row or says so."""
+
+    def __init__(self) -> None:
+        super().__init__((FINDING, PATIENT, SIZE, REGION, SPACING))
+
+    def show_case(self, columns: CaseColumns, case: str | None, *, asked: bool) -> None:
+        """Finding and patient of a case of the library; a picture from outside has neither."""
+        index = columns.index_of_id(case) if case is not None else -1
+        finding = columns.finding_name(index) if index >= 0 else None
+        if finding is None:
+            self.set_fact(FINDING, "not given" if asked else None)
+        else:
+            code = int(columns.finding[index])
+            self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
+        patient = columns.patient_name(index) if index >= 0 else None
+        self.set_fact(PATIENT, (patient or "not known") if index >= 0 else None)
+
+    def show_picture(self, picture: DisplayPicture | None) -> None:
+        """Size, and spacing where the file tells it."""
+        if picture is None:
+            self.set_fact(SIZE, None)
+            self.set_fact(SPACING, None)
+            return
+        reduced = f", shown at 1/{picture.reduced}" if picture.reduced > 1 else ""
+        self.set_fact(SIZE, f"{picture.width:,} × {picture.height:,} px{reduced}")
+        if picture.spacing_mm is None:
+            self.set_fact(SPACING, None)
+        else:
+            down, across = picture.spacing_mm
+            each = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+            self.set_fact(SPACING, f"{each} mm, from the file")
+
+    def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
+        """The region ``drawn`` on the picture, or the case's ``own``; ``asked`` false: no picture."""
+        if not asked:
+            self.set_fact(REGION, None)
+        elif drawn is not None:
+            self.set_fact(REGION, f"rectangle, {_size(drawn)} px" + ("" if in_use else ", set aside"))
+        elif own is not None:
+            self.set_fact(REGION, f"the case’s own, {_size(own)} px")
+        else:
+            self.set_fact(REGION, "none")
+
+
+def _size(region: Region) -> str:
+    return f"{region.width:,} × {region.height:,}"

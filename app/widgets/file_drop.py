@@ -1,0 +1,67 @@
+"""A place where a file can be dropped, with a sign that it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QDropEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from app.theme import BASE, colour, theme
+from app.widgets.lettering import CENTRE, lettering
+
+
+class FileDrop(QWidget):
+    """Lets one file be dropped anywhere on ``parent``; ``dropped(Path)`` tells it.
+
+    Covers ``parent`` with a frame and ``text`` while a file hovers over it. Folders and several files at
+    once are left to whoever is behind.
+    """
+
+    dropped = Signal(Path)
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._text, self._under = text, parent
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+        parent.setAcceptDrops(True)
+        parent.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.DragLeave:
+            self.hide()
+        elif isinstance(event, QDropEvent):
+            path = dropped_file(event.mimeData())
+            if path is None:
+                return False
+            event.acceptProposedAction()
+            if kind == QEvent.Type.Drop:
+                self.hide()
+                self.dropped.emit(path)
+            else:
+                self.setGeometry(self._under.rect())
+                self.show()
+                self.raise_()
+            return True
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.fillRect(self.rect(), colour(tokens.panel, 0.8))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(colour(tokens.accent), 2))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(5, 5, -5, -5), 4, 4)
+        lettering(BASE, 600).draw(painter, self.rect(), self._text, tokens.text, CENTRE)
+        painter.end()
+
+
+def dropped_file(data: QMimeData) -> Path | None:
+    """The one file that is dragged; ``None`` for anything else."""
+    urls = data.urls()
+    if len(urls) != 1 or not urls[0].isLocalFile():
+        return None
+    path = Path(urls[0].toLocalFile())
+    return path if path.is_file() else None
