@@ -133,21 +133,21 @@ class CardPainter:
         judgement = deck.judgements.get(deck.case_row(place), 0)
         judged = self._judging and (state.current or state.hovered or judgement != 0)
         line = QRect(square.x(), square.bottom() + 6, side, tokens.px(SIDE))
-        word_room = side - line.height() - 5
+        word_room = side - line.height() - 4
         if judged:
             self._thumbs(line, judgement)
-            word_room -= 2 * _THUMB_ICON + 5
+            word_room -= 2 * _THUMB_ICON + 3
         index = deck.index(place)
         if deck.waiting is not None and deck.waiting[place]:
             self._small.draw(self._painter, line, "no features yet", tokens.third)
         else:
             self._chip(index, QPoint(line.x(), line.y()))
-            where = QRect(line.x() + line.height() + 5, line.y(), word_room, line.height())
+            where = QRect(line.x() + line.height() + 4, line.y(), word_room, line.height())
             self._small.draw(self._painter, where, deck.columns.finding_name(index) or "unknown", tokens.text)
 
         lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
         if deck.distances is None:
-            self._small.draw(self._painter, lower, deck.columns.ids[index], tokens.third, middle=True)
+            self._small.draw(self._painter, lower, deck.columns.labels[index], tokens.third, middle=True)
         else:
             self._bar(lower, place)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -278,7 +278,7 @@ class CardPainter:
         x += chip + 7
         x, right = self._row_ends(place, index, x, at)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._base.draw(self._painter, where, deck.columns.ids[index], tokens.text, middle=True)
+        self._base.draw(self._painter, where, deck.columns.labels[index], tokens.text, middle=True)
 
     def _row_ends(self, place: int, index: int, x: int, at: QRect) -> tuple[int, int]:
         """Draw what a row has at its right; gives the left and right ends of what stays free."""
@@ -322,7 +322,7 @@ def thumbs(line: QRect) -> tuple[QRect, QRect]:
     """Where thumbs up and down are on the upper line of a card's caption."""
     y = line.y() + (line.height() - _THUMB_ICON) // 2
     down = QRect(line.right() + 1 - _THUMB_ICON, y, _THUMB_ICON, _THUMB_ICON)
-    return down.translated(-_THUMB_ICON - 2, 0), down
+    return down.translated(-_THUMB_ICON - 1, 0), down
 
 
 def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.icons import icon_pixmap
 from app.theme import news, set_look, theme
@@ -39,19 +39,26 @@ class EmptyState(QWidget):
         set_look(self._title, role="title")
         set_look(self._text, role="second")
         middle = Qt.AlignmentFlag.AlignHCenter
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
+        inner = QWidget()
+        inner.setMaximumWidth(theme().px(WIDEST))
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addStretch(2)
         for label in (self._picture, self._title, self._text):
             label.setAlignment(middle)
             label.setWordWrap(label is not self._picture)
-            label.setMaximumWidth(theme().px(WIDEST))
             column.addWidget(label)
-            column.setAlignment(label, middle if label is self._picture else Qt.AlignmentFlag(0))
         column.addSpacing(6)
         column.addWidget(self._button, 0, middle)
-        column.addStretch(3)
+        across = QHBoxLayout()
+        across.addStretch(1)
+        across.addWidget(inner, 100)
+        across.addStretch(1)
+        down = QVBoxLayout(self)
+        down.setContentsMargins(16, 16, 16, 16)
+        down.addStretch(2)
+        down.addLayout(across)
+        down.addStretch(3)
         news.changed.connect(self._redraw)
         self.say(title, text, button)
 

@@ -1,4 +1,4 @@
-"""Every widget of the program: ``python -m app.widgets.gallery [--page NAME] [--theme light] [--save FILE]``."""
+"""Every widget of the program: ``python -m app.widgets.gallery [--page NAME] [--theme light]``."""
 
 from __future__ import annotations
 

@@ -219,19 +219,21 @@ def _icons() -> QGridLayout:
     return names
 
 
-def _jobs() -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(40)
-    for title, share, left, state, note in (
-        ("Extracting Gabor", 0.34, 240.0, "running", ""),
-        ("Extracting Gabor", 0.34, None, "paused", "paused"),
-        ("Trained BDM+V 0.4", 1.0, None, "done", "done, 2 min 51 s"),
-        ("Importing", None, None, "running", ""),
+def _jobs() -> QGridLayout:
+    row = QGridLayout()
+    row.setSpacing(16)
+    for place, (title, share, left, state, note) in enumerate(
+        (
+            ("Extracting Gabor", 0.34, 240.0, "running", ""),
+            ("Extracting Gabor", 0.34, None, "paused", "paused"),
+            ("Trained BDM+V 0.4", 1.0, None, "done", "done, 2 min 51 s"),
+            ("Importing", None, None, "running", ""),
+        )
     ):
         line = ProgressLine(title, can_pause=state != "done", can_stop=state == "running")
         line.set_progress(share, left)
         line.set_state(state, note)
-        row.addWidget(line)
+        row.addWidget(line, place // 2, place % 2)
     return row
 
 

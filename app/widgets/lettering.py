@@ -11,7 +11,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QStaticText, QTransfor
 
 from app.theme import colour, font
 
-_NARROW = 88
+_NARROWER = (88, 80)
 _REMEMBERED = 2048
 LEFT, RIGHT, CENTRE = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter
 _Key = TypeVar("_Key")
@@ -41,11 +41,10 @@ class Lettering:
 
     def _fit(self, wanted: tuple[str, int, bool]) -> tuple[str, Lettering]:
         text, room, middle = wanted
-        narrow = self._narrow or self
-        if narrow.width(text) <= room:
-            return text, narrow
+        if self._narrow is not None:
+            return self._narrow.fitted(text, room, middle=middle)
         mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
-        return narrow._metrics.elidedText(text, mode, room), narrow
+        return self._metrics.elidedText(text, mode, room), self
 
     def draw(
         self,
@@ -90,9 +89,12 @@ def _lettering(family: str, pixels: int, weight: int) -> Lettering:
     face.setPixelSize(pixels)
     face.setWeight(QFont.Weight(weight))
     face.setFeature(QFont.Tag("tnum"), 1)
-    narrow = QFont(face)
-    narrow.setStretch(_NARROW)
-    return Lettering(face, Lettering(narrow))
+    narrow: Lettering | None = None
+    for stretch in reversed(_NARROWER):
+        squeezed = QFont(face)
+        squeezed.setStretch(stretch)
+        narrow = Lettering(squeezed, narrow)
+    return Lettering(face, narrow)
 
 
 def _once(known: dict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:

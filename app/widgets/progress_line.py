@@ -92,6 +92,7 @@ class ProgressLine(QWidget):
         self._cancel = _button("close", "Cancel", self.cancel_wanted)
         self._pause.setVisible(can_pause)
         self._stop.setVisible(can_stop)
+        self._title.setMinimumHeight(theme().px(26))
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(self._title, 0 if compact else 1)

@@ -22,6 +22,8 @@ class SearchField(QLineEdit):
     ) -> None:
         super().__init__(parent)
         self.setPlaceholderText(hint)
+        # Qt leaves a wide gap behind the icon.
+        self.setTextMargins(-5, 0, 0, 0)
         self.setAccessibleName(hint)
         self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition)
         self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)

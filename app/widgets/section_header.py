@@ -38,7 +38,7 @@ class SectionHeader(QWidget):
         set_look(self._action, link=True)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
+        layout.setSpacing(2 if foldable else 6)
         if foldable:
             layout.addWidget(self._arrow(title))
         layout.addWidget(self._title)

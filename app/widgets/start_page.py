@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -224,7 +224,7 @@ class _Card(QFrame):
         super().__init__()
         set_look(self, role="card")
         self._sign, self._ratio = sign, 0.0
-        self._picture, self._title, self._text = QLabel(), QLabel(title), QLabel(text)
+        self._picture, self._title, self._text = QLabel(), QLabel(title), QLabel(_airy(text))
         self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         set_look(self._title, role="outcome")
@@ -238,19 +238,25 @@ class _Card(QFrame):
         foot.addWidget(self.button)
         foot.addStretch(1)
         foot.addWidget(_label(shortcut, "small"))
-        column = QVBoxLayout(self)
+        column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
         column.addLayout(head)
         column.addWidget(self._text, 1)
         column.addLayout(foot)
         news.changed.connect(self._redraw)
+        news.changed.connect(self._fit)
 
-    def sizeHint(self) -> QSize:
-        return QSize(theme().px(240), theme().px(184))
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(180), max(theme().px(160), super().minimumSizeHint().height()))
+    def _fit(self) -> None:
+        # A layout inside a scroll area does not ask wrapped text for its height.
+        margins = self.contentsMargins() + self._inside.contentsMargins()
+        text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
+        rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
+        self.setMinimumHeight(max(theme().px(178), text + rest))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._ratio != self.devicePixelRatioF():
@@ -291,8 +297,14 @@ class _DropZone(QWidget):
         painter.setPen(pen)
         if self._held:
             painter.setBrush(colour(tokens.selected))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+        half = pen.widthF() / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
         painter.end()
+
+
+def _airy(text: str) -> str:
+    """Body text with room between its lines."""
+    return f'<p style="line-height: 135%; margin: 0">{text}</p>'
 
 
 def _local(data: QMimeData) -> str:
