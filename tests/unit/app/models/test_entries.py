@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from app.models.entries import Entry, matches
+
+
+def entry(text: str, category: str = "View", *, enabled: bool = True) -> Entry:
+    return Entry(text, category, lambda: None, enabled=enabled)
+
+
+def texts(entries: list[Entry], wanted: str) -> list[str]:
+    return [match.entry.text for match in matches(entries, wanted)]
+
+
+def test_starts_of_words_come_before_insides() -> None:
+    entries = [entry("Extract features…"), entry("Pause training"), entry("Train")]
+    assert texts(entries, "tr") == ["Train", "Pause training", "Extract features…"]
+
+
+def test_first_letters_of_words_find_too() -> None:
+    assert texts([entry("Open library…"), entry("Close library")], "ol") == ["Open library…"]
+
+
+def test_every_word_must_be_found_in_any_order() -> None:
+    entries = [entry("Save the plots…"), entry("Save as")]
+    assert texts(entries, "plot save") == ["Save the plots…"]
+    assert texts(entries, "save zebra") == []
+
+
+def test_the_category_finds_as_well() -> None:
+    entries = [entry("Find a case", "Edit"), entry("Edit presets", "View")]
+    assert texts(entries, "edit") == ["Edit presets", "Find a case"]
+
+
+def test_found_letters_are_told() -> None:
+    [match] = matches([entry("Extract")], "TR")
+    assert match.letters == {2, 3}
+
+
+def test_nothing_typed_lists_all_in_their_order_but_what_cannot_run_last() -> None:
+    entries = [entry("b", enabled=False), entry("z"), entry("a")]
+    assert texts(entries, "  ") == ["z", "a", "b"]

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from app.widgets import focus_ring
+from app.widgets.badge import KINDS, Badge
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.empty_state import EmptyState
+from app.widgets.finding_chip import FindingChip
+from app.widgets.gallery import PAGES, page
+from app.widgets.panel_header import PanelHeader, TabHeader
+from app.widgets.progress_line import ProgressLine, time_left
+from app.widgets.search_field import SearchField
+from app.widgets.section_header import SectionHeader
+from app.widgets.segmented import Segmented
+from app.widgets.start_page import StartPage
+from app.widgets.view_switch import ViewSwitch
+
+
+def button(widget: QWidget, text: str) -> QPushButton:
+    return next(found for found in widget.findChildren(QPushButton) if found.text() == text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_badges_say_their_words(qtbot, kind: str) -> None:
+    badge = Badge(kind)
+    qtbot.addWidget(badge)
+    assert badge.text in badge.accessibleName()
+    assert badge.sizeHint().height() == 18
+    assert not badge.grab().isNull()
+    badge.set_kind("stale", "old")
+    assert badge.text == "old"
+    with pytest.raises(KeyError):
+        badge.set_kind("unheard of")
+
+
+def test_a_chip_names_its_finding(qtbot) -> None:
+    chip = FindingChip(0, "M", "malignant")
+    qtbot.addWidget(chip)
+    assert chip.accessibleName() == "malignant"
+    wide = chip.sizeHint().width()
+    chip.set_finding(-1, "?")
+    assert chip.sizeHint().width() < wide
+
+
+def test_an_empty_panel_leads_on(qtbot) -> None:
+    done = []
+    empty = EmptyState("No metric yet", "Train one.", "Train", icon="target")
+    qtbot.addWidget(empty)
+    empty.say("No features yet", "Extract them.", "Extract…", lambda: done.append(1))
+    with qtbot.waitSignal(empty.wanted):
+        qtbot.mouseClick(button(empty, "Extract…"), Qt.MouseButton.LeftButton)
+    assert done == [1]
+    empty.say("Nothing to do")
+    assert all(found.isHidden() for found in empty.findChildren(QPushButton))
+
+
+def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
+    label = ElidedLabel("a very long name of a picture.png", mode=Qt.TextElideMode.ElideMiddle)
+    qtbot.addWidget(label)
+    label.show()
+    label.resize(80, 20)
+    assert "…" in label.shown_text()
+    assert label.toolTip() == "a very long name of a picture.png"
+    label.resize(600, 20)
+    assert label.toolTip() == ""
+    label.set_tip("what it is")
+    assert label.toolTip() == "what it is"
+
+
+def test_progress_says_share_and_time(qtbot) -> None:
+    line = ProgressLine("Extracting Gabor", can_pause=True, can_stop=True)
+    qtbot.addWidget(line)
+    line.set_progress(0.34, 240)
+    assert {"Extracting Gabor", "34 %", "4 min left"} <= {label.text() for label in line.findChildren(QLabel)}
+    assert line.bar.value() == 340
+    buttons = {found.toolTip(): found for found in line.findChildren(QToolButton)}
+    for tip, signal in (
+        ("Pause", line.pause_wanted),
+        ("Stop and keep the best so far", line.stop_wanted),
+        ("Cancel", line.cancel_wanted),
+    ):
+        with qtbot.waitSignal(signal):
+            qtbot.mouseClick(buttons[tip], Qt.MouseButton.LeftButton)
+    line.set_progress(None)
+    assert not line.grab().isNull()
+    line.set_state("paused", "paused")
+    assert buttons["Pause"].toolTip() == "Resume"
+    line.set_state("done", "done, 2 min 51 s")
+    assert not buttons["Cancel"].isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1, "a moment left"),
+        (37, "35 s left"),
+        (100, "1 min 40 s left"),
+        (240, "4 min left"),
+        (300, "5 min left"),
+        (1503, "25 min left"),
+        (7200, "2 h left"),
+        (9000, "2 h 30 min left"),
+    ],
+)
+def test_time_left_as_people_say_it(seconds: float, text: str) -> None:
+    assert time_left(seconds) == text
+
+
+def test_one_of_several_by_mouse_and_keys(qtbot) -> None:
+    choice = Segmented([("region", "region"), ("whole", "whole picture")])
+    qtbot.addWidget(choice)
+    choice.resize(200, 26)
+    with qtbot.waitSignal(choice.changed) as told:
+        qtbot.mouseClick(choice, Qt.MouseButton.LeftButton, pos=QPoint(150, 10))
+    assert told.args == ["whole"]
+    qtbot.keyClick(choice, Qt.Key.Key_Right)
+    assert choice.value() == "whole"
+    qtbot.keyClick(choice, Qt.Key.Key_Left)
+    assert choice.value() == "region"
+    with qtbot.assertNotEmitted(choice.changed):
+        choice.set_value("whole")
+    with pytest.raises(KeyError):
+        choice.set_value("other")
+    assert not choice.grab().isNull()
+
+
+def test_grid_or_list(qtbot) -> None:
+    switch = ViewSwitch()
+    qtbot.addWidget(switch)
+    with qtbot.waitSignal(switch.changed) as told:
+        qtbot.mouseClick(switch.findChildren(QToolButton)[1], Qt.MouseButton.LeftButton)
+    assert told.args == ["list"]
+    assert switch.value() == "list"
+    switch.set_value("grid")
+    assert switch.value() == "grid"
+
+
+def test_a_search_is_told_after_a_pause_and_emptied_with_escape(qtbot) -> None:
+    field = SearchField()
+    qtbot.addWidget(field)
+    with qtbot.waitSignal(field.searched) as told:
+        qtbot.keyClicks(field, "us-07")
+    assert told.args == ["us-07"]
+    with qtbot.waitSignal(field.down_wanted):
+        qtbot.keyClick(field, Qt.Key.Key_Down)
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert field.text() == ""
+
+
+def test_a_section_folds(qtbot) -> None:
+    section = SectionHeader("Finding", note="3", foldable=True)
+    qtbot.addWidget(section)
+    assert section.is_open()
+    with qtbot.waitSignal(section.unfolded) as told:
+        qtbot.mouseClick(section.findChild(QToolButton), Qt.MouseButton.LeftButton)
+    assert told.args == [False]
+    section.set_open(True)
+    assert section.is_open()
+
+
+def test_headers_offer_help_and_tabs(qtbot) -> None:
+    header, tabs = PanelHeader("Ranking", "248 compared"), TabHeader(["Why", "Train"], title="Evaluation")
+    for widget in (header, tabs):
+        qtbot.addWidget(widget)
+    assert header.height() == 32
+    with qtbot.waitSignal(header.help_wanted):
+        qtbot.mouseClick(header.findChild(QToolButton), Qt.MouseButton.LeftButton)
+    added = header.add_button("pop-out", "Show in a window of its own")
+    assert added.accessibleName() == "Show in a window of its own"
+    with qtbot.waitSignal(tabs.changed) as told:
+        qtbot.keyClick(tabs.tabs, Qt.Key.Key_Right)
+    assert told.args == [1]
+
+
+def test_choosing_a_tab_moves_none(qtbot) -> None:
+    header = TabHeader(["Why", "Train", "Refine"])
+    qtbot.addWidget(header)
+    before = [header.tabs.tabRect(place) for place in range(3)]
+    header.tabs.setCurrentIndex(2)
+    assert [header.tabs.tabRect(place) for place in range(3)] == before
+
+
+def test_the_start_page_leads_on(qtbot) -> None:
+    start = StartPage()
+    qtbot.addWidget(start)
+    start.resize(1000, 700)
+    start.show()
+    for text, signal in (
+        ("Try the demo", start.demo_wanted),
+        ("Choose a folder or file…", start.new_wanted),
+        ("Open…", start.open_wanted),
+        ("What is a metric? A finding? Words used here", start.words_wanted),
+    ):
+        with qtbot.waitSignal(signal):
+            qtbot.mouseClick(button(start, text), Qt.MouseButton.LeftButton)
+
+
+def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
+    start = StartPage()
+    qtbot.addWidget(start)
+    there = tmp_path / "Breast.semblance"
+    there.mkdir()
+    start.set_recent([there, str(tmp_path / "Gone.semblance")])
+    assert not button(start, "Gone").isEnabled()
+    with qtbot.waitSignal(start.recent_wanted) as told:
+        qtbot.mouseClick(button(start, "Breast"), Qt.MouseButton.LeftButton)
+    assert told.args == [str(there)]
+    start.set_recent([])
+    assert any(label.text() == "Libraries you open appear here." for label in start.findChildren(QLabel))
+
+
+def test_what_is_dropped_is_told(qtbot, tmp_path) -> None:
+    start = StartPage()
+    qtbot.addWidget(start)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    event = QDropEvent(
+        QPointF(5, 5),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    start.set_dropping(True)
+    with qtbot.waitSignal(start.dropped) as told:
+        start.dropEvent(event)
+    assert told.args == [str(tmp_path)]
+
+
+def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:
+    ring = focus_ring.install(qapp)
+    window = QWidget()
+    qtbot.addWidget(window)
+    column = QVBoxLayout(window)
+    row = QHBoxLayout()
+    column.addLayout(row)
+    first, second, field = QPushButton("a"), QPushButton("b"), QLineEdit()
+    for widget in (first, second, field):
+        row.addWidget(widget)
+    with qtbot.waitActive(window):
+        window.show()
+        window.activateWindow()
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    first.setFocus()
+    assert ring._frame is not None
+    assert ring._frame.geometry().contains(first.geometry())
+    window.resize(600, 300)
+    qtbot.waitUntil(lambda: ring._frame.geometry().contains(first.geometry()))
+    field.setFocus()
+    assert ring._frame is None
+    qtbot.mouseClick(second, Qt.MouseButton.LeftButton)
+    assert ring._frame is None
+    first.setFocus()
+    first.deleteLater()
+    qtbot.waitUntil(lambda: ring._around is not first)
+    ring.deleteLater()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_gallery_shows_every_page(qtbot, name: str) -> None:
+    shown = page(name)
+    qtbot.addWidget(shown)
+    shown.show()
+    qtbot.wait(50)
+    assert not shown.grab().isNull()
