@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from app.resource_files import resource
+import resources
 from app.theme import theme
 
 SIZE = 16
@@ -16,7 +16,7 @@ SIZE = 16
 
 def icon_names() -> list[str]:
     """Every name :func:`icon` takes, sorted."""
-    return sorted(path.stem for path in resource("icons").glob("*.svg"))
+    return sorted(path.stem for path in resources.path("icons").glob("*.svg"))
 
 
 def icon(name: str, *, rest: str = "second", on: str = "accent") -> QIcon:
@@ -83,7 +83,7 @@ class _Engine(QIconEngine):
 
 @lru_cache(maxsize=256)
 def _source(name: str) -> str:
-    return resource("icons", f"{name}.svg").read_text(encoding="utf-8")
+    return resources.path(f"icons/{name}.svg").read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=512)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QDir, QObject, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.resource_files import resource
+import resources
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 """Okabe–Ito, in the order findings are given them; the eighth finding begins again."""
@@ -165,7 +165,7 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
     chosen = replace(THEMES[name], text_scale=text_scale)
     if not _Current.base_family:
         _Current.base_family = QGuiApplication.font().family()
-        QDir.addSearchPath("theme", str(resource("theme")))
+        QDir.addSearchPath("theme", str(resources.path("theme")))
         app.setStyle("Fusion")
     _Current.theme = chosen
     app.setPalette(_palette(chosen))
@@ -190,7 +190,7 @@ def style_sheet(chosen: Theme) -> str:
         "menu_selected": chosen.hover,
     }
     values["images"] = f"theme:{chosen.name}"
-    return Template(resource("theme", "app.qss").read_text(encoding="utf-8")).substitute(values)
+    return Template(resources.path("theme/app.qss").read_text(encoding="utf-8")).substitute(values)
 
 
 def set_look(widget: QWidget, **properties: str | bool) -> None:

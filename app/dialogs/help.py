@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QTextBrowser, QVBoxLayout, QWidget
 
-from app.resource_files import resource
+import resources
 
 
 class HelpDialog(QDialog):
@@ -23,9 +23,10 @@ class HelpDialog(QDialog):
 
     def show_page(self, name: str) -> None:
         """The page called ``name``; the list of words where there is no such page."""
-        file = resource("help", f"{name}.md")
+        pages = resources.path("help")
+        file = pages / f"{name}.md"
         if not file.is_file():
-            file = resource("help", "words.md")
+            file = pages / "words.md"
         self.page.setMarkdown(file.read_text(encoding="utf-8"))
         self.show()
         self.raise_()

@@ -201,8 +201,8 @@ class _Choices(QWidget):
         """(key, text, count, icon) of each choice; ticks stay where the choices are the same."""
         named = [(key, text) for key, text, _, _ in entries]
         ticked = {key: box.isChecked() for key, box in self._boxes.items()} if named == self._named else {}
-        while self._rows.count():
-            widget = self._rows.takeAt(0).widget()
+        while (item := self._rows.takeAt(0)) is not None:
+            widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
         self._boxes, self._named = {}, named

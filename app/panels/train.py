@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -171,6 +171,11 @@ class TrainPanel(QWidget):
     def chosen(self) -> list[str]:
         """Names of the ticked learners."""
         return [name for name, line in self._choices.items() if line.box.isChecked()]
+
+    def set_learners(self, names: Sequence[str]) -> None:
+        """Tick these learners and no other."""
+        for name, line in self._choices.items():
+            line.box.setChecked(name in names)
 
     def train(self) -> None:
         """Train every chosen learner; several queue behind each other."""

@@ -104,6 +104,10 @@ class StartPage(QScrollArea):
         news.changed.connect(self._fit)
         self._fit()
 
+    @property
+    def demo_button(self) -> QPushButton:
+        return self._demo.button
+
     def set_recent(self, paths: Sequence[Path | str]) -> None:
         """Libraries opened lately, newest first; those that are gone say so."""
         while item := self._recent.takeAt(0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
@@ -231,7 +230,7 @@ class MainWindow(QMainWindow):
         if lock.tryLock(0):
             self._open_lock = lock
             return
-        known, process, host, _ = _lock_owner(lock)
+        known, process, host, _program = lock.getLockInfo()
         who = f" (process {process} on {host})" if known else ""
         self.context.messages.info(
             f"{path.name} is open in another window too{who}.",
@@ -340,11 +339,3 @@ class MainWindow(QMainWindow):
         job.done.connect(show)
         job.failed.connect(lambda _error: done([]))
         job.cancelled.connect(lambda: done([]))
-
-
-def _lock_owner(lock: QLockFile) -> tuple[bool, int, str, str]:
-    """Whether the owner is known, its process, host and program."""
-    info = lock.getLockInfo()
-    if isinstance(info, tuple) and len(info) == 4:
-        return bool(info[0]), int(info[1]), str(info[2]), str(info[3])
-    return False, os.getpid(), "", ""

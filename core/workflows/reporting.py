@@ -1,0 +1,189 @@
+"""Report a search: ranking, findings, reasons, the metric's card and its plots, de-identified by default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from core.errors import SemblanceError
+from core.imaging import open_picture
+from core.imaging.thumbnail import thumbnail
+from core.library.catalogue import CaseDetails, now
+from core.metrics.card import MetricCard
+from core.reports.curves import ACCURACY, ROC, Curve
+from core.reports.document import Fact, Plot, QueryFacts, RankedRow, ReportDocument, VoteFacts
+from core.reports.write import check_suffix, write_report
+from core.tasks import SILENT, Reporter
+from core.workflows.desk import Desk, desk_for
+from core.workflows.drawing import draw
+from core.workflows.opening import publish
+from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
+from core.workflows.searching import Query, SearchResult, explain, search
+
+#: Ranked cases on a report, and the largest parts of a distance told for each.
+LISTED, PARTS = 20, 3
+#: Pixels of the query's picture and of a plot on paper.
+QUERY_SIDE, PLOT = 480, (520, 300)
+
+
+def write_search_report(
+    library: Path,
+    metric: str,
+    query: Query,
+    out: Path,
+    *,
+    identified: bool = False,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    reporter: Reporter = SILENT,
+) -> Path:
+    """Ask ``query`` and write its report to ``out`` (.pdf, .html, .csv or .json); returns ``out``.
+
+    Raises:
+        BadArguments: no such metric, or a suffix no report has.
+        BadInput: no such case, or a picture that cannot be read.
+        SemblanceError: ``out`` cannot be written.
+    """
+    check_suffix(out)
+    desk = desk_for(library, metric, reporter)
+    result = search(
+        library,
+        metric,
+        query,
+        k=LISTED,
+        hide_same_patient=hide_same_patient,
+        fold_duplicates=fold_duplicates,
+        reporter=reporter,
+    )
+    reporter.progress(0, None, f"Writing {out.name}")
+    write_report(_document(desk, library, result, identified=identified), out)
+    return out
+
+
+def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bool) -> ReportDocument:
+    details = desk.library.catalogue.details([case.row for case in result.ranked])
+    thumbnails = desk.library.thumbnails.get([case.content for case in details.values()])
+    card = desk.metric.card
+    scores = desk.record.scores or {}
+    rows = desk.library.catalogue.all_cases()
+    asked = _query_facts(desk, result.query)
+    vote = VoteFacts(result.counts, next(iter(result.counts), None))
+    return ReportDocument(
+        title="Retrieval report",
+        created=now(),
+        library=desk.library.name,
+        metric=desk.record.name,
+        query=asked,
+        ranking=tuple(
+            RankedRow(
+                case.rank,
+                case.case_id,
+                case.distance,
+                case.finding,
+                case.patient,
+                case.path,
+                _thumbnail(details[case.row], thumbnails),
+                _parts(library, desk, result, case.case_id),
+                alike=case.alike,
+            )
+            for case in result.ranked
+        ),
+        findings=tuple(sorted({r.finding for r in rows if r.finding is not None})),
+        vote=vote,
+        card=_card_facts(card),
+        measured_on=str(scores.get("measured_on", "")),
+        hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
+        no_good_match=result.no_good_match,
+        plots=_plots(library, desk.record.name, asked.finding or vote.finding),
+        versions=card.versions,
+        identified=identified,
+        patients=tuple(sorted({r.patient for r in rows if r.patient})),
+    )
+
+
+def _query_facts(desk: Desk, query: Query) -> QueryFacts:
+    if query.case is None:
+        assert query.image is not None
+        picture = open_picture(query.image).cropped(query.region)
+        return QueryFacts(
+            None, str(query.image), thumbnail=thumbnail(picture, QUERY_SIDE), region=query.region
+        )
+    row = desk.row_of(query.case)
+    case = desk.library.catalogue.details([row])[row]
+    image = None
+    if case.address is not None:
+        image = thumbnail(open_picture(case.address).cropped(query.region or case.region), QUERY_SIDE)
+    facts = tuple(Fact(name.capitalize(), value) for name, value in sorted(case.attributes.items()))
+    return QueryFacts(query.case, None, case.patient, case.finding, image, query.region, facts)
+
+
+def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
+    """The kept thumbnail, or one made now; none for a row of a table or a picture that is gone."""
+    if case.content in kept or case.address is None:
+        return kept.get(case.content)
+    try:
+        return thumbnail(open_picture(case.address))
+    except SemblanceError:
+        # The report says which case it is; its missing picture is told in the library's own list.
+        return None
+
+
+def _parts(library: Path, desk: Desk, result: SearchResult, case: str) -> tuple[tuple[str, float], ...]:
+    """The largest shares of the distance to ``case``."""
+    parts = explain(library, desk.record.name, result.query, case)
+    largest = sorted(parts, key=lambda part: -abs(part.amount))[:PARTS]
+    return tuple((part.name, float(part.amount)) for part in largest if part.amount)
+
+
+def _card_facts(card: MetricCard) -> tuple[Fact, ...]:
+    """The card in the order a reader asks: what, from what, on whom, how good."""
+    split = card.split
+    facts = {
+        "Learner": card.learner,
+        "Parameters": ", ".join(f"{name} {value}" for name, value in card.parameters.items()),
+        "Rounds": "" if card.rounds is None else str(card.rounds),
+        "Features": card.feature_set,
+        "Steps": "; ".join(card.steps),
+        "Trained on": f"{card.n_cases} cases"
+        + ("" if card.n_patients is None else f" of {card.n_patients} patients"),
+        "Training findings": ", ".join(f"{name} {count}" for name, count in card.findings.items()),
+        "Split": ""
+        if split is None
+        else f"{split.fraction:.0%} held out by {'patient' if split.by_patient else 'case'}, "
+        f"seed {split.seed}",
+        "Scores": ", ".join(
+            f"{name} {value:.3f}" for name, value in card.scores.items() if isinstance(value, float)
+        ),
+        "Measured on": card.measured_on,
+        "Missing values filled": str(card.imputed) if card.imputed else "",
+        "Notes": "; ".join(card.notes),
+        "Created": datetime.fromisoformat(card.created).strftime("%Y-%m-%d") if card.created else "",
+        "Content": card.content_hash,
+    }
+    return tuple(Fact(label, value) for label, value in facts.items() if value)
+
+
+def _plots(library: Path, metric: str, finding: str | None) -> tuple[Plot, ...]:
+    """Retrieval accuracy, and the ROC of ``finding``, of the metric beside the others it has to beat."""
+    snapshot = publish(library)
+    metrics = [scored for scored in scored_metrics(snapshot) if scored.scores is not None]
+    current = next((scored for scored in metrics if scored.name == metric), None)
+    if current is None or current.scores is None:
+        return ()
+    known = findings(metrics)
+    chosen = finding if finding in known else next(iter(known), None)
+    figures: list[tuple[str, str, Sequence[Curve]]] = [
+        (ACCURACY, "Retrieval accuracy @ k", accuracy_curves(metrics, metric))
+    ]
+    if chosen is not None:
+        figures.append((ROC, f"ROC, {chosen} against the rest", roc_curves(metrics, metric, chosen)))
+    return tuple(
+        Plot(
+            caption,
+            draw(kind, curves, theme="print", size=PLOT, ratio=2.0),
+            draw(kind, curves, theme="print", size=PLOT, format="svg"),
+            current.scores.measured_on,
+        )
+        for kind, caption, curves in figures
+    )

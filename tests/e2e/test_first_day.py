@@ -1,0 +1,111 @@
+"""A first day with the program: start, demo, ask, train in the background, compare, quit, come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.screenshot import settle
+from app.windows.main import MainWindow
+from core.workflows import demo
+from core.workflows.demo import demo_query, make_demo
+from tests.helpers.windows import open_window
+
+PATIENCE_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_demo(tmp_path_factory.mktemp("demo") / "Demo.semblance")
+
+
+def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:
+    """Find a case by typing and ask with it by keyboard."""
+    window.activateWindow()
+    window.actions_["find_case"].trigger()
+    window.library.search.clear()
+    qtbot.keyClicks(window.library.search, Path(case_id).stem)
+    qtbot.waitUntil(lambda: len(window.library.grid.deck()) == 1)
+    qtbot.keyClick(window.library.search, Qt.Key.Key_Down)
+    qtbot.keyClick(window.library.grid, Qt.Key.Key_Home)
+    with qtbot.waitSignal(window.state.ranking_changed, timeout=PATIENCE_MS):
+        qtbot.keyClick(window.library.grid, Qt.Key.Key_Return)
+    settle(window)
+
+
+def test_first_start_offers_the_demo_and_opens_it(
+    qtbot: QtBot, demo_library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "usual_folder", lambda: demo_library)
+    with open_window() as window:
+        assert window.start_page.isVisible()
+        assert not window.docks["library"].isVisible()
+        button = window.start_page.demo_button
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: window.state.library is not None, timeout=PATIENCE_MS)
+        settle(window)
+        assert window.ranking.isVisible()
+        assert len(window.state.columns) == 460
+        assert {"benign", "malignant"} < set(window.state.columns.findings)
+        assert window.context.messages.history == []
+
+
+def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) -> None:
+    asked = demo_query(demo_library)
+    with open_window(demo_library) as window:
+        choose(window, asked, qtbot)
+        ranking = window.state.ranking
+        assert ranking is not None
+        assert window.state.query is not None
+        assert window.state.query.case == asked
+        assert asked not in [case.case_id for case in ranking.ranked]
+        patients = {case.patient for case in ranking.ranked}
+        assert window.state.columns.patient_name(window.state.columns.index_of_id(asked)) not in patients
+        assert ranking.ranked[0].finding == "malignant"
+
+        before = len(window.state.library.metrics) if window.state.library else 0
+        window.train.set_learners(["bdm"])
+        qtbot.mouseClick(window.train.train_button, Qt.MouseButton.LeftButton)
+        assert window.state.training is not None
+        assert window.state.training.running
+        # The window stays the user's: another question is answered while it trains.
+        choose(window, ranking.ranked[1].case_id, qtbot)
+        qtbot.waitUntil(lambda: not window.jobs.active, timeout=PATIENCE_MS)
+        settle(window)
+        assert window.state.library is not None
+        assert len(window.state.library.metrics) == before + 1
+        assert window.state.metric is not None
+        assert window.state.metric.learner == "bdm"
+        assert window.state.training.points
+        objective = [point.objective for point in window.state.training.points]
+        assert objective == sorted(objective, reverse=True)
+        assert window.state.metric.scores is not None
+        assert window.state.metric.scores["measured_on"] == "held-out patients"
+        told = [message for message in window.context.messages.history if message.level == "error"]
+        assert told == []
+        left = (
+            window.state.query,
+            window.state.metric.name,
+            [c.case_id for c in window.state.ranking.ranked[:20]],
+        )
+        window.docks["train"].setFloating(False)
+        window.resize(1500, 950)
+        settle(window)
+        size = window.size()
+
+    with open_window() as window:
+        qtbot.waitUntil(lambda: window.state.ranking is not None, timeout=PATIENCE_MS)
+        settle(window)
+        assert window.state.path == demo_library
+        assert window.state.query is not None
+        assert window.state.metric is not None
+        found = (
+            window.state.query,
+            window.state.metric.name,
+            [c.case_id for c in window.state.ranking.ranked[:20]],
+        )
+        assert found == left
+        assert window.size() == size

@@ -1,0 +1,108 @@
+"""Own pictures: drop a folder, extract, train, ask with a file and a region, write a report."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.dialogs.extract import ExtractDialog
+from app.dialogs.import_source import ImportDialog
+from app.operations import reporting
+from app.screenshot import settle
+from app.windows.main import MainWindow
+from tests.helpers.pictures import striped_folder
+from tests.helpers.windows import open_window
+
+PATIENCE_MS = 120_000
+
+
+def drop(window: MainWindow, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    event = QDropEvent(
+        QPointF(200, 200),
+        Qt.DropAction.CopyAction,
+        mime,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    window.dropEvent(event)
+
+
+def accept(kind: type[ImportDialog] | type[ExtractDialog], seen: list[object]) -> QTimer:
+    """Press the default button of the dialog as soon as it is there."""
+
+    def press() -> None:
+        for widget in QApplication.topLevelWidgets():
+            if isinstance(widget, kind) and widget.isVisible():
+                seen.append(widget)
+                widget.accept()
+
+    timer = QTimer()
+    timer.timeout.connect(press)
+    timer.start(20)
+    return timer
+
+
+def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None:
+    folder = striped_folder(tmp_path / "Striped pictures", n=40)
+    (folder / "upright" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    outside = tmp_path / "outside.png"
+    shutil.copy(folder / "upright" / "p002.png", outside)
+    with open_window() as window:
+        seen: list[object] = []
+        timer = accept(ImportDialog, seen)
+        drop(window, folder)
+        qtbot.waitUntil(lambda: window.state.library is not None, timeout=PATIENCE_MS)
+        settle(window)
+        timer.stop()
+        assert len(seen) == 1
+        assert window.state.library is not None
+        assert window.state.path == tmp_path / "Striped pictures.semblance"
+        assert len(window.state.columns) == 40
+        assert window.status.not_read.text() == "1 file not read"
+        assert [line[1] for line in window.state.library.unusable] == ["upright/broken.png"]
+
+        timer = accept(ExtractDialog, seen)
+        window.actions_["extract"].trigger()
+        timer.stop()
+        qtbot.waitUntil(lambda: bool(window.state.library.feature_sets), timeout=PATIENCE_MS)
+        settle(window)
+        assert window.state.library.feature_sets[0].cases == 40
+
+        window.actions_["train"].trigger()
+        qtbot.waitUntil(lambda: window.state.metric is not None, timeout=PATIENCE_MS)
+        settle(window)
+
+        drop_on_query(window, outside)
+        qtbot.waitUntil(lambda: window.state.ranking is not None, timeout=PATIENCE_MS)
+        settle(window)
+        ranking = window.state.ranking
+        assert ranking is not None
+        assert ranking.ranked[0].case_id.endswith("upright/p002.png")
+        assert ranking.ranked[0].distance < 1e-9
+
+        report = tmp_path / "report.pdf"
+        reporting.write_report(window.context, report)
+        qtbot.waitUntil(report.exists, timeout=PATIENCE_MS)
+        settle(window)
+        assert report.read_bytes().startswith(b"%PDF")
+
+
+def drop_on_query(window: MainWindow, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    where = window.query.rect().center()
+    event = QDropEvent(
+        QPointF(QPoint(where)),
+        Qt.DropAction.CopyAction,
+        mime,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    window.query.dropEvent(event)
