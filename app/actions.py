@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from app.icons import icon
+from app.models.entries import Entry
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,18 @@ class Actions(QObject):
             if command.icon:
                 self._actions[command.id].setIcon(icon(command.icon))
 
-    def listed(self) -> list[tuple[Command, QAction]]:
-        """Every command with its action, as the palette lists them."""
-        return [(command, self._actions[command.id]) for command in COMMANDS if command.id != "palette"]
+    def entries(self) -> list[Entry]:
+        """Every command as the palette lists them."""
+        native = QKeySequence.SequenceFormat.NativeText
+        return [
+            Entry(
+                command.text,
+                command.menu,
+                self._actions[command.id].trigger,
+                QKeySequence(command.shortcut).toString(native),
+                command.icon,
+                self._actions[command.id].isEnabled(),
+            )
+            for command in COMMANDS
+            if command.id != "palette"
+        ]
