@@ -285,6 +285,9 @@ def cursor_for(grip: Grip) -> Qt.CursorShape:
 
 def outline(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = False) -> None:
     """A rectangle in ``shade`` with a dark casing, to be seen on black and on white."""
+    # On the middle of pixels a line of 1.5 px is sharp.
+    left, top = round(box.left()) + 0.5, round(box.top()) + 0.5
+    box = QRectF(left, top, round(box.right()) - 0.5 - left, round(box.bottom()) - 0.5 - top)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     casing = QPen(colour("#000000", 0.66), 3.5)
