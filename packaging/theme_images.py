@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import resources
 from app.icons import coloured_svg
-from app.resource_files import resource
 from app.theme import THEMES, Theme
 
 PICTURES = {
@@ -29,7 +29,7 @@ PICTURES = {
 def pictures(theme: Theme) -> dict[Path, str]:
     """Path and text of every picture of one theme."""
     return {
-        resource("theme", theme.name, f"{name}.svg"): coloured_svg(icon, getattr(theme, token))
+        resources.path("theme") / theme.name / f"{name}.svg": coloured_svg(icon, getattr(theme, token))
         for name, (icon, token) in PICTURES.items()
     }
 

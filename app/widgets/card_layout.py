@@ -34,6 +34,7 @@ class CardLayout:
     @classmethod
     def cards(cls, width: int, count: int, smallest: int = USUAL) -> CardLayout:
         """As many columns as pictures of ``smallest`` px allow; the pictures then share what is left."""
+        smallest = min(LARGEST, max(smallest, theme().px(80)))
         room = max(1, width - 2 * SIDE + GAP_X)
         columns = max(1, room // (smallest + 2 * MARGIN + GAP_X))
         thumb = max(SMALLEST, min(LARGEST, room // columns - 2 * MARGIN - GAP_X))

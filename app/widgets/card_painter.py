@@ -14,13 +14,13 @@ from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, Theme, colour, theme
 from app.widgets.card_layout import MARGIN, CardLayout
+from app.widgets.card_pieces import THUMB, thumbs
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import CENTRE, RIGHT, lettering
 from core.library.columns import NO_FINDING, PictureState
 
 SCALE_BUDGET_S = 0.0025
 _SCALED_BYTES = 12 * 1024 * 1024
-_THUMB_ICON = 14
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class ScaledPictures:
             self.clear()
             self._size = (side, ratio)
         self._until = time.perf_counter() + SCALE_BUDGET_S
-        self.late = set()
 
     def clear(self) -> None:
         self._kept.clear()
         self._bytes = 0
+        self.late.clear()
 
     def forget(self, case_row: int) -> None:
         dropped = self._kept.pop(case_row, None)
@@ -70,6 +70,7 @@ class ScaledPictures:
         if time.perf_counter() > self._until:
             self.late.add(case_row)
             return None
+        self.late.discard(case_row)
         side, ratio = self._size
         wanted = max(1, round(side * ratio))
         scaled = image.scaled(
@@ -136,7 +137,7 @@ class CardPainter:
         word_room = side - line.height() - 4
         if judged:
             self._thumbs(line, judgement)
-            word_room -= 2 * _THUMB_ICON + 3
+            word_room -= 2 * THUMB + 3
         index = deck.index(place)
         if deck.waiting is not None and deck.waiting[place]:
             self._small.draw(self._painter, line, "no features yet", tokens.third)
@@ -175,11 +176,11 @@ class CardPainter:
         state = int(deck.columns.state[deck.index(place)])
         if drawn is None:
             image = None
-            if self._source is not None and state in (PictureState.OK, PictureState.MISSING):
+            if self._source is not None and state == PictureState.OK:
                 image = self._source.get(case_row)
             if image is not None:
                 drawn = self._pictures.make(case_row, image)
-        if drawn is not None and state != PictureState.MISSING:
+        if drawn is not None and state == PictureState.OK:
             width, height = drawn.width() / self._ratio, drawn.height() / self._ratio
             if width < square.width() - 0.5 or height < square.height() - 0.5:
                 painter.fillRect(square, colour(tokens.picture_well))
@@ -304,10 +305,13 @@ class CardPainter:
             return x, right
         patient = deck.columns.patient_name(index)
         if patient:
-            room = min(int(self._base.width(patient)) + 2, max(0, (right - x) // 2))
-            box = QRect(right - room, at.y(), room, at.height())
-            self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
-            right -= room + 8
+            # The id comes first: where both do not fit, the patient goes.
+            free = right - x - int(self._base.width(deck.columns.ids[index])) - 10
+            room = min(int(self._base.width(patient)) + 2, free)
+            if room >= tokens.px(24):
+                box = QRect(right - room, at.y(), room, at.height())
+                self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
+                right -= room + 8
         return x, right
 
     # Pieces
@@ -316,16 +320,3 @@ class CardPainter:
         code = int(self._deck.columns.finding[index])
         letter = "" if code == NO_FINDING else self._letters[self._deck.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))
-
-
-def thumbs(line: QRect) -> tuple[QRect, QRect]:
-    """Where thumbs up and down are on the upper line of a card's caption."""
-    y = line.y() + (line.height() - _THUMB_ICON) // 2
-    down = QRect(line.right() + 1 - _THUMB_ICON, y, _THUMB_ICON, _THUMB_ICON)
-    return down.translated(-_THUMB_ICON - 1, 0), down
-
-
-def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
-    """Where thumbs up and down are on a whole card."""
-    y = card.y() + MARGIN + layout.thumb + 5
-    return thumbs(QRect(card.x() + MARGIN, y, layout.thumb, theme().px(SIDE)))

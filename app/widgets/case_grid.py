@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
-    QDrag,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -22,11 +21,12 @@ from app import theme as themes
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.theme import colour, theme
-from app.widgets.card_layout import MARGIN, NO_PLACE, USUAL, CardLayout
-from app.widgets.card_painter import CardPainter, CardState, ScaledPictures, thumbs_of
+from app.widgets.card_layout import NO_PLACE, USUAL, CardLayout
+from app.widgets.card_painter import CardPainter, CardState, ScaledPictures
+from app.widgets.card_pieces import on_relink, verdict_at
+from app.widgets.case_drag import drag, mime_data
 from core.library.columns import PictureState
 
-CASE_MIME = "application/x-semblance-case"
 NONE = -1
 
 _STEPS: dict[int, tuple[int, int, int]] = {
@@ -47,7 +47,7 @@ class CaseGrid(QAbstractScrollArea):
     ``current_changed(case_row)`` (-1: none) · ``activated(case_row)`` double click, Enter or Space ·
     ``menu_wanted(case_row, global position)`` · ``judged(case_row, 1 or -1)`` with the thumbs, when
     ``set_judging(True)`` · ``relink_wanted(case_row)`` · ``hovered(case_row)``.
-    Cases can be dragged out as text and as :data:`CASE_MIME` (the catalogue row in ASCII).
+    Cases can be dragged out; see :mod:`app.widgets.case_drag`.
     """
 
     current_changed = Signal(int)
@@ -70,6 +70,7 @@ class CaseGrid(QAbstractScrollArea):
         self._again.setSingleShot(True)
         self._again.timeout.connect(self._finish_late)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAutoFillBackground(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # Its coming and going would change the number of columns.
@@ -246,8 +247,9 @@ class CaseGrid(QAbstractScrollArea):
             judging=self._judging,
         )
         focused = self.hasFocus()
-        # The pictures asked for last come first: from the bottom up, the top ones are there soonest.
-        for place in reversed(self._layout.between(touched.top() + top, touched.bottom() + top)):
+        places = self._layout.between(touched.top() + top, touched.bottom() + top)
+        self._ask_for(places)
+        for place in places:
             at = self._layout.card(place).translated(0, -top)
             if region.intersects(at):
                 draw.draw(place, at, CardState(place == self._place, place == self._hover, focused))
@@ -255,10 +257,22 @@ class CaseGrid(QAbstractScrollArea):
         if self._pictures.late:
             self._again.start(0)
 
+    def _ask_for(self, places: range) -> None:
+        # What is asked for last comes first: from the bottom up, the top ones are there soonest.
+        if self._source is not None:
+            for place in reversed(places):
+                if self._deck.columns.state[self._deck.index(place)] == PictureState.OK:
+                    row = self._deck.case_row(place)
+                    if self._pictures.get(row) is None:
+                        self._source.get(row)
+
     def _finish_late(self) -> None:
+        """Draw what the last frame had no time for, where it still can be seen."""
         late = self._pictures.late
-        for place in self.visible_places():
-            if self._deck.case_row(place) in late:
+        shown = {place: self._deck.case_row(place) for place in self.visible_places()}
+        late.intersection_update(shown.values())
+        for place, row in shown.items():
+            if row in late:
                 self._update(place)
 
     def _pictures_ready(self, case_rows: frozenset[int]) -> None:
@@ -293,30 +307,18 @@ class CaseGrid(QAbstractScrollArea):
 
     def _pressed_piece(self, place: int, event: QMouseEvent) -> bool:
         """Whether a thumb or the word Relink took the click."""
-        point, row = event.position().toPoint(), self._deck.case_row(place)
-        verdict = self._verdict_at(place, point)
+        if self._rows:
+            return False
+        point, row, card = event.position().toPoint(), self._deck.case_row(place), self.card_rect(place)
+        verdict = verdict_at(card, self._layout, point) if self._judging else 0
         if verdict:
             self.judged.emit(row, verdict)
             return True
-        if not self._rows and self._is_missing(place):
-            card = self.card_rect(place)
-            square = QRect(card.x() + MARGIN, card.y() + MARGIN, self._layout.thumb, self._layout.thumb)
-            line = theme().px(18)
-            link = QRect(square.x(), square.center().y() - 2, square.width(), line + 4)
-            if link.contains(point):
-                self._set_place(place)
-                self.relink_wanted.emit(row)
-                return True
+        if self._is_missing(place) and on_relink(card, self._layout, point):
+            self._set_place(place)
+            self.relink_wanted.emit(row)
+            return True
         return False
-
-    def _verdict_at(self, place: int, point: QPoint) -> int:
-        if not self._judging or self._rows:
-            return 0
-        up, down = thumbs_of(self.card_rect(place), self._layout)
-        for verdict, where in ((1, up), (-1, down)):
-            if where.adjusted(-1, -3, 1, 3).contains(point):
-                return verdict
-        return 0
 
     def _is_missing(self, place: int) -> bool:
         return int(self._deck.columns.state[self._deck.index(place)]) == PictureState.MISSING
@@ -328,7 +330,8 @@ class CaseGrid(QAbstractScrollArea):
             return
         if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
             self._pressed_at = None
-            self._drag()
+            if self._place != NO_PLACE:
+                drag(self, mime_data(self._deck, self._place), self._pictures.get(self.current()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None
@@ -355,23 +358,6 @@ class CaseGrid(QAbstractScrollArea):
         if place != NO_PLACE:
             self._set_place(place)
             self.menu_wanted.emit(self._deck.case_row(place), where)
-
-    def mime_data(self, place: int) -> QMimeData:
-        """What a drag of the case at ``place`` carries."""
-        data = QMimeData()
-        data.setData(CASE_MIME, QByteArray(str(self._deck.case_row(place)).encode()))
-        data.setText(self._deck.columns.ids[self._deck.index(place)])
-        return data
-
-    def _drag(self) -> None:
-        if self._place == NO_PLACE:
-            return
-        drag = QDrag(self)
-        drag.setMimeData(self.mime_data(self._place))
-        picture = self._pictures.get(self.current())
-        if picture is not None:
-            drag.setPixmap(picture)
-        drag.exec(Qt.DropAction.CopyAction)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:

@@ -139,7 +139,7 @@ class ParameterForm(QWidget):
             label = ElidedLabel(parameter.title, role="second")
             label.setBuddy(editor)
             label.set_tip(parameter.meaning)
-            label.setMinimumWidth(theme().px(64))
+            label.setMinimumWidth(48)
             self._grid.addWidget(label, line, 0)
             wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
             self._grid.addWidget(editor, line, 1, 1, wide, left)
@@ -164,7 +164,7 @@ class ParameterForm(QWidget):
             return combo
         field = NumberField(parameter)
         words = isinstance(parameter.default, str)
-        field.setFixedWidth(theme().px(136 if words else 72))
+        field.setFixedWidth(theme().px(128 if words else 64))
         field.edited.connect(self._changed)
         return field
 

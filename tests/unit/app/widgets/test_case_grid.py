@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 
 from app.models.deck import Deck
 from app.models.thumbnails import Thumbnails
 from app.widgets.card_layout import MARGIN
-from app.widgets.card_painter import thumbs_of
-from app.widgets.case_grid import CASE_MIME, NONE, CaseGrid
+from app.widgets.card_pieces import thumbs_of
+from app.widgets.case_drag import CASE_MIME, dragged_case, mime_data
+from app.widgets.case_grid import NONE, CaseGrid
 from app.widgets.gallery import answer, sample_deck
 from core.library.columns import PictureState, case_columns
 
@@ -133,9 +134,11 @@ def test_hover_is_told_and_ends(qtbot, grid: CaseGrid) -> None:
 
 
 def test_a_dragged_case_carries_its_row_and_id(grid: CaseGrid) -> None:
-    data = grid.mime_data(3)
+    data = mime_data(grid.deck(), 3)
     assert bytes(data.data(CASE_MIME).data()) == b"4"
     assert data.text() == "US-0111"
+    assert dragged_case(data) == 4
+    assert dragged_case(QMimeData()) is None
 
 
 def test_resizing_keeps_what_was_on_top(qtbot, grid: CaseGrid) -> None:

@@ -1,0 +1,40 @@
+"""The parts of a card that take clicks of their own: the thumbs, and the word Relink."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect
+
+from app.theme import theme
+from app.widgets.card_layout import MARGIN, CardLayout
+from app.widgets.finding_chip import SIDE
+
+THUMB = 14
+ALIKE, NOT_ALIKE = 1, -1
+
+
+def thumbs(line: QRect) -> tuple[QRect, QRect]:
+    """Where thumbs up and down are on the upper line of a card's caption."""
+    y = line.y() + (line.height() - THUMB) // 2
+    down = QRect(line.right() + 1 - THUMB, y, THUMB, THUMB)
+    return down.translated(-THUMB - 1, 0), down
+
+
+def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
+    """Where thumbs up and down are on a whole card."""
+    y = card.y() + MARGIN + layout.thumb + 5
+    return thumbs(QRect(card.x() + MARGIN, y, layout.thumb, theme().px(SIDE)))
+
+
+def verdict_at(card: QRect, layout: CardLayout, point: QPoint) -> int:
+    """1 on thumbs up, -1 on thumbs down, 0 elsewhere."""
+    for verdict, where in zip((ALIKE, NOT_ALIKE), thumbs_of(card, layout), strict=True):
+        if where.adjusted(-1, -3, 1, 3).contains(point):
+            return verdict
+    return 0
+
+
+def on_relink(card: QRect, layout: CardLayout, point: QPoint) -> bool:
+    """Whether ``point`` is on the word Relink of a card whose picture has moved."""
+    square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.thumb, layout.thumb)
+    link = QRect(square.x(), square.center().y() - 2, square.width(), theme().px(18) + 4)
+    return link.contains(point)
