@@ -23,12 +23,12 @@ from app.context import Context
 from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.operations import searching
 from app.panels.query_facts import QueryFacts
+from app.panels.query_notice import QueryNotice
 from app.theme import news, set_look, theme
 from app.viewer.histogram import HistogramStrip
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_view import PictureView
 from app.viewer.tool_row import ToolRow
-from app.widgets.empty_state import EmptyState
 from app.widgets.fact_list import NAMES
 from app.widgets.file_drop import FileDrop
 from app.widgets.panel_header import PanelHeader
@@ -90,8 +90,7 @@ class QueryPanel(QWidget):
         self.view = PictureView()
         self.histogram = HistogramStrip()
         self.tools = ToolRow()
-        self.notice = EmptyState()
-        self.notice.setObjectName("query-notice")
+        self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName("Search with")
@@ -262,32 +261,23 @@ class QueryPanel(QWidget):
 
     def _show_nothing(self) -> None:
         self._loaded = None
-        self.notice.set_icon("image")
-        self.notice.say(
-            "No query yet",
-            "Choose a case in the library, or drop a picture here.",
-            "Choose a picture…",
-            self.choose_picture,
-        )
+        self.notice.say_nothing_asked(self.choose_picture)
         self._turn_to(self.notice)
 
     def _show_loading(self) -> None:
         self._loaded = None
-        self.notice.set_icon("hourglass")
-        self.notice.say("", "Loading the picture…")
+        self.notice.say_loading()
         self._turn_to(self.notice)
 
     def _show_row_of_table(self) -> None:
         self._loaded = None
-        self.notice.set_icon("table")
-        self.notice.say("A row of a table", "This case has numbers and no picture.")
+        self.notice.say_row_of_table()
         self._turn_to(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
         self._slow.stop()
         self._loaded, self._failed = None, True
-        self.notice.set_icon("warning")
-        self.notice.say(error.message, error.hint, "Try again", self._retry)
+        self.notice.say_failed(error, self._retry)
         self._turn_to(self.notice)
 
     def _retry(self) -> None:

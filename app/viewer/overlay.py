@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.theme import SMALL, colour, font
 from app.viewer.viewport import Viewport
 
 MARGIN = 8
+#: Sides below which a picture has no room for words, or for its scale.
+SMALLEST, SCALE_FROM = 60, 160
 _CASING = 2.5
 _NICE = (1, 2, 5)
 
 
-def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt.Corner) -> QRectF:
-    """Write ``lines`` into a corner of ``room``; returns the space they take."""
+def draw_words(
+    painter: QPainter,
+    room: QRect,
+    view: Viewport,
+    words: Mapping[Qt.Corner, Sequence[str]],
+    row_mm: float | None,
+) -> None:
+    """Lines in the corners, and a scale where a row's height in mm is known; nothing where it is too small."""
+    if room.width() < SMALLEST or room.height() < SMALLEST:
+        return
+    for corner, lines in words.items():
+        draw_corner(painter, room, [line for line in lines if line], corner)
+    if row_mm is not None and room.height() >= SCALE_FROM:
+        draw_scale(painter, room, view, row_mm)
+
+
+def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt.Corner) -> None:
+    """Write ``lines`` into a corner of ``room``."""
     written = font(SMALL, 600)
     metrics = QFontMetricsF(written)
     step = metrics.height() + 1
@@ -24,16 +42,12 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
     top = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.TopRightCorner)
     first = room.top() + MARGIN - 3 if top else room.bottom() - MARGIN + 4 - step * len(lines)
     path = QPainterPath()
-    widest = 0.0
     for number, line in enumerate(lines):
         text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, room.width() - 2 * MARGIN)
         width = metrics.horizontalAdvance(text)
-        widest = max(widest, width)
         x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - width
         path.addText(QPointF(x, first + number * step + metrics.ascent()), written, text)
     _cased(painter, path)
-    x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - widest
-    return QRectF(x, first, widest, step * len(lines))
 
 
 def draw_scale(painter: QPainter, room: QRect, view: Viewport, row_mm: float) -> None:

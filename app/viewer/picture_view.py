@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as looks
 from app.theme import colour, theme
-from app.viewer.overlay import draw_corner, draw_scale
+from app.viewer.overlay import draw_words
 from app.viewer.region_tool import ARROWS, RegionTool, cursor_for, outline
 from app.viewer.rendering import SQUARES_FROM, Renderer
 from app.viewer.viewport import Viewport
@@ -163,6 +163,10 @@ class PictureView(QWidget):
         """Zoom about the middle."""
         self._look(self._view.zoomed(factor, self.width() / 2, self.height() / 2))
 
+    def pan_by(self, right: float, down: float) -> None:
+        """Move the picture by widget pixels."""
+        self._look(self._view.panned(right, down))
+
     def auto(self) -> None:
         """The greys the picture was opened with."""
         if self.picture is not None and not self.picture.is_colour:
@@ -224,7 +228,7 @@ class PictureView(QWidget):
         if self._panning is not None:
             step = at - self._panning
             self._panning = at
-            self._look(self._view.panned(step.x(), step.y()))
+            self.pan_by(step.x(), step.y())
         elif self.region.dragging:
             self.region.drag(at, self._view)
         elif self._windowing is not None and self.picture is not None:
@@ -299,7 +303,7 @@ class PictureView(QWidget):
             return False
         if key in ARROWS:
             far = _KEY_PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
-            self._look(self._view.panned(-ARROWS[key][0] * far, -ARROWS[key][1] * far))
+            self.pan_by(-ARROWS[key][0] * far, -ARROWS[key][1] * far)
             return True
         preset = next((p for p in self.presets if event.text() == str(p.key)), None)
         if preset is not None:
@@ -373,19 +377,14 @@ class PictureView(QWidget):
         outline(painter, QRectF(left, top, right - left, bottom - top), "#FFFFFF", dashed=True)
 
     def _paint_words(self, painter: QPainter, picture: DisplayPicture) -> None:
-        room = self.rect()
-        if room.width() < 60 or room.height() < 60:
-            return
-        if self.notes:
-            draw_corner(painter, room, self.notes, Qt.Corner.TopLeftCorner)
-        draw_corner(painter, room, [self.zoom_text], Qt.Corner.TopRightCorner)
-        if self._window is not None:
-            text = window_text(picture, self._window)
-            draw_corner(painter, room, [text], Qt.Corner.BottomRightCorner)
-        if picture.spacing_mm is not None:
-            draw_corner(painter, room, [self.size_text], Qt.Corner.BottomLeftCorner)
-            if room.height() >= 160:
-                draw_scale(painter, room, self._view, picture.spacing_mm[0])
+        words = {
+            Qt.Corner.TopLeftCorner: self.notes,
+            Qt.Corner.TopRightCorner: (self.zoom_text,),
+            Qt.Corner.BottomLeftCorner: (self.size_text,),
+            Qt.Corner.BottomRightCorner: (window_text(picture, self._window) if self._window else "",),
+        }
+        row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
+        draw_words(painter, self.rect(), self._view, words, row_mm)
 
     @property
     def zoom_text(self) -> str:

@@ -1,0 +1,38 @@
+"""What stands in the picture's place when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.widgets.empty_state import EmptyState
+from core.errors import SemblanceError
+
+
+class QueryNotice(EmptyState):
+    """Says why there is no picture and what to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("query-notice")
+        self.setAccessibleName("Query")
+
+    def say_nothing_asked(self, choose: Callable[[], None]) -> None:
+        self.set_icon("image")
+        self.say(
+            "No query yet",
+            "Choose a case in the library, or drop a picture here.",
+            "Choose a picture…",
+            choose,
+        )
+
+    def say_loading(self) -> None:
+        self.set_icon("hourglass")
+        self.say("", "Loading the picture…")
+
+    def say_row_of_table(self) -> None:
+        self.set_icon("table")
+        self.say("A row of a table", "This case has numbers and no picture.")
+
+    def say_failed(self, error: SemblanceError, again: Callable[[], None]) -> None:
+        self.set_icon("warning")
+        self.say(error.message, error.hint, "Try again", again)
