@@ -295,8 +295,8 @@ class QueryPanel(QWidget):
         self.header.set_second(self._wanted.name if self._wanted else "")
         self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
         self.more.setVisible(asked)
-        for widget in (self.tools, self._asked_with):
-            widget.setVisible(asked)
+        self.tools.setVisible(asked)
+        self._asked_with.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
         self.tools.auto.setVisible(self._loaded is None or not self._loaded.picture.is_colour)
         self._renew_facts()

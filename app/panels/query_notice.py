@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from app.widgets.empty_state import EmptyState
@@ -35,4 +36,10 @@ class QueryNotice(EmptyState):
 
     def say_failed(self, error: SemblanceError, again: Callable[[], None]) -> None:
         self.set_icon("warning")
-        self.say(error.message, error.hint, "Try again", again)
+        self.say(breakable(error.message), breakable(error.hint), "Try again", again)
+
+
+def breakable(text: str, longest: int = 14) -> str:
+    """``text`` with invisible places to break paths and other long words, which a narrow label would cut."""
+    softer = re.sub(r"([/\\_.-])(?=\S)", "\\1\u200b", text)
+    return re.sub(rf"([^\s\u200b]{{{longest}}})(?=[^\s\u200b])", "\\1\u200b", softer)

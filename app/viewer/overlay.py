@@ -24,7 +24,7 @@ def draw_words(
     words: Mapping[Qt.Corner, Sequence[str]],
     row_mm: float | None,
 ) -> None:
-    """Lines in the corners, and a scale where a row's height in mm is known; nothing where it is too small."""
+    """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``room``."""
     if room.width() < SMALLEST or room.height() < SMALLEST:
         return
     for corner, lines in words.items():

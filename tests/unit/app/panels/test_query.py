@@ -15,6 +15,7 @@ from app.jobs import Jobs
 from app.messages import Messages
 from app.operations import searching
 from app.panels.query import QueryPanel
+from app.panels.query_notice import breakable
 from app.settings import Settings
 from app.state import State
 from app.viewer.picture_view import RECTANGLE, SELECT
@@ -116,7 +117,8 @@ def shows_picture(panel):
 def notice(panel):
     """Title and text of what stands in the picture's place."""
     assert panel.notice.isVisible()
-    return panel.notice._title.text(), panel.notice._text.text()
+    shown = panel.notice._title.text(), panel.notice._text.text()
+    return tuple(text.replace("\u200b", "") for text in shown)
 
 
 def button(panel):
@@ -258,6 +260,13 @@ def test_a_file_that_is_no_picture_is_told_in_the_panel(panel, context, jobs, tm
     assert panel.view.picture is None
     assert not panel.tools.isEnabled()
     assert panel.facts.text("Finding") == "not given"
+
+
+def test_long_names_can_be_broken():
+    text = "'/a/very/long/folder/with_many_words.png' ends too soon; averyveryverylongword."
+    broken = breakable(text)
+    assert broken.replace("\u200b", "") == text
+    assert max(len(part) for part in broken.replace("\u200b", " ").split()) <= 14
 
 
 def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
