@@ -98,12 +98,6 @@ class Actions(QObject):
         for command in COMMANDS:
             self._actions[command.id].setEnabled(not command.needs or command.needs in there)
 
-    def renew_icons(self) -> None:
-        """Draw the icons again after a change of theme."""
-        for command in COMMANDS:
-            if command.icon:
-                self._actions[command.id].setIcon(icon(command.icon))
-
     def entries(self) -> list[Entry]:
         """Every command as the palette lists them."""
         native = QKeySequence.SequenceFormat.NativeText

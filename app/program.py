@@ -19,6 +19,7 @@ def make_application() -> QApplication:
 
     from app.settings import Settings
     from app.theme import set_theme
+    from app.widgets import focus_ring
 
     application = QApplication.instance()
     if not isinstance(application, QApplication):
@@ -26,6 +27,7 @@ def make_application() -> QApplication:
         application.setApplicationName("Semblance")
         application.setOrganizationName("Semblance")
         application.setDesktopFileName("semblance")
+        focus_ring.install(application)
     settings = Settings()
     set_theme(application, settings.theme, settings.text_scale)
     return application

@@ -29,7 +29,7 @@ from app.panels.ranking import RankingPanel
 from app.panels.train import TrainPanel
 from app.settings import Settings
 from app.state import State
-from app.theme import news, theme
+from app.theme import theme
 from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
@@ -181,7 +181,6 @@ class MainWindow(QMainWindow):
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
         self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
         self.start_page.words_wanted.connect(self.actions_["words"].trigger)
-        news.changed.connect(self._restyled)
 
     # Opening and closing
 
@@ -269,9 +268,6 @@ class MainWindow(QMainWindow):
 
     def _enable(self) -> None:
         self.actions_.enable(self.state.there)
-
-    def _restyled(self) -> None:
-        self.actions_.renew_icons()
 
     def _help(self, page: str) -> None:
         self.commands.show_help(page)
