@@ -17,7 +17,7 @@ from core.reports.write import check_suffix, write_report
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 from core.workflows.drawing import draw
-from core.workflows.opening import publish
+from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
 from core.workflows.searching import Query, SearchResult, explain, search
 
@@ -66,7 +66,7 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
     thumbnails = desk.library.thumbnails.get([case.content for case in details.values()])
     card = desk.metric.card
     scores = desk.record.scores or {}
-    rows = desk.library.catalogue.all_cases()
+    snapshot = publish(library)
     asked = _query_facts(desk, result.query)
     vote = VoteFacts(result.counts, next(iter(result.counts), None))
     return ReportDocument(
@@ -89,16 +89,16 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
             )
             for case in result.ranked
         ),
-        findings=tuple(sorted({r.finding for r in rows if r.finding is not None})),
+        findings=snapshot.columns.findings,
         vote=vote,
         card=_card_facts(card),
         measured_on=str(scores.get("measured_on", "")),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
-        plots=_plots(library, desk.record.name, asked.finding or vote.finding),
+        plots=_plots(snapshot, desk.record.name, asked.finding or vote.finding),
         versions=card.versions,
         identified=identified,
-        patients=tuple(sorted({r.patient for r in rows if r.patient})),
+        patients=snapshot.columns.patients,
     )
 
 
@@ -164,14 +164,13 @@ def _card_facts(card: MetricCard) -> tuple[Fact, ...]:
     return tuple(Fact(label, value) for label, value in facts.items() if value)
 
 
-def _plots(library: Path, metric: str, finding: str | None) -> tuple[Plot, ...]:
+def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple[Plot, ...]:
     """Retrieval accuracy, and the ROC of ``finding``, of the metric beside the others it has to beat."""
-    snapshot = publish(library)
     metrics = [scored for scored in scored_metrics(snapshot) if scored.scores is not None]
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
         return ()
-    known = findings(metrics)
+    known = findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
         (ACCURACY, "Retrieval accuracy @ k", accuracy_curves(metrics, metric))
