@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
 from PySide6.QtGui import (
@@ -211,6 +212,8 @@ class MainWindow(QMainWindow):
             self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
+        if there:
+            self.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
         if there and not self._laid_out:
             QTimer.singleShot(0, self, self._lay_out)
         self._enable()
@@ -229,8 +232,9 @@ class MainWindow(QMainWindow):
         if lock.tryLock(0):
             self._open_lock = lock
             return
-        known, process, host, _program = lock.getLockInfo()
-        who = f" (process {process} on {host})" if known else ""
+        # PySide6's stubs promise a success flag in front; what comes is the owner's three facts.
+        process, host, _program = cast(tuple[int, str, str], lock.getLockInfo())
+        who = f" (process {process} on {host})" if host else ""
         self.context.messages.info(
             f"{path.name} is open in another window too{who}.",
             "Both can be used; what the other adds is seen here when the library is opened again.",
