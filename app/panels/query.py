@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
@@ -24,17 +23,17 @@ from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.operations import searching
 from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
+from app.panels.query_source import QuerySource, inside
 from app.theme import news, set_look, theme
 from app.viewer.histogram import HistogramStrip
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_view import PictureView
 from app.viewer.tool_row import ToolRow
+from app.widgets.drop_target import DropTarget
 from app.widgets.fact_list import NAMES
-from app.widgets.file_drop import FileDrop
 from app.widgets.panel_header import PanelHeader
 from app.widgets.segmented import Segmented
-from core.errors import BadInput, SemblanceError
-from core.imaging.display import DisplayPicture
+from core.errors import SemblanceError
 from core.imaging.region import Region
 from core.library.columns import PictureState
 from core.workflows import looking
@@ -48,19 +47,6 @@ REGION, WHOLE = "region", "whole"
 _NOTED = ("modality", "body_part", "view", "laterality")
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Which picture a query shows, whatever its region."""
-
-    library: Path | None
-    case: str | None
-    image: Path | None
-
-    @property
-    def name(self) -> str:
-        return self.case or (self.image.name if self.image else "")
-
-
 class QueryPanel(QWidget):
     """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page."""
 
@@ -69,7 +55,7 @@ class QueryPanel(QWidget):
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
-        self._wanted: _Source | None = None
+        self._wanted: QuerySource | None = None
         self._loaded: ViewedPicture | None = None
         self._failed = False
         self._job: Job | None = None
@@ -95,7 +81,7 @@ class QueryPanel(QWidget):
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName("Search with")
         self.facts = QueryFacts()
-        self._drop = FileDrop("Search with this picture", self)
+        self._drop = DropTarget("Search with this", self)
         self._lay_out()
         self._connect()
         self._renew()
@@ -148,7 +134,8 @@ class QueryPanel(QWidget):
         self._slow.timeout.connect(self._show_loading)
         state.query_changed.connect(self._renew)
         state.cases_changed.connect(self._cases_changed)
-        self._drop.dropped.connect(self.ask_file)
+        self._drop.file_dropped.connect(self.ask_file)
+        self._drop.case_dropped.connect(self._ask_row)
         news.changed.connect(self._fit_labels)
 
     # For the window
@@ -186,6 +173,11 @@ class QueryPanel(QWidget):
         """Search with a picture from outside the library."""
         searching.ask(self._context, Query(image=path))
 
+    def _ask_row(self, case_row: int) -> None:
+        index = self._state.columns.index_of_row(case_row)
+        if index >= 0:
+            searching.ask(self._context, Query(case=self._state.columns.ids[index]))
+
     # Following the query
 
     def _renew(self) -> None:
@@ -194,7 +186,7 @@ class QueryPanel(QWidget):
             self._begin(None)
             self._show_nothing()
             return
-        source = _Source(self._state.path, query.case, query.image)
+        source = QuerySource(self._state.path, query.case, query.image)
         if source == self._wanted:
             self._follow_region()
             return
@@ -229,7 +221,7 @@ class QueryPanel(QWidget):
         job.failed.connect(self._fail)
         job.ended.connect(over)
 
-    def _begin(self, source: _Source | None) -> None:
+    def _begin(self, source: QuerySource | None) -> None:
         """What was wanted before is not wanted any more. Its picture stays until the next one is there."""
         self._wanted, self._failed = source, False
         self.view.editable = False
@@ -247,7 +239,7 @@ class QueryPanel(QWidget):
         picture = viewed.picture
         self.view.editable = True
         self.histogram.show_picture(picture)
-        self.view.show_picture(picture, _inside(query.region, picture))
+        self.view.show_picture(picture, inside(query.region, picture))
         self.histogram.show_window(self.view.window_level)
         self.view.case_region = viewed.region
         if viewed.case is not None:
@@ -292,7 +284,7 @@ class QueryPanel(QWidget):
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
         asked = self._wanted is not None
-        self.header.set_second(self._wanted.name if self._wanted else "")
+        self.header.set_second(self._wanted.label(self._state.columns) if self._wanted else "")
         self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
         self.more.setVisible(asked)
         self.tools.setVisible(asked)
@@ -320,7 +312,7 @@ class QueryPanel(QWidget):
     def _follow_region(self) -> None:
         if self._loaded is None or not self.view.editable:
             return
-        region = _inside(self.current_region(), self._loaded.picture)
+        region = inside(self.current_region(), self._loaded.picture)
         drawn = self.view.region
         if region is not None:
             if drawn.region != region or not drawn.in_use:
@@ -376,16 +368,6 @@ class QueryPanel(QWidget):
     def _open_menu(self, at: QPoint) -> None:
         if self._wanted is not None:
             self.make_menu().popup(at)
-
-
-def _inside(region: Region | None, picture: DisplayPicture) -> Region | None:
-    """``region`` as far as it lies in ``picture``; one remembered from another picture may not."""
-    if region is None:
-        return None
-    try:
-        return region.clipped(picture.height, picture.width)
-    except BadInput:
-        return None
 
 
 def _column(parent: QWidget, spacing: int = 0) -> QVBoxLayout:

@@ -13,12 +13,14 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from app.context import Context
 from app.jobs import Jobs
 from app.messages import Messages
+from app.models.deck import Deck
 from app.operations import searching
 from app.panels.query import QueryPanel
 from app.panels.query_notice import breakable
 from app.settings import Settings
 from app.state import State
 from app.viewer.picture_view import RECTANGLE, SELECT
+from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
 from core.workflows import looking, opening
 from core.workflows.importing import import_source
@@ -153,7 +155,7 @@ def test_no_file_chosen_asks_nothing(panel, context, monkeypatch):
 
 def test_a_picture_from_outside(asked):
     assert shows_picture(asked)
-    assert asked.header.findChild(type(asked.header._second)).text() == "outside.png"
+    assert asked.header._second.text() == "outside.png"
     assert asked._outside.isVisible()
     assert asked.facts.text("Finding") == "not given"
     assert asked.facts.text("Patient") == ""
@@ -165,10 +167,12 @@ def test_a_picture_from_outside(asked):
 
 
 def test_a_case_of_the_library(panel, context, jobs, library):
-    searching.ask(context, Query(case=case_of(library, "p003.png")))
+    name = case_of(library, "p003.png")
+    searching.ask(context, Query(case=name))
     jobs.let_run()
     assert shows_picture(panel)
     assert not panel._outside.isVisible()
+    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
     assert panel.facts.text("Patient") == "P001"
     assert panel.facts._values["Finding"].accessibleName() == "upright"
     assert panel.facts.text("Size") == "48 × 48 px"
@@ -490,6 +494,13 @@ def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
     assert context.state.query == Query(image=path)
     jobs.let_run()
     assert shows_picture(panel)
+
+
+def test_a_case_of_a_grid_is_asked_with(panel, context, library):
+    data = mime_data(Deck(library.columns, library.columns.sorted_by("id")), 3)
+    assert enter(panel, data)
+    drop(panel, data)
+    assert context.state.query == Query(case=case_of(library, "p005.png"))
 
 
 def test_folders_and_several_files_are_not_taken(panel, tmp_path):

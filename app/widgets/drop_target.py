@@ -1,4 +1,4 @@
-"""A place where a file can be dropped, with a sign that it can."""
+"""A place where a file or a case can be dropped, with a sign that it can."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from PySide6.QtGui import QDropEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from app.theme import BASE, colour, theme
+from app.widgets.case_drag import dragged_case
 from app.widgets.lettering import CENTRE, lettering
 
 
-class FileDrop(QWidget):
-    """Lets one file be dropped anywhere on ``parent``; ``dropped(Path)`` tells it.
+class DropTarget(QWidget):
+    """Lets one file, or one case of a grid, be dropped anywhere on ``parent``.
 
-    Covers ``parent`` with a frame and ``text`` while a file hovers over it. Folders and several files at
-    once are left to whoever is behind.
+    ``file_dropped`` tells its path, ``case_dropped`` its catalogue row. While something that can be dropped
+    hovers over ``parent``, a frame with ``text`` covers it. Folders and several files at once are left to
+    whoever is behind.
     """
 
-    dropped = Signal(Path)
+    file_dropped = Signal(Path)
+    case_dropped = Signal(int)
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -34,13 +37,16 @@ class FileDrop(QWidget):
         if kind == QEvent.Type.DragLeave:
             self.hide()
         elif isinstance(event, QDropEvent):
-            path = dropped_file(event.mimeData())
-            if path is None:
+            path, row = dropped_file(event.mimeData()), dragged_case(event.mimeData())
+            if path is None and row is None:
                 return False
             event.acceptProposedAction()
             if kind == QEvent.Type.Drop:
                 self.hide()
-                self.dropped.emit(path)
+                if row is not None:
+                    self.case_dropped.emit(row)
+                else:
+                    self.file_dropped.emit(path)
             else:
                 self.setGeometry(self._under.rect())
                 self.show()
