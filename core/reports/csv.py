@@ -1,0 +1,22 @@
+"""The ranking of a report as a table."""
+
+from __future__ import annotations
+
+from core.reports.cells import csv_text
+from core.reports.document import ReportDocument
+
+
+def report_csv(document: ReportDocument) -> str:
+    """One line for every ranked case; a column for every part of the distances, and with ``identified`` the
+    patient and the path. Text that a spreadsheet would run as a formula begins with an apostrophe."""
+    parts = tuple(dict.fromkeys(name for row in document.ranking for name, _ in row.parts))
+    identities = ("patient_id", "path") if document.identified else ()
+    header = ("query", "metric", "rank", "case_id", "finding", "distance", "alike", "judgement", *identities)
+    asked = document.query.case_id or document.query.image or ""
+    rows = []
+    for row in document.ranking:
+        shares = dict(row.parts)
+        told = (row.patient, row.path) if document.identified else ()
+        case = (row.rank, row.case_id, row.finding, row.distance, row.alike, row.judgement)
+        rows.append((asked, document.metric, *case, *told, *(shares.get(name) for name in parts)))
+    return csv_text((*header, *(f"part: {name}" for name in parts)), rows)

@@ -1,0 +1,182 @@
+"""The neutral report of a search: everything a writer puts on paper, and nothing it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.imaging.region import Region
+from core.library.letters import finding_letters
+from core.reports.privacy import Eraser
+
+#: Said once on every report.
+SUPPORT = "Support, not a diagnosis."
+_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
+_DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a list of facts."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a finding is shown beside its word: colour of its square, its letter and the letter's colour."""
+
+    colour: str
+    letter: str
+    ink: str
+
+
+@dataclass(frozen=True)
+class QueryFacts:
+    """What was asked: a case of the library (``case_id``), or a file from outside (``image``)."""
+
+    case_id: str | None = None
+    image: str | None = None
+    patient: str | None = None
+    finding: str | None = None
+    #: PNG or JPEG bytes.
+    thumbnail: bytes | None = None
+    region: Region | None = None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankedRow:
+    """A case of the ranking. ``parts``: names and shares of its distance; ``alike``: duplicates folded."""
+
+    rank: int
+    case_id: str
+    distance: float
+    finding: str | None = None
+    patient: str | None = None
+    path: str | None = None
+    thumbnail: bytes | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+    judgement: str = ""
+    alike: int = 0
+
+
+@dataclass(frozen=True)
+class VoteFacts:
+    """Findings of the nearest (most frequent first). Until calibrated on held-out cases there is no
+    ``probability`` of ``finding`` and no ``interval``."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    finding: str | None = None
+    calibrated: bool = False
+    probability: float | None = None
+    interval: tuple[float, float] | None = None
+    measured_on: str | None = None
+
+
+@dataclass(frozen=True)
+class JudgementRow:
+    """One click: ``a`` is (not) like ``b``, or closer to ``b`` than to ``c``; ``verdict`` in words."""
+
+    verdict: str
+    a: str
+    b: str
+    c: str | None = None
+    when: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure as PNG and, where there is one, as SVG; ``measured_on`` belongs to every score."""
+
+    caption: str
+    png: bytes
+    svg: bytes | None = None
+    measured_on: str = ""
+
+
+@dataclass(frozen=True)
+class ReportDocument:
+    """A search to be reported; ``created`` is ISO 8601, ``findings`` are the library's, in its order.
+
+    Unless ``identified``, making one takes out patient ids, the folders of files and patient ids within names
+    and notes; :attr:`removed` says so. No writer can then give away what the document does not hold.
+    """
+
+    title: str
+    created: str
+    library: str
+    metric: str
+    query: QueryFacts
+    ranking: tuple[RankedRow, ...]
+    findings: tuple[str, ...] = ()
+    vote: VoteFacts = VoteFacts()
+    card: tuple[Fact, ...] = ()
+    measured_on: str = ""
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    no_good_match: bool = False
+    judgements: tuple[JudgementRow, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    identified: bool = False
+    #: Further patient ids that may stand in names or notes; only ever used to take them out.
+    patients: tuple[str, ...] = ()
+    #: What was taken out; made by the document itself.
+    removed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        told = {row.patient for row in self.ranking} | {self.query.patient, *self.patients}
+        names = {name for row in self.ranking for name in (row.case_id, row.path)}
+        names |= {name for j in self.judgements for name in (j.a, j.b, j.c)}
+        names |= {self.query.case_id, self.query.image}
+        eraser = Eraser(self.identified, {p for p in told if p}, {name for name in names if name})
+        object.__setattr__(self, "patients", ())
+        for name, value in vars(self).copy().items():
+            if name not in ("identified", "removed", "created"):
+                object.__setattr__(self, name, eraser.cleaned(value))
+        object.__setattr__(self, "removed", eraser.told())
+
+    def marks(self) -> dict[str, Mark]:
+        """How each finding of the report is shown, by the library's order."""
+        shown = [row.finding for row in self.ranking] + [self.query.finding, *self.vote.counts]
+        order = tuple(dict.fromkeys([*self.findings, *sorted({f for f in shown if f is not None})]))
+        letters = finding_letters(order)
+        marks = {}
+        for place, finding in enumerate(order):
+            colour = _COLOURS[place % len(_COLOURS)]
+            ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
+            marks[finding] = Mark(colour, letters[finding], ink)
+        return marks
+
+    def vote_text(self) -> str:
+        """``10 nearest: 7 malignant, 3 benign``; empty where no neighbour has a finding."""
+        counts = self.vote.counts
+        if not counts:
+            return ""
+        told = ", ".join(f"{n} {finding}" for finding, n in counts.items())
+        return f"{sum(counts.values())} nearest: {told}"
+
+    def estimate_text(self) -> str:
+        """The calibrated estimate with its interval, or why there is none."""
+        vote = self.vote
+        if not vote.counts:
+            return "None of the nearest has a finding."
+        if not vote.calibrated or vote.probability is None or vote.finding is None:
+            return "Counts only: not calibrated on held-out cases."
+        interval = "" if vote.interval is None else f" ({vote.interval[0]:.2f}–{vote.interval[1]:.2f})"
+        source = f", from {vote.measured_on}" if vote.measured_on else ""
+        return f"Estimate for {vote.finding}: {vote.probability:.2f}{interval}{source}."
+
+    def hidden_text(self) -> str:
+        """What the ranking left out; empty where nothing."""
+        told = []
+        if same := self.hidden.get("same_patient", 0):
+            told.append(f"{same} of the same patient")
+        if copies := self.hidden.get("near_duplicates", 0):
+            told.append(f"{copies} near-duplicate{'s' if copies != 1 else ''}")
+        return f"Hidden: {' and '.join(told)}." if told else ""
+
+
+UNKNOWN_MARK = Mark(_GREY, "?", _LIGHT_INK)

@@ -1,0 +1,58 @@
+"""A report as one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
+from core.reports.wording import distance_text, reach, region_text, signed_text, waterfall, when
+
+_KINDS = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"<?xml", "image/svg+xml"),
+    (b"<svg", "image/svg+xml"),
+)
+
+
+def report_html(document: ReportDocument) -> str:
+    """The whole report: pictures as data, nothing loaded from anywhere, every text escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters |= {
+        "uri": data_uri,
+        "when": when,
+        "region": region_text,
+        "distance": distance_text,
+        "signed": signed_text,
+        "shares": _placed,
+        "reach": lambda row: round(100 * reach(row, document.ranking), 1),
+    }
+    return environment.get_template("report.html").render(
+        report=document,
+        marks=document.marks(),
+        unknown=UNKNOWN_MARK,
+        support=SUPPORT,
+        explained=any(row.parts for row in document.ranking),
+    )
+
+
+def data_uri(content: bytes | None) -> str:
+    """``content`` (PNG, JPEG or SVG) as a data address; empty for anything else."""
+    start = (content or b"")[:300].lstrip()
+    kind = next((kind for first, kind in _KINDS if start.startswith(first)), "")
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}" if content and kind else ""
+
+
+def _placed(row: RankedRow) -> list[tuple[str, float, float, float]]:
+    return [
+        (name, amount, round(100 * left, 1), round(max(100 * width, 1.0), 1))
+        for name, amount, left, width in waterfall(row)
+    ]

@@ -1,0 +1,88 @@
+"""A report as JSON: the search as scripts know it, and what the report adds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from core.reports.document import Fact, ReportDocument
+
+#: Raised when a name changes its meaning.
+VERSION = 1
+
+
+def report_json(document: ReportDocument) -> str:
+    """Names and shapes of ``search --json``; beside them ``report``, ``card``, ``judgements``, ``plots``
+    (their captions), ``notes`` and ``versions``. Without pictures. NaN and infinities become null."""
+    return json.dumps(_plain(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _values(document: ReportDocument) -> dict[str, Any]:
+    query, vote = document.query, document.vote
+    return {
+        "report": {
+            "version": VERSION,
+            "title": document.title,
+            "created": document.created,
+            "library": document.library,
+            "identified": document.identified,
+            "removed": document.removed,
+        },
+        "query": {
+            "case_id": query.case_id,
+            "image": query.image,
+            "region": None if query.region is None else query.region.to_json(),
+            "finding": query.finding,
+            **({"patient": query.patient} if document.identified else {}),
+            "facts": _facts(query.facts),
+        },
+        "metric": document.metric,
+        "results": [
+            {
+                "rank": row.rank,
+                "case_id": row.case_id,
+                "distance": row.distance,
+                "finding": row.finding,
+                "path": row.path,
+                **({"patient": row.patient} if document.identified else {}),
+                "alike": row.alike,
+                "judgement": row.judgement,
+                "parts": [{"name": name, "amount": amount} for name, amount in row.parts],
+            }
+            for row in document.ranking
+        ],
+        "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
+        "vote": {
+            "counts": vote.counts,
+            "calibrated": vote.calibrated,
+            "measured_on": vote.measured_on,
+            "finding": vote.finding,
+            "probability": vote.probability if vote.calibrated else None,
+            "interval": vote.interval if vote.calibrated else None,
+        },
+        "no_good_match": document.no_good_match,
+        "card": {"measured_on": document.measured_on, "facts": _facts(document.card)},
+        "judgements": [dataclasses.asdict(judgement) for judgement in document.judgements],
+        "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
+        "notes": document.notes,
+        "versions": document.versions,
+    }
+
+
+def _facts(facts: tuple[Fact, ...]) -> list[dict[str, str]]:
+    return [{"label": fact.label, "value": fact.value} for fact in facts]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return value

@@ -1,0 +1,325 @@
+"""A report as a PDF to print and to file: paginated, fonts embedded, text searchable."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from reportlab.lib.pagesizes import A4, LETTER
+from reportlab.lib.units import mm
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import (
+    BaseDocTemplate,
+    CondPageBreak,
+    Frame,
+    HRFlowable,
+    KeepTogether,
+    PageTemplate,
+    Spacer,
+    Table,
+    TableStyle,
+)
+
+from core.errors import BadArguments
+from core.reports.document import SUPPORT, UNKNOWN_MARK, Fact, Mark, Plot, RankedRow, ReportDocument
+from core.reports.pdf_fonts import register, width_of
+from core.reports.pdf_parts import (
+    BODY,
+    FAINT,
+    HEAD,
+    HEAD_RIGHT,
+    HEADING,
+    LINE,
+    QUIET,
+    RIGHT,
+    SECOND,
+    STRONG,
+    STRONG_BODY,
+    THIRD,
+    TITLE,
+    Chips,
+    Distance,
+    Named,
+    Thumbnail,
+    Waterfall,
+    paragraph,
+    write,
+)
+from core.reports.wording import reach, region_text, when
+
+PAGES = {"A4": A4, "letter": LETTER}
+_SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
+_THUMB = 40.0
+#: Chips of the vote; more would not tell more.
+_MOST_CHIPS = 60
+
+
+def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
+    """The report on ``page`` ("A4" or "letter").
+
+    Rows are never cut, long names wrap, every page tells its number and how many there are. The same
+    document gives the same bytes.
+
+    Raises:
+        BadArguments: an unknown page.
+    """
+    if page not in PAGES:
+        raise BadArguments(f"There is no page size '{page}'.", f"Use {' or '.join(PAGES)}.")
+    register()
+    out = io.BytesIO()
+    width, height = PAGES[page]
+    layout = BaseDocTemplate(
+        out,
+        pagesize=(width, height),
+        title=document.title,
+        author="",
+        subject=f"{document.library}, {document.metric}",
+        creator="Semblance",
+        invariant=1,
+    )
+    room = width - 2 * _SIDE
+    frame = Frame(_SIDE, _BOTTOM, room, height - _TOP - _BOTTOM, 0, 0, 0, 0)
+    layout.addPageTemplates(PageTemplate(frames=[frame]))
+    layout.build(_story(document, room), canvasmaker=_numbered(document))
+    return out.getvalue()
+
+
+def _numbered(document: ReportDocument) -> type:
+    """A canvas that writes head and foot of all pages at the end, when their number is known."""
+
+    class Numbered(Canvas):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self._finished: list[dict[str, Any]] = []
+
+        def showPage(self) -> None:  # noqa: N802
+            self._finished.append(dict(self.__dict__))
+            self._startPage()
+
+        def save(self) -> None:
+            for number, state in enumerate(self._finished, start=1):
+                self.__dict__.update(state)
+                _head_and_foot(self, document, number, len(self._finished))
+                super().showPage()
+            super().save()
+
+    return Numbered
+
+
+def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: int) -> None:
+    width, height = canvas._pagesize
+    size, right = 7.2, width - _SIDE
+    canvas.setStrokeColor(LINE)
+    canvas.setLineWidth(0.5)
+    page = f"Page {number} of {total}"
+    privacy = "identified" if document.identified else "de-identified"
+    write(canvas, _SIDE, 11 * mm, f"{SUPPORT} {privacy.capitalize()}.", size, THIRD)
+    write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
+    canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
+    created = when(document.created)
+    write(canvas, right - width_of(created, size), height - 13 * mm, created, size, THIRD)
+    head = "Semblance report" if number == 1 else document.title
+    write(canvas, _SIDE, height - 13 * mm, _fitted(head, size, right - _SIDE - 40 * mm), size, THIRD)
+
+
+def _fitted(text: str, size: float, room: float) -> str:
+    # No line holds more; measuring endless texts again and again would take seconds.
+    if len(text) <= 300 and width_of(text, size) <= room:
+        return text
+    text = text[:300]
+    while text and width_of(f"{text}…", size) > room:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _story(document: ReportDocument, room: float) -> list[Any]:
+    marks = document.marks()
+    story = [
+        paragraph(document.title, TITLE),
+        paragraph(f"{document.library}  ·  {document.metric}", QUIET),
+        Spacer(0, 9),
+        _query(document, marks, room),
+        *_heading("Ranking"),
+        *_ranking(document, marks, room),
+    ]
+    if document.judgements:
+        story += [*_heading("Judgements"), _judgements(document, room)]
+    if document.card:
+        measured = f"  ({document.measured_on})" if document.measured_on else ""
+        story += [*_heading(f"Metric{measured}"), _facts(document.card, room)]
+    if document.plots:
+        story += [*_heading("Evaluation", 180), *_plots(document.plots, room)]
+    if document.notes:
+        story += _heading("Notes")
+        story += [paragraph(f"–  {note}", BODY) for note in document.notes]
+    story += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
+    story.append(paragraph(" ".join(document.removed), FAINT))
+    if document.versions:
+        story.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
+    return story
+
+
+def _heading(text: str, room_below: float = 90) -> list[Any]:
+    """A heading that never stands alone at the foot of a page."""
+    return [
+        CondPageBreak(room_below),
+        Spacer(0, 13),
+        HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
+        paragraph(text, HEADING),
+        Spacer(0, 4),
+    ]
+
+
+def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any:
+    query, size = document.query, 56 * mm
+    asked = query.case_id or f"{query.image or 'a picture'} (not in library)"
+    mark = marks[query.finding] if query.finding is not None else UNKNOWN_MARK
+    rows: list[list[Any]] = [[paragraph("Query", QUIET), paragraph(asked, STRONG_BODY)]]
+    if query.patient:
+        rows.append([paragraph("Patient", QUIET), paragraph(query.patient)])
+    rows.append([paragraph("Finding", QUIET), Named(mark, query.finding or "not given")])
+    if query.region is not None:
+        rows.append([paragraph("Region", QUIET), paragraph(region_text(query.region))])
+    rows += [[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in query.facts]
+    right = room - size - 16
+    told: list[Any] = [
+        _pairs(rows, right),
+        Spacer(0, 8),
+        HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
+    ]
+    if document.vote.counts:
+        chips = [marks[finding] for finding, count in document.vote.counts.items() for _ in range(count)]
+        told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
+    told.append(paragraph(document.estimate_text(), QUIET))
+    if document.no_good_match:
+        told.append(paragraph("No good match: even the nearest case is farther than usual.", STRONG_BODY))
+    told.append(paragraph(SUPPORT, FAINT))
+    return Table(
+        [[Thumbnail(query.thumbnail, size, size), told]],
+        colWidths=[size + 16, right],
+        style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP")),
+    )
+
+
+def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> list[Any]:
+    if not document.ranking:
+        return [paragraph("No case was ranked.", QUIET)]
+    explained = any(row.parts for row in document.ranking)
+    wanted: list[tuple[str, float, Any]] = [
+        ("Rank", 32, HEAD_RIGHT),
+        ("", _THUMB + 12, HEAD),
+        ("Case", 0, HEAD),
+    ]
+    wanted.append(("Finding", 78 if explained else 130, HEAD))
+    if explained:
+        wanted.append(("What made the distance", 160, HEAD))
+    wanted.append(("Distance", 52, HEAD_RIGHT))
+    rest = room - sum(width for _, width, _ in wanted)
+    widths = [width or rest for _, width, _ in wanted]
+    rows: list[list[Any]] = [[paragraph(name, look) for name, _, look in wanted]]
+    for row in document.ranking:
+        cells: list[Any] = [
+            paragraph(str(row.rank), RIGHT),
+            Thumbnail(row.thumbnail, _THUMB, _THUMB),
+            [paragraph(row.case_id), *(paragraph(line, FAINT) for line in _beside(document, row))],
+        ]
+        mark = marks[row.finding] if row.finding is not None else UNKNOWN_MARK
+        cells.append(Named(mark, row.finding if row.finding is not None else "not given"))
+        if explained:
+            cells.append(Waterfall(row) if row.parts else "")
+        cells.append(Distance(row, reach(row, document.ranking)))
+        rows.append(cells)
+    table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled(), splitInRow=0)
+    hidden = document.hidden_text()
+    return [table, *([Spacer(0, 4), paragraph(hidden, FAINT)] if hidden else [])]
+
+
+def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
+    """What stands in small below a case's name."""
+    lines = []
+    if document.identified:
+        lines.append(f"patient {row.patient or 'unknown'}")
+        if row.path and row.path != row.case_id:
+            lines.append(row.path)
+    if row.judgement:
+        lines.append(f"judged {row.judgement}")
+    if row.alike:
+        lines.append(f"+{row.alike} alike")
+    return lines
+
+
+def _judgements(document: ReportDocument, room: float) -> Any:
+    share = (room - 76 - 92) / 3
+    rows = [[paragraph(name, HEAD) for name in ("Verdict", "Case", "Compared with", "", "When")]]
+    for judgement in document.judgements:
+        texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", when(judgement.when))
+        rows.append([paragraph(text) for text in texts])
+    return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
+
+
+def _facts(facts: Sequence[Fact], room: float) -> Any:
+    return _pairs([[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in facts], room)
+
+
+def _pairs(rows: list[list[Any]], room: float) -> Any:
+    """Labels and values; labels take what they need, up to a third."""
+    needed = max((width_of(row[0].text, row[0].style.fontSize) for row in rows), default=0) + 14
+    left = min(needed, room / 3)
+    return Table(rows, colWidths=[left, room - left], style=_bare(("BOTTOMPADDING", (0, 0), (-1, -1), 2.5)))
+
+
+def _plots(plots: Sequence[Plot], room: float) -> list[Any]:
+    """Two to a row, or one as wide as two; a figure and its caption stay together."""
+    gap = 14.0
+    width = room if len(plots) == 1 else (room - gap) / 2
+    cells = [_figure(plot, min(width, 120 * mm)) for plot in plots]
+    story: list[Any] = []
+    for start in range(0, len(cells), 2):
+        pair = cells[start : start + 2]
+        widths = [width + (gap if len(plots) > 1 else 0), width][: len(pair)]
+        table = Table(
+            [pair], colWidths=widths, hAlign="LEFT", style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP"))
+        )
+        story += [KeepTogether([table]), Spacer(0, 10)]
+    return story
+
+
+def _figure(plot: Plot, width: float) -> list[Any]:
+    from core.reports.pdf_parts import figure
+
+    told = [paragraph(plot.caption, STRONG_BODY)]
+    if plot.measured_on:
+        told.append(paragraph(plot.measured_on, FAINT))
+    return [*told, Spacer(0, 3), figure(plot.png, width, 95 * mm)]
+
+
+def _bare(*more: Any) -> Any:
+    return TableStyle(
+        [
+            ("LEFTPADDING", (0, 0), (-1, -1), 0),
+            ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+            ("TOPPADDING", (0, 0), (-1, -1), 0),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 0),
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+            *more,
+        ]
+    )
+
+
+def _ruled() -> Any:
+    return TableStyle(
+        [
+            ("LEFTPADDING", (0, 0), (-1, -1), 0),
+            ("RIGHTPADDING", (0, 0), (-2, -1), 9),
+            ("RIGHTPADDING", (-1, 0), (-1, -1), 0),
+            ("TOPPADDING", (0, 1), (-1, -1), 4.5),
+            ("BOTTOMPADDING", (0, 1), (-1, -1), 4.5),
+            ("TOPPADDING", (0, 0), (-1, 0), 0),
+            ("BOTTOMPADDING", (0, 0), (-1, 0), 3),
+            ("LINEBELOW", (0, 0), (-1, 0), 0.6, STRONG),
+            ("LINEBELOW", (0, 1), (-1, -1), 0.4, LINE),
+            ("VALIGN", (0, 0), (-1, -1), "MIDDLE"),
+            ("TEXTCOLOR", (0, 0), (-1, -1), SECOND),
+        ]
+    )

@@ -1,0 +1,137 @@
+"""Embedded fonts of PDF reports, and which of them can write a text."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.ttfonts import TTFError, TTFont
+
+REGULAR, BOLD = "Report", "Report-Bold"
+_WIDE, _WIDE_BOLD = "Wide", "Wide-Bold"
+#: Free families, in the order they are looked for: file names of the regular and the bold face.
+_FAMILIES = (
+    ("Inter-Regular.ttf", "Inter-SemiBold.ttf"),
+    ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"),
+    ("OpenSans-Regular.ttf", "OpenSans-Semibold.ttf"),
+    ("NotoSans-Regular.ttf", "NotoSans-Bold.ttf"),
+)
+#: TrueType files that hold Chinese, Japanese and Korean.
+_EASTERN = (
+    "DroidSansFallbackFull.ttf",
+    "DroidSansFallback.ttf",
+    "arialuni.ttf",
+    "wqy-zenhei.ttf",
+    "malgun.ttf",
+)
+#: Without such a file, fonts that PDF viewers bring themselves: by the last code point of a range.
+_VIEWERS_OWN = (
+    (0x2E7F, ""),
+    (0x303F, "HeiseiKakuGo-W5"),
+    (0x30FF, "HeiseiKakuGo-W5"),
+    (0x318F, "HYGothic-Medium"),
+    (0xABFF, "STSong-Light"),
+    (0xD7FF, "HYGothic-Medium"),
+    (0xF8FF, ""),
+    (0xFAFF, "STSong-Light"),
+)
+_lock = threading.Lock()
+
+
+@functools.cache
+def _installed() -> dict[str, Path]:
+    from matplotlib import font_manager
+
+    return {Path(file).name: Path(file) for file in font_manager.findSystemFonts(fontext="ttf")}
+
+
+@functools.cache
+def _bundled() -> tuple[Path, Path]:
+    """DejaVu Sans, which comes with Matplotlib and so is always there."""
+    import matplotlib
+
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return folder / "DejaVuSans.ttf", folder / "DejaVuSans-Bold.ttf"
+
+
+def register() -> None:
+    """Make the report's fonts known; again is harmless."""
+    with _lock:
+        if _WIDE_BOLD in pdfmetrics.getRegisteredFontNames():
+            return
+        wide = _bundled()
+        chosen = next((pair for names in _FAMILIES if (pair := _pair(names))), wide)
+        for name, file in zip((REGULAR, BOLD, _WIDE, _WIDE_BOLD), (*chosen, *wide), strict=True):
+            pdfmetrics.registerFont(TTFont(name, str(file)))
+        pdfmetrics.registerFontFamily(REGULAR, normal=REGULAR, bold=BOLD, italic=REGULAR, boldItalic=BOLD)
+
+
+def _pair(names: tuple[str, str]) -> tuple[Path, Path] | None:
+    found = [_installed().get(name) for name in names]
+    if found[0] is None or found[1] is None:
+        return None
+    try:
+        for file in found:
+            TTFont("Trial", str(file))
+    except (TTFError, OSError):
+        return None
+    return found[0], found[1]
+
+
+@functools.cache
+def _eastern() -> str | None:
+    for name in _EASTERN:
+        if file := _installed().get(name):
+            try:
+                pdfmetrics.registerFont(TTFont("Eastern", str(file)))
+            except (TTFError, OSError):
+                continue
+            return "Eastern"
+    return None
+
+
+def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
+    """``text`` in stretches of (font, characters); characters no font has fall to the widest one's box."""
+    first, second = (BOLD, _WIDE_BOLD) if bold else (REGULAR, _WIDE)
+    out: list[tuple[str, str]] = []
+    for character in text:
+        font = _font_for(character, first, second)
+        if out and (out[-1][0] == font or character == " "):
+            out[-1] = (out[-1][0], out[-1][1] + character)
+        else:
+            out.append((font, character))
+    return out
+
+
+def _font_for(character: str, first: str, second: str) -> str:
+    code = ord(character)
+    for name in (first, second):
+        if code in pdfmetrics.getFont(name).face.charToGlyph:
+            return name
+    if code < 0x2E80:
+        return second
+    eastern = _eastern()
+    if eastern is not None and code in pdfmetrics.getFont(eastern).face.charToGlyph:
+        return eastern
+    own = next((font for last, font in _VIEWERS_OWN if code <= last), "")
+    if own and own not in pdfmetrics.getRegisteredFontNames():
+        pdfmetrics.registerFont(UnicodeCIDFont(own))
+    return own or second
+
+
+def markup(text: str, bold: bool = False) -> str:
+    """``text`` escaped for a paragraph, every stretch in a font that has it."""
+    plain = BOLD if bold else REGULAR
+    return "".join(
+        escape(part) if font == plain else f'<font name="{font}">{escape(part)}</font>'
+        for font, part in runs(text.replace("\n", " "), bold)
+    )
+
+
+def width_of(text: str, size: float, bold: bool = False) -> float:
+    """Points that ``text`` takes in a line."""
+    return float(sum(pdfmetrics.stringWidth(part, font, size) for font, part in runs(text, bold)))

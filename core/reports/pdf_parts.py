@@ -1,0 +1,235 @@
+"""Pieces of a PDF report: chips, thumbnails, bars; each a Platypus flowable that measures itself."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from reportlab.lib.colors import HexColor
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.utils import ImageReader
+from reportlab.platypus import Flowable, Paragraph
+
+from core.reports.document import Mark, RankedRow
+from core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
+from core.reports.wording import distance_text, signed_text, waterfall
+
+TEXT, SECOND, THIRD = HexColor("#17171A"), HexColor("#4E4E56"), HexColor("#6B6B74")
+LINE, STRONG, TRACK, FILL = HexColor("#E3E3E7"), HexColor("#B4B4BC"), HexColor("#E1E1E6"), HexColor("#73737B")
+WELL, ON_WELL = HexColor("#141415"), HexColor("#94949C")
+CHIP = 9.5
+#: Longer texts are cut with an ellipsis: a row may never be taller than a page.
+LONGEST = 400
+
+
+def style(name: str, size: float, leading: float, colour: Any = TEXT, bold: bool = False, **more: Any) -> Any:
+    font = BOLD if bold else REGULAR
+    return ParagraphStyle(
+        name, fontName=font, fontSize=size, leading=leading, textColor=colour, splitLongWords=1, **more
+    )
+
+
+BODY = style("body", 8.5, 11.5)
+QUIET = style("quiet", 8.5, 11.5, SECOND)
+SMALL = style("small", 7.2, 9.4, SECOND)
+FAINT = style("faint", 7.2, 9.8, THIRD)
+STRONG_BODY = style("strong", 8.5, 11.5, bold=True)
+TITLE = style("title", 16, 20, bold=True, spaceAfter=2)
+HEADING = style("heading", 9.5, 12, bold=True)
+RIGHT = style("right", 8.5, 11.5, alignment=2)
+HEAD = style("head", 7.6, 10, SECOND)
+HEAD_RIGHT = style("head-right", 7.6, 10, SECOND, alignment=2)
+
+
+def paragraph(text: str, look: Any = BODY) -> Any:
+    """Any text as a paragraph: escaped, cut when endless, in fonts that have its characters."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - 1]}…"
+    return Paragraph(markup(text, look.fontName == BOLD), look)
+
+
+def write(
+    canvas: Any, x: float, y: float, text: str, size: float, colour: Any, *, bold: bool = False
+) -> None:
+    """A line of text from ``x`` on the base line ``y``."""
+    canvas.setFillColor(colour)
+    for font, part in runs(text, bold):
+        canvas.setFont(font, size)
+        canvas.drawString(x, y, part)
+        x += canvas.stringWidth(part, font, size)
+
+
+def draw_chip(canvas: Any, x: float, y: float, mark: Mark) -> None:
+    """The square of a finding with its lower left corner at (x, y)."""
+    canvas.setFillColor(HexColor(mark.colour))
+    canvas.roundRect(x, y, CHIP, CHIP, 2, stroke=0, fill=1)
+    size = 6.6 if len(mark.letter) == 1 else 5.0
+    write(
+        canvas,
+        x + (CHIP - width_of(mark.letter, size, bold=True)) / 2,
+        y + (CHIP - 0.72 * size) / 2,
+        mark.letter,
+        size,
+        HexColor(mark.ink),
+        bold=True,
+    )
+
+
+class Named(Flowable):  # type: ignore[misc]
+    """A finding: its chip, then its word, wrapped where there is no room."""
+
+    def __init__(self, mark: Mark, word: str) -> None:
+        super().__init__()
+        self._mark, self._word = mark, paragraph(word)
+        self._height = 0.0
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        _, self._height = self._word.wrap(max(width - CHIP - 4, 20), height)
+        self._height = max(self._height, CHIP + 2)
+        return width, self._height
+
+    def draw(self) -> None:
+        draw_chip(self.canv, 0, self._height - CHIP - 1, self._mark)
+        self._word.drawOn(self.canv, CHIP + 4, self._height - self._word.height)
+
+
+class Chips(Flowable):  # type: ignore[misc]
+    """A row of chips, continued in further rows where they do not fit."""
+
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        super().__init__()
+        self._marks = marks
+        self._columns = 1
+
+    def wrap(self, width: float, _height: float) -> tuple[float, float]:
+        self._columns = max(1, int(width // (CHIP + 3)))
+        return width, -(-len(self._marks) // self._columns) * (CHIP + 3)
+
+    def draw(self) -> None:
+        rows = -(-len(self._marks) // self._columns)
+        for number, mark in enumerate(self._marks):
+            row, column = divmod(number, self._columns)
+            draw_chip(self.canv, column * (CHIP + 3), (rows - row - 1) * (CHIP + 3) + 2, mark)
+
+
+class Thumbnail(Flowable):  # type: ignore[misc]
+    """A picture, whole, on the dark grey it is always seen on; bytes that are none are said to be so."""
+
+    def __init__(self, content: bytes | None, width: float, height: float) -> None:
+        super().__init__()
+        self._picture = _reader(content)
+        self._size = (width, height)
+
+    def wrap(self, _width: float, _height: float) -> tuple[float, float]:
+        return self._size
+
+    def draw(self) -> None:
+        width, height = self._size
+        self.canv.setFillColor(WELL)
+        self.canv.rect(0, 0, width, height, stroke=0, fill=1)
+        if self._picture is None:
+            size = 6.5
+            write(
+                self.canv,
+                (width - width_of("no picture", size)) / 2,
+                height / 2 - 2,
+                "no picture",
+                size,
+                ON_WELL,
+            )
+            return
+        across, down = self._picture.getSize()
+        scale = min(width / across, height / down)
+        self.canv.drawImage(
+            self._picture,
+            (width - across * scale) / 2,
+            (height - down * scale) / 2,
+            across * scale,
+            down * scale,
+        )
+
+
+def _reader(content: bytes | None) -> Any:
+    from PIL import Image
+
+    if not content:
+        return None
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            image.load()
+            flat = image.convert("L" if image.mode in {"L", "1", "I", "I;16", "LA"} else "RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    return ImageReader(flat)
+
+
+class Distance(Flowable):  # type: ignore[misc]
+    """The number, and over it its bar, as on a card of the window."""
+
+    def __init__(self, row: RankedRow, share: float) -> None:
+        super().__init__()
+        self._text, self._share = distance_text(row.distance), share
+        self._width = 0.0
+
+    def wrap(self, width: float, _height: float) -> tuple[float, float]:
+        self._width = width
+        return width, 15.0
+
+    def draw(self) -> None:
+        self.canv.setFillColor(TRACK)
+        self.canv.rect(0, 12.2, self._width, 2, stroke=0, fill=1)
+        self.canv.setFillColor(FILL)
+        self.canv.rect(0, 12.2, self._width * self._share, 2, stroke=0, fill=1)
+        size = 8.5
+        write(self.canv, self._width - width_of(self._text, size), 1.8, self._text, size, TEXT)
+
+
+class Waterfall(Flowable):  # type: ignore[misc]
+    """What made a distance: each part's name, its step, its amount; negative steps are hollow."""
+
+    _BAR, _NUMBER = 46.0, 30.0
+
+    def __init__(self, row: RankedRow) -> None:
+        super().__init__()
+        self._steps = waterfall(row)
+        self._names = [paragraph(name, SMALL) for name, *_ in self._steps]
+        self._heights: list[float] = []
+        self._width = 0.0
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        self._width = width
+        room = max(width - self._BAR - self._NUMBER - 8, 30)
+        self._heights = [name.wrap(room, height)[1] for name in self._names]
+        return width, sum(self._heights)
+
+    def draw(self) -> None:
+        top = sum(self._heights)
+        left = self._width - self._BAR - self._NUMBER
+        for (_, amount, start, length), name, height in zip(
+            self._steps, self._names, self._heights, strict=True
+        ):
+            top -= height
+            name.drawOn(self.canv, 0, top)
+            middle = top + height - 4.7
+            self._bar(left + start * self._BAR, middle - 2, max(length * self._BAR, 0.6), hollow=amount < 0)
+            text = signed_text(amount)
+            write(self.canv, self._width - width_of(text, 7.2), middle - 2.4, text, 7.2, SECOND)
+
+    def _bar(self, x: float, y: float, width: float, *, hollow: bool) -> None:
+        self.canv.setFillColor(FILL)
+        self.canv.setStrokeColor(FILL)
+        self.canv.setLineWidth(0.5)
+        self.canv.rect(x, y, width, 4, stroke=int(hollow), fill=int(not hollow))
+
+
+def figure(content: bytes, width: float, tallest: float) -> Any:
+    """A plot as wide as ``width``, or narrower where it would be too tall; unreadable bytes become a well."""
+    from reportlab.platypus import Image as Picture
+
+    reader = _reader(content)
+    if reader is None:
+        return Thumbnail(None, width, width / 2)
+    across, down = reader.getSize()
+    scale = min(width / across, tallest / down)
+    return Picture(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT")

@@ -1,0 +1,53 @@
+"""Puts a finished file in its place, or leaves what was there as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+from core.errors import SemblanceError
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+
+
+def put_file(path: Path, content: bytes) -> None:
+    """Write ``content`` to a temporary name beside ``path`` and move it into place.
+
+    Raises:
+        SemblanceError: the folder is missing or may not be written to, or the disk is full.
+    """
+    half_written = path.with_name(f".{path.stem[:40]}-{secrets.token_hex(4)}.part")
+    try:
+        with half_written.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        half_written.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            half_written.unlink(missing_ok=True)
+        raise _refused(path, error) from error
+
+
+def _refused(path: Path, error: OSError) -> SemblanceError:
+    if error.errno in _NO_SPACE:
+        return SemblanceError(
+            f"The disk is full: {path} was not written.", "Free some space, or choose another folder."
+        )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return SemblanceError(
+            f"{path} was not written: there is no folder {path.parent}.", "Choose a folder that exists."
+        )
+    if error.errno == errno.EISDIR:
+        return SemblanceError(f"{path} was not written: it is a folder.", "Choose another name.")
+    if error.errno == errno.ENAMETOOLONG:
+        return SemblanceError(
+            f"{path.name[:60]}… was not written: the name is too long.", "Choose a shorter one."
+        )
+    return SemblanceError(
+        f"{path} was not written: {error.strerror or error}.",
+        "Choose a folder you may write to, or close the file where it is open.",
+    )

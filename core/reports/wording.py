@@ -1,0 +1,68 @@
+"""How the writers of a report put moments, regions and distances into words and bars."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from datetime import datetime
+
+from core.imaging.region import Region
+from core.reports.document import RankedRow
+
+#: Parts of a distance shown for a case; the rest are summed.
+PARTS = 5
+
+
+def distance_text(distance: float) -> str:
+    """Three decimals for ordinary distances, three figures for very small and very large ones."""
+    if distance == 0 or 0.001 <= abs(distance) < 100:
+        return f"{distance:.3f}"
+    return f"{distance:.2e}" if abs(distance) < 0.001 or abs(distance) >= 100_000 else f"{distance:.0f}"
+
+
+def when(moment: str) -> str:
+    """``2026-03-01 14:05 UTC`` from ISO 8601; other text as it is."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    zone = at.tzname()
+    return f"{at:%Y-%m-%d %H:%M}{f' {zone}' if zone else ''}"
+
+
+def region_text(region: Region) -> str:
+    return f"{region.width} × {region.height} px at {region.x}, {region.y}"
+
+
+def signed_text(amount: float) -> str:
+    """``+0.071``, with a true minus sign."""
+    return f"{'−' if amount < 0 else '+'}{distance_text(abs(amount))}"
+
+
+def leading_parts(row: RankedRow, most: int = PARTS) -> list[tuple[str, float]]:
+    """The largest parts of a distance, the others summed as one, so that they still sum to it."""
+    ordered = sorted(row.parts, key=lambda part: -abs(part[1]))
+    if len(ordered) <= most:
+        return ordered
+    rest = ordered[most - 1 :]
+    return [*ordered[: most - 1], (f"{len(rest)} others", sum(amount for _, amount in rest))]
+
+
+def waterfall(row: RankedRow, most: int = PARTS) -> list[tuple[str, float, float, float]]:
+    """Each leading part with the place (0..1) and length of its step, from nothing to the distance."""
+    parts = leading_parts(row, most)
+    edges = [0.0]
+    for _, amount in parts:
+        edges.append(edges[-1] + amount)
+    low, high = min(edges), max(edges)
+    span = (high - low) or 1.0
+    steps = []
+    for (name, amount), (start, end) in zip(parts, itertools.pairwise(edges), strict=True):
+        steps.append((name, amount, (min(start, end) - low) / span, abs(end - start) / span))
+    return steps
+
+
+def reach(row: RankedRow, ranking: Sequence[RankedRow]) -> float:
+    """The distance as a share, 0..1, of the largest in the ranking."""
+    farthest = max((other.distance for other in ranking), default=0.0)
+    return min(1.0, max(0.0, row.distance / farthest)) if farthest > 0 else 0.0

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from pypdf import PdfReader
+
+from core.errors import BadArguments
+from core.reports.document import Plot
+from core.reports.pdf import report_pdf
+from tests.helpers.reports import HOSTILE, png, report, row
+
+
+def _read(content: bytes) -> tuple[PdfReader, str]:
+    pdf = PdfReader(io.BytesIO(content))
+    return pdf, "\n".join(page.extract_text() for page in pdf.pages)
+
+
+def test_text_can_be_searched_and_pages_are_numbered() -> None:
+    pdf, text = _read(report_pdf(report(rows=20)))
+    total = len(pdf.pages)
+    assert total >= 3
+    for number, page in enumerate(pdf.pages, start=1):
+        assert f"Page {number} of {total}" in page.extract_text()
+    for told in (
+        "Similar cases",
+        "4 nearest: 2 malignant, 2 benign",
+        "Counts only: not calibrated",
+        "Support, not a diagnosis",
+        "Hidden: 1 of the same patient and 2 near-duplicates.",
+        "BDM+V, 200 rounds",
+        "held-out patients",
+        "30 × 20 px at 4, 5",
+        "−0.050",
+        "+0.150",
+        "case 20.png",
+        "semblance 0.1.0",
+    ):
+        assert told in text, told
+    assert pdf.metadata is not None
+    assert pdf.metadata.title == "Similar cases"
+
+
+def test_every_page_of_a_long_ranking_repeats_its_head() -> None:
+    pdf, _ = _read(report_pdf(report(rows=60, plots=(), judgements=(), card=(), notes=())))
+    with_rows = [text for page in pdf.pages if "case" in (text := page.extract_text())]
+    assert len(with_rows) > 3
+    assert all("What made the distance" in text for text in with_rows)
+
+
+def test_fonts_are_embedded() -> None:
+    pdf, _ = _read(report_pdf(report()))
+    fonts = [
+        font.get_object() for page in pdf.pages for font in page["/Resources"]["/Font"].get_object().values()
+    ]
+    embedded = [font for font in fonts if "FontFile2" in str(font.get("/FontDescriptor", {}))]
+    assert len(embedded) >= 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        HOSTILE,
+        "Иванов Пётр.png",
+        "患者の画像_乳腺.png",
+        "한국어.png",
+        "صورة.png",
+        "🫀.png",
+        "a\tb\nc",
+        "x" * 250,
+        "w" * 6000,
+        "",
+    ],
+)
+def test_any_name_can_be_printed(name: str) -> None:
+    document = report(
+        title=name,
+        ranking=(row(1, case_id=name, finding=name, judgement=name, parts=((name, 0.1),)),),
+        notes=(name,),
+        identified=True,
+    )
+    _, text = _read(report_pdf(document))
+    if name == HOSTILE:
+        assert HOSTILE in text
+
+
+def test_long_names_wrap_and_nothing_is_lost() -> None:
+    name = "".join(f"part{number:03d}" for number in range(35))
+    _, text = _read(report_pdf(report(ranking=(row(1, case_id=name),))))
+    assert name in text.replace("\n", "")
+
+
+def test_findings_have_a_letter_and_a_word() -> None:
+    _, text = _read(report_pdf(report(rows=2)))
+    lines = [line.strip() for line in text.splitlines()]
+    assert {"M", "B"} <= {token for line in lines for token in line.split()}
+    assert "malignant" in text
+
+
+@pytest.mark.parametrize("content", [b"", b"no picture", png()[:40]])
+def test_unreadable_pictures_are_said_to_be_so(content: bytes) -> None:
+    document = report(ranking=(row(1, thumbnail=content),), plots=(Plot("Curve", content),))
+    _, text = _read(report_pdf(document))
+    assert "no picture" in text
+
+
+@pytest.mark.parametrize("size", [(10, 2000), (3000, 20), (1, 1)])
+def test_pictures_of_any_shape_fit(size: tuple[int, int]) -> None:
+    document = report(
+        ranking=(row(1, thumbnail=png(*size)),), plots=tuple(Plot("Curve", png(*size)) for _ in range(3))
+    )
+    report_pdf(document)
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_an_empty_report_is_a_page(identified: bool) -> None:
+    document = report(
+        ranking=(), plots=(), judgements=(), card=(), notes=(), versions={}, hidden={}, identified=identified
+    )
+    pdf, text = _read(report_pdf(document))
+    assert len(pdf.pages) == 1
+    assert "No case was ranked." in text
+
+
+def test_pages_are_a4_or_letter_and_nothing_else() -> None:
+    for page, height in (("A4", 842), ("letter", 792)):
+        pdf, _ = _read(report_pdf(report(), page))
+        assert round(float(pdf.pages[0].mediabox.height)) == height
+    with pytest.raises(BadArguments):
+        report_pdf(report(), "A5")
+
+
+def test_the_same_report_gives_the_same_bytes() -> None:
+    assert report_pdf(report()) == report_pdf(report())

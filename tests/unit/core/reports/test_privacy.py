@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+
+import pytest
+from pypdf import PdfReader
+
+from core.reports.csv import report_csv
+from core.reports.document import Fact, QueryFacts, ReportDocument
+from core.reports.html import report_html
+from core.reports.json import report_json
+from core.reports.pdf import report_pdf
+from tests.helpers.reports import PATIENT, QUERY_PATIENT, report, row
+
+
+def _everything(document: ReportDocument) -> str:
+    pdf = PdfReader(io.BytesIO(report_pdf(document)))
+    text = "".join(page.extract_text() for page in pdf.pages) + str(pdf.metadata)
+    return report_html(document) + report_csv(document) + report_json(document) + text + repr(document)
+
+
+def test_no_patient_and_no_folder_is_told_by_default() -> None:
+    told = _everything(
+        report(
+            title=f"Cases like study/{QUERY_PATIENT}/query.png",
+            library="/home/someone/Breast.semblance",
+            notes=(
+                f"{PATIENT} was seen twice.",
+                "Read from /srv/pictures/a.png",
+                "PAT-9 came from elsewhere.",
+            ),
+            card=(Fact("Features", r"C:\data\someone\gabor"),),
+            patients=("PAT-9",),
+        )
+    )
+    for secret in (PATIENT, QUERY_PATIENT, PATIENT.lower(), "PAT-9", "/srv", "someone", "study/", "study\\"):
+        assert secret not in told, secret
+    assert "case 1.png" in told
+    assert "Breast.semblance" in told
+    assert "De-identified" in told
+
+
+def test_everything_is_told_when_identified() -> None:
+    told = _everything(report(identified=True))
+    for kept in (PATIENT, QUERY_PATIENT, "/srv/pictures"):
+        assert kept in told
+    assert "Identified: patient ids and file paths are included." in told
+
+
+def test_patients_in_names_become_numbers_that_tell_them_apart() -> None:
+    names = (f"{PATIENT}-L.png", "other", f"x/{PATIENT.lower()}_R.png", f"{QUERY_PATIENT}.png")
+    document = report(ranking=tuple(row(n, case_id=name) for n, name in enumerate(names, start=1)))
+    shown = [ranked.case_id for ranked in document.ranking]
+    patient, query = shown[0].removesuffix("-L.png"), shown[3].removesuffix(".png")
+    assert shown == [f"{patient}-L.png", "other", f"{patient}_R.png", f"{query}.png"]
+    assert patient != query
+    assert "Patient ids inside names and notes are numbers in brackets." in document.removed
+
+
+def test_short_ids_are_taken_out_of_names_and_leave_words_alone() -> None:
+    document = report(
+        ranking=(row(1, patient="7", case_id="7-L17.png", path=None),), notes=("7 of 17 rounds, patient 7.",)
+    )
+    assert document.ranking[0].case_id == "[1]-L17.png"
+    assert document.notes == ("7 of 17 rounds, patient 7.",)
+
+
+def test_a_picture_from_outside_is_told_by_its_file_name() -> None:
+    document = report(query=QueryFacts(image="/home/someone/query.png"))
+    assert document.query.image == "query.png"
+
+
+def test_a_document_made_from_another_stays_clean() -> None:
+    again = dataclasses.replace(report(), title="Again")
+    assert again.ranking[0].patient is None
+    assert again.ranking[0].case_id == "case 1.png"
+
+
+def test_fractions_and_slashes_in_notes_stay() -> None:
+    note = "Split 70/30, w / h = 3, and/or 1 / 2."
+    assert report(notes=(note,)).notes == (note,)
+
+
+def test_tables_name_patients_only_when_identified() -> None:
+    assert "patient_id" not in report_csv(report()).splitlines()[0]
+    lines = list(csv.DictReader(io.StringIO(report_csv(report(identified=True)))))
+    assert lines[0]["patient_id"] == PATIENT
+    assert "patient" not in json.loads(report_json(report()))["results"][0]
+    assert json.loads(report_json(report(identified=True)))["results"][0]["patient"] == PATIENT
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_names_no_encoding_has_are_replaced(identified: bool) -> None:
+    document = report(ranking=(row(1, case_id="bad\udcff\x07name.png"),), identified=identified)
+    assert document.ranking[0].case_id == "bad?\N{REPLACEMENT CHARACTER}name.png"
+    _everything(document).encode()

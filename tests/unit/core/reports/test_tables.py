@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+from core.reports.cells import cell
+from core.reports.csv import report_csv
+from core.reports.document import VoteFacts
+from core.reports.json import report_json
+from tests.helpers.reports import report, row
+
+
+def _lines(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_line_for_every_case_and_a_column_for_every_part() -> None:
+    lines = _lines(report_csv(report(rows=3)))
+    assert [line["rank"] for line in lines] == ["1", "2", "3"]
+    assert float(lines[1]["distance"]) == 0.1 * 2
+    assert float(lines[1]["part: Gabor, 5 px"]) == pytest.approx(0.3)
+    assert {line["metric"] for line in lines} == {"BDM+V"}
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "  =", "\r"])
+def test_no_text_starts_a_formula(start: str) -> None:
+    evil = f"{start}HYPERLINK(1)"
+    document = report(
+        metric=evil,
+        ranking=(row(1, case_id=evil, finding=evil, judgement=evil, parts=((evil, 0.1),)),),
+        identified=True,
+    )
+    for line in csv.reader(io.StringIO(report_csv(document))):
+        for text in line:
+            assert not text.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r")), text
+
+
+def test_numbers_are_not_taken_for_formulas() -> None:
+    assert cell(-1.5) == "-1.5"
+    assert cell(np.float32(0.5)) == "0.5"
+    assert cell(np.int64(-3)) == "-3"
+    assert (cell(math.nan), cell(None), cell(True), cell("-a")) == ("", "", "yes", "'-a")
+
+
+def test_json_has_the_shape_of_a_search() -> None:
+    told = json.loads(report_json(report()))
+    assert set(told) >= {"query", "metric", "results", "hidden", "vote", "no_good_match"}
+    assert set(told["results"][0]) >= {"rank", "case_id", "distance", "finding", "path"}
+    assert set(told["vote"]) == {"counts", "calibrated", "measured_on", "finding", "probability", "interval"}
+    assert told["query"]["region"] == {"kind": "rectangle", "x": 4, "y": 5, "width": 30, "height": 20}
+    assert told["hidden"] == {"same_patient": 1, "near_duplicates": 2}
+    assert told["results"][0]["path"] is None
+    assert sum(part["amount"] for part in told["results"][0]["parts"]) == pytest.approx(0.1)
+
+
+def test_json_holds_no_number_json_has_not() -> None:
+    document = report(
+        ranking=(row(1, distance=math.nan, parts=(("a", math.inf),)), row(2, distance=np.float64(0.5)))
+    )
+    told = json.loads(report_json(document), parse_constant=pytest.fail)
+    assert told["results"][0]["distance"] is None
+    assert told["results"][1]["distance"] == 0.5
+
+
+def test_no_probability_before_calibration() -> None:
+    vote = VoteFacts({"malignant": 3}, "malignant", False, 0.9, (0.8, 1.0))
+    told = json.loads(report_json(report(vote=vote)))["vote"]
+    assert (told["probability"], told["interval"]) == (None, None)
