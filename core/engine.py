@@ -171,6 +171,21 @@ def _interrupts_kept_off() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class _Executor(ProcessPoolExecutor):
+    """Python's own, but for one race.
+
+    Its manager is woken *before* a new process starts and may then watch all processes but that one; when
+    it was killed nobody noticed, and its task never ended.
+    """
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(function, *args, **kwargs)
+        with self._shutdown_lock:
+            if self._executor_manager_thread_wakeup is not None:
+                self._executor_manager_thread_wakeup.wakeup()
+        return future
+
+
 class _Outcome(Future[Any]):
     """The future callers hold: done once the work is over *and* all its news were heard."""
 
@@ -249,7 +264,7 @@ class _Pool:
         self._waiting: dict[int, _Ending] = {}
         self._reading = True
         self._reader, self._writer = context.Pipe(duplex=False)
-        self._executor = ProcessPoolExecutor(
+        self._executor = _Executor(
             workers, context, _start_worker, (self._flags, self._writer, context.Lock(), niceness)
         )
         self._thread = threading.Thread(target=self._listen, name="engine-news", daemon=True)

@@ -172,7 +172,7 @@ def test_a_killed_worker_is_told_and_the_next_task_works(own, tmp_path):
     tasks = [own.submit(work.endless, tmp_path / f"{number}") for number in range(2)]
     os.kill(int(appears(tmp_path / "0")), signal.SIGKILL)
     for task in tasks:
-        with pytest.raises(WorkerEnded, match="ended unexpectedly.*start the job again"):
+        with pytest.raises(WorkerEnded, match=r"ended unexpectedly.*start the job again"):
             task.result()
     assert own.submit(work.square, 5).result() == 25
 
@@ -250,8 +250,8 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
             if __name__ == "__main__":
                 with Engine(2) as engine:
                     task = engine.submit(work.endless, Path(sys.argv[1]) / "one")
-                    print("submitted", flush=True)
                     try:
+                        print("submitted", flush=True)
                         task.result()
                     except KeyboardInterrupt:
                         task.stop()
