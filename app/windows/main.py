@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
 from PySide6.QtGui import (
@@ -232,8 +231,7 @@ class MainWindow(QMainWindow):
         if lock.tryLock(0):
             self._open_lock = lock
             return
-        # PySide6's stubs promise a success flag in front; what comes is the owner's three facts.
-        process, host, _program = cast(tuple[int, str, str], lock.getLockInfo())
+        process, host, _program = lock.getLockInfo()
         who = f" (process {process} on {host})" if host else ""
         self.context.messages.info(
             f"{path.name} is open in another window too{who}.",
