@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from core.reports.cells import csv_text
 
 Numbers = tuple[float | None, ...]
 
@@ -15,7 +18,6 @@ Numbers = tuple[float | None, ...]
 AT = 10
 ACCURACY, ROC, TRAINING = "retrieval_accuracy", "roc", "training"
 KINDS = (ACCURACY, ROC, TRAINING)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -86,20 +88,22 @@ class TrainingCurve:
 Curve = AccuracyCurve | RocCurve | TrainingCurve
 
 
-def relative_objective(objective: Sequence[float | None]) -> list[float]:
+def relative_objective(objective: Sequence[float | None]) -> npt.NDArray[np.float64]:
     """The objective as a share of its first value: it falls from 1 towards 0. NaN where there is none.
 
     One that begins at or below zero, or goes below it, is placed between its lowest (0) and highest (1).
     """
-    values = [value if _there(value) else math.nan for value in objective]
-    there = [value for value in values if not math.isnan(value)]
-    if not there:
-        return values
-    lowest, highest = min(there), max(there)
+    values = np.array([math.nan if value is None else value for value in objective], dtype=np.float64)
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return np.full(len(values), np.nan)
+    lowest, span = float(there.min()), float(np.ptp(there))
     if there[0] > 0 and lowest >= 0:
-        return [value / there[0] for value in values]
-    span = highest - lowest
-    return [(value - lowest) / span if span else value - lowest for value in values]
+        values /= there[0]
+    else:
+        values = (values - lowest) / (span or 1.0)
+    values[~np.isfinite(values)] = np.nan
+    return values
 
 
 def interval_text(value: float | None, low: float | None, high: float | None) -> str:
@@ -118,19 +122,14 @@ def in_words(curves: Sequence[Curve]) -> str:
     return " ".join(_sentence(curve) for curve in curves)
 
 
-def curves_csv(kind: str, curves: Sequence[Curve]) -> str:
-    """The numbers of the curves, a line for every point; names cannot start a formula in a spreadsheet.
+def curves_csv(kind: str, curves: Sequence[Curve], *, measured_on: str = "") -> str:
+    """The numbers of the curves, a line for every point; ``measured_on`` is the last column of each.
 
     Raises:
         KeyError: an unknown kind.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADERS[kind])
-    for curve in curves:
-        for values in _rows(curve):
-            writer.writerow([_plain(curve.label), *("" if v is None else v for v in values)])
-    return text.getvalue()
+    header = (*_HEADERS[kind], "measured_on")
+    return csv_text(header, ((curve.label, *row, measured_on) for curve in curves for row in _rows(curve)))
 
 
 _HEADERS = {
@@ -171,10 +170,6 @@ def _spoken(value: float | None, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return f"{value:.2f}"
     return f"{value:.2f}, 95 % interval {low:.2f} to {high:.2f}"
-
-
-def _plain(label: str) -> str:
-    return f"'{label}" if label.startswith(_FORMULA) else label
 
 
 def _there(value: float | None) -> TypeGuard[float]:

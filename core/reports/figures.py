@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -173,7 +172,7 @@ def training_figure(
     lower = Box(whole.left, upper.bottom + 12, whole.right, whole.bottom)
     last = max((curve.rounds[-1] for curve, _ in drawn if curve.rounds), default=100)
     relative = [relative_objective(curve.objective) for curve, _ in drawn]
-    highest = max([1.0, *(v for values in relative for v in values if not math.isnan(v))])
+    highest = max([1.0, *(float(np.nanmax(v)) for v in relative if not np.isnan(v).all())])
     above = Scale(upper, (0, last), (0, highest))
     below = Scale(lower, (0, last), (first, end))
     frame(sheet, above, [], [1], x_texts=False)
@@ -370,15 +369,15 @@ def _name_ends(
     sheet: Sheet,
     drawn: tuple[TrainingCurve, Style],
     scales: tuple[Scale, Scale],
-    objective: Sequence[float],
+    objective: Values,
     words: str,
 ) -> None:
     """Name the two lines of the current training at their ends, and mark its best."""
     curve, look = drawn
     above, below = scales
     x = above.box.right + 8
-    ends = [value for value in objective if not math.isnan(value)]
-    if ends:
+    ends = objective[~np.isnan(objective)]
+    if len(ends):
         y = min(float(above.up(ends[-1])), above.box.bottom - 2)
         sheet.write(x, y, "objective", sheet.colours.third)
     best = curve.best

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +25,17 @@ TICK, TEXT = 10, 11
 LEAST = (160, 90)
 LONGEST = 16_384
 _FALLBACK = "DejaVu Sans"
+#: For names in other scripts, as far as they are installed.
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+)
 _SALT = "semblance"
 #: None leaves an entry out: a picture tells neither when nor with what it was made.
 _METADATA: dict[str, dict[str, None]] = {
@@ -192,8 +205,9 @@ class Sheet:
         self._figure.add_artist(self._above(patch))
 
     def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
-        width: float = self._renderer.get_text_width_height_descent(text, self._font(size, weight), False)[0]
-        return width / self._ratio
+        with _no_word_on_glyphs():
+            extent = self._renderer.get_text_width_height_descent(text, self._font(size, weight), False)
+        return float(extent[0]) / self._ratio
 
     def runs_width(self, runs: Sequence[Run], size: float = TICK) -> float:
         return sum(self.text_width(run.text, size, run.weight) for run in runs)
@@ -258,7 +272,8 @@ class Sheet:
         import matplotlib
 
         buffer = io.BytesIO()
-        with matplotlib.rc_context({"svg.hashsalt": _SALT, "pdf.fonttype": 42, "svg.fonttype": "path"}):
+        settings: dict[Any, Any] = {"svg.hashsalt": _SALT, "pdf.fonttype": 42, "svg.fonttype": "path"}
+        with matplotlib.rc_context(settings), _no_word_on_glyphs():
             self._figure.savefig(
                 buffer,
                 format=format,
@@ -301,4 +316,13 @@ def _weights() -> dict[str, set[int]]:
 def _font(family: str, size: float, weight: int) -> FontProperties:
     from matplotlib.font_manager import FontProperties
 
-    return FontProperties(family=[family], size=size, weight=weight)
+    others = [name for name in _OTHER_SCRIPTS if weight in _weights().get(name, ())]
+    return FontProperties(family=list(dict.fromkeys([family, _FALLBACK, *others])), size=size, weight=weight)
+
+
+@contextlib.contextmanager
+def _no_word_on_glyphs() -> Iterator[None]:
+    """A letter no font has is drawn as a box; that is no reason for a warning to anybody."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        yield

@@ -1,0 +1,87 @@
+"""Drawing plots in the background and saving them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from app.context import Context
+from app.jobs import Job, Lane
+from core.reports.curves import Curve
+from core.reports.sheet import ThemeName
+from core.workflows import drawing
+
+
+def draw(
+    context: Context,
+    kind: str,
+    curves: Sequence[Curve],
+    then: Callable[[bytes], None],
+    *,
+    theme: ThemeName,
+    size: tuple[int, int],
+    ratio: float,
+    named: bool,
+    text_scale: float,
+    family: str,
+    channel: str,
+) -> Job:
+    """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
+    job = context.jobs.run(
+        "Drawing a plot",
+        drawing.draw,
+        kind,
+        tuple(curves),
+        theme=theme,
+        size=size,
+        ratio=ratio,
+        named=named,
+        text_scale=text_scale,
+        family=family,
+        lane=Lane.DRAW,
+        channel=channel,
+        quiet=True,
+    )
+    job.done.connect(then)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def save(
+    context: Context,
+    path: Path,
+    plots: Mapping[str, Sequence[Curve]],
+    *,
+    theme: ThemeName = "print",
+    titles: Mapping[str, str] | None = None,
+    note: str = "",
+) -> Job:
+    """Write plots to files and say which; ``note``: on what they were measured."""
+    job = context.jobs.run(
+        f"Saving {path.name}",
+        drawing.export_plots,
+        path,
+        dict(plots),
+        theme=theme,
+        titles=dict(titles or {}),
+        note=note,
+        lane=Lane.DRAW,
+    )
+
+    return _told(context, job)
+
+
+def save_scores(context: Context, path: Path, text: str) -> Job:
+    """Write the table of scores, as CSV text, and say where."""
+    job = context.jobs.run(f"Saving {path.name}", drawing.export_scores, path, text, lane=Lane.DRAW)
+    return _told(context, job)
+
+
+def _told(context: Context, job: Job) -> Job:
+    def tell(files: list[Path]) -> None:
+        names = ", ".join(file.name for file in files)
+        context.messages.info(f"Saved {names} in {files[0].parent}.")
+
+    job.done.connect(tell)
+    job.failed.connect(context.messages.error)
+    return job

@@ -1,0 +1,127 @@
+"""The overview of the Evaluation panel: three plots and the metrics side by side."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.plots.figure_view import FigureView
+from app.plots.live_curve import LiveCurve
+from app.theme import news, set_look, theme
+from app.widgets.badge import Badge
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.score_table import BRIEF, ScoreTable
+from core.reports.curves import ACCURACY, ROC
+
+#: Below this width the table gives its room to the plots; its tab stays.
+TABLE_FROM = 1200
+SHORT = {"held-out": "held-out", "unknown": "", "training": "", "stale": ""}
+
+
+class Cell(QWidget):
+    """A title with a badge above its content."""
+
+    def __init__(self, title: str, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = ElidedLabel(title, role="title")
+        self.badge = Badge("held-out")
+        self._head = QWidget()
+        self._row = QHBoxLayout(self._head)
+        self._row.setContentsMargins(12, 0, 12, 0)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._title)
+        self._row.addStretch(1)
+        self._row.addWidget(self.badge)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(2)
+        column.addWidget(self._head)
+        column.addWidget(content, 1)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def set_title(self, title: str) -> None:
+        self._title.setText(title)
+
+    def add_beside_title(self, widget: QWidget) -> None:
+        self._row.insertWidget(1, widget)
+
+    def set_badge(self, kind: str, text: str = "", *, shown: bool = True) -> None:
+        self.badge.set_kind(kind, text)
+        self.badge.setVisible(shown)
+
+    def _fit(self) -> None:
+        self._head.setFixedHeight(theme().px(24))
+
+
+class PlotCell(Cell):
+    """A plot with its title and badge."""
+
+    def __init__(self, title: str, view: FigureView, parent: QWidget | None = None) -> None:
+        super().__init__(title, view, parent)
+        self.view = view
+
+
+class Overview(QWidget):
+    """Accuracy, ROC and training side by side; the table of metrics where there is room for it."""
+
+    table_shown = Signal(bool)
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.accuracy = PlotCell("Retrieval accuracy @ k", FigureView(context, ACCURACY))
+        self.roc = PlotCell("ROC", FigureView(context, ROC))
+        self.curve = LiveCurve(context)
+        training = QWidget()
+        column = QVBoxLayout(training)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.addWidget(self.curve)
+        self.table = ScoreTable(BRIEF)
+        inset = QWidget()
+        around = QHBoxLayout(inset)
+        around.setContentsMargins(6, 0, 6, 0)
+        around.addWidget(self.table)
+        self.metrics = Cell("Metrics", inset)
+        self._rule = _upright()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for place, part in enumerate((self.accuracy, self.roc, training)):
+            if place:
+                row.addWidget(_upright())
+            row.addWidget(_evenly(part), 1)
+        row.addWidget(self._rule)
+        row.addWidget(_evenly(self.metrics), 1)
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the table names the lines, so that the plots need not."""
+        return not self.metrics.isHidden()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.width() >= theme().px(TABLE_FROM)
+        if room == self.metrics.isHidden():
+            self.metrics.setVisible(room)
+            self._rule.setVisible(room)
+            self.table_shown.emit(room)
+
+
+def _evenly(part: QWidget) -> QWidget:
+    part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+    return part
+
+
+def _upright() -> QWidget:
+    """A hair line that does not reach the edges."""
+    around = QWidget()
+    inner = QHBoxLayout(around)
+    inner.setContentsMargins(0, 8, 0, 8)
+    rule = QFrame()
+    set_look(rule, role="rule-upright")
+    rule.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    inner.addWidget(rule)
+    around.setFixedWidth(1)
+    return around

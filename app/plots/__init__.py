@@ -1,0 +1,1 @@
+"""Plots in the window: pictures drawn elsewhere, and curves that grow."""

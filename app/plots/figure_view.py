@@ -1,0 +1,231 @@
+"""A plot shown as a picture that another process draws."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QFontInfo,
+    QGuiApplication,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QFileDialog, QMenu, QSizePolicy, QWidget
+
+from app.context import Context
+from app.icons import icon
+from app.operations import drawing
+from app.theme import colour, font, news, theme
+from core.reports.curves import Curve, in_words
+from core.reports.sheet import ThemeName
+
+#: A pause in resizing before the plot is drawn anew.
+REDRAW_MS = 120
+#: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
+SAVE_AS = (
+    ("PNG picture for print (*.png)", ".png", False),
+    ("PNG picture as seen (*.png)", ".png", True),
+    ("SVG for print (*.svg)", ".svg", False),
+    ("PDF for print (*.pdf)", ".pdf", False),
+    ("CSV, the numbers (*.csv)", ".csv", False),
+)
+_numbers = itertools.count(1)
+
+
+class FigureView(QWidget):
+    """Shows ``kind`` of plot (``core.reports.curves.KINDS``); drawn again when its room or the theme changes.
+
+    Until the new picture is there the old one is shown in the new size.
+    """
+
+    def __init__(self, context: Context, kind: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._kind = context, kind
+        self._channel = f"draw {next(_numbers)}"
+        self._curves: tuple[Curve, ...] = ()
+        self._named = True
+        self._title = self._note = ""
+        self._image = QImage()
+        self._due, self._asked = True, False
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMinimumSize(QSize(120, 60))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._draw)
+        news.changed.connect(self._theme_changed)
+        self.set_curves(())
+
+    def set_curves(
+        self, curves: Sequence[Curve], *, named: bool = True, title: str = "", note: str = ""
+    ) -> None:
+        """What to draw. ``named``: with a key to the names; ``title`` and ``note`` (on what it was measured)
+        go above saved plots and are read aloud."""
+        changed = (tuple(curves), named) != (self._curves, self._named)
+        self._curves, self._named, self._title, self._note = tuple(curves), named, title, note
+        self.setAccessibleName(title or "Plot")
+        words = in_words(self._curves)
+        self.setAccessibleDescription(f"{words} Measured on {note}." if note and curves else words)
+        if changed:
+            self._wanted(0)
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return self._curves
+
+    def image(self) -> QImage:
+        """The picture now shown; null before the first is there."""
+        return self._image
+
+    def save_as(self) -> None:
+        """Ask for a file and write the plot to it."""
+        if not self._curves:
+            self._context.messages.info("There is nothing in this plot to save yet.")
+            return
+        path, as_seen = ask_where(self, self._context, self._title or "plot")
+        if path is not None:
+            drawing.save(
+                self._context,
+                path,
+                {self._kind: self._curves},
+                theme=theme_name() if as_seen else "print",
+                titles={self._kind: self._title},
+                note=self._note,
+            )
+
+    def copy_picture(self) -> None:
+        """Put the picture as shown on the clipboard."""
+        if not self._image.isNull():
+            QGuiApplication.clipboard().setImage(self._image)
+
+    def menu(self) -> QMenu:
+        """What can be done with the plot."""
+        menu = QMenu(self)
+        save = menu.addAction(icon("save"), "Save as…", self.save_as)
+        save.setEnabled(bool(self._curves))
+        copy = menu.addAction(icon("copy"), "Copy picture", self.copy_picture)
+        copy.setEnabled(not self._image.isNull())
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu().popup(event.globalPos())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._wanted(0)
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._wanted(REDRAW_MS if self._asked else 0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._due:
+            self._wanted(0)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 160)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour(theme().panel))
+        if not self._image.isNull():
+            exact = self._image.size() == self._pixels()
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, not exact)
+            painter.drawImage(QRect(QPoint(0, 0), self.size()), self._image)
+        if self.hasFocus():
+            painter.setPen(QPen(colour(theme().accent), 2))
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def _pixels(self) -> QSize:
+        ratio = self.devicePixelRatioF()
+        return QSize(round(self.width() * ratio), round(self.height() * ratio))
+
+    def _theme_changed(self) -> None:
+        # The old picture has the old theme's ground: it must not flash up on the new one.
+        self._image = QImage()
+        self.update()
+        self._wanted(0)
+
+    def _wanted(self, pause: int) -> None:
+        self._due = True
+        if self.isVisible():
+            self._soon.start(pause)
+
+    def _draw(self) -> None:
+        if not self.isVisible() or self.width() < 2 or self.height() < 2:
+            return
+        self._due, self._asked = False, True
+        drawing.draw(
+            self._context,
+            self._kind,
+            self._curves,
+            self._show,
+            theme=theme_name(),
+            size=(self.width(), self.height()),
+            ratio=self.devicePixelRatioF(),
+            named=self._named,
+            text_scale=theme().text_scale,
+            family=QFontInfo(font()).family(),
+            channel=self._channel,
+        )
+
+    def _show(self, png: bytes) -> None:
+        self._image = QImage.fromData(png)
+        self.update()
+
+
+def ask_where(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:
+    """A file to save a plot to, with a suffix of :data:`SAVE_AS`, and whether it is to look as here."""
+    folder = Path(context.settings.text("plots_folder") or Path.home())
+    given, chosen = QFileDialog.getSaveFileName(
+        parent,
+        "Save plot",
+        str(folder / f"{_file_name(name)}.png"),
+        ";;".join(words for words, *_ in SAVE_AS),
+    )
+    if not given:
+        return None, False
+    suffix, as_seen = next(((s, seen) for words, s, seen in SAVE_AS if words == chosen), (".png", False))
+    path = Path(given)
+    context.settings.set_text("plots_folder", str(path.parent))
+    if path.suffix.lower() not in {s for _, s, _ in SAVE_AS}:
+        path = _not_there(path.with_name(path.name + suffix))
+    return path, as_seen
+
+
+def _not_there(path: Path) -> Path:
+    """The dialog asked about the name without its suffix: what has that name with it must stay."""
+    number, wanted = 2, path
+    while wanted.exists():
+        wanted, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return wanted
+
+
+def _file_name(title: str) -> str:
+    return "-".join("".join(c if c.isalnum() or c in ".+" else " " for c in title).split()).lower() or "plot"
+
+
+def theme_name() -> ThemeName:
+    """The theme in force, by the name plots know it by."""
+    return "dark" if theme().is_dark else "light"

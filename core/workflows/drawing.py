@@ -1,0 +1,135 @@
+"""Draw plots away from the window, and write them to files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.errors import BadArguments
+from core.reports.curves import KINDS, Curve, curves_csv
+from core.reports.figures import FIGURES
+from core.reports.saving import put_file
+from core.reports.sheet import Format, ThemeName
+from core.tasks import SILENT, Reporter
+
+#: What plots can be saved as.
+SUFFIXES = (".png", ".svg", ".pdf", ".csv")
+#: Size in logical pixels of a saved plot, and pixels of a saved PNG for each.
+SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
+#: Names of the plots in file names.
+FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training"), strict=True))
+
+
+def draw(
+    kind: str,
+    curves: Sequence[Curve],
+    *,
+    theme: ThemeName,
+    size: tuple[int, int],
+    ratio: float = 1.0,
+    format: Format = "png",
+    named: bool = True,
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+    reporter: Reporter = SILENT,
+) -> bytes:
+    """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`core.reports.figures`.
+
+    Raises:
+        BadArguments: an unknown kind, format or theme, or a size beyond reason.
+        Cancelled: asked for by the reporter before the drawing began.
+    """
+    reporter.check_cancelled()
+    if kind not in FIGURES:
+        raise BadArguments(f"There is no plot '{kind}'.", f"Use one of {', '.join(FIGURES)}.")
+    try:
+        return FIGURES[kind](
+            curves,
+            theme=theme,
+            size=size,
+            ratio=ratio,
+            format=format,
+            named=named,
+            text_scale=text_scale,
+            family=family,
+            title=title,
+            note=note,
+        )
+    except (KeyError, ValueError) as problem:
+        raise BadArguments(f"The plot cannot be drawn so: {problem}.") from problem
+
+
+def export_plots(
+    path: Path,
+    plots: Mapping[str, Sequence[Curve]],
+    *,
+    theme: ThemeName = "print",
+    titles: Mapping[str, str] | None = None,
+    note: str = "",
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
+
+    ``plots`` are curves by kind, ``titles`` stand above by kind, ``note`` says on what they were measured.
+    One plot is written to ``path``, replacing what is there. Of several each gets a name of its own
+    beside it (``NAME-roc.png``) and replaces nothing. A file is there whole or not at all.
+
+    Raises:
+        BadArguments: another suffix, or nothing to write.
+        SemblanceError: a file cannot be written.
+        Cancelled: asked for by the reporter; files written before stay.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadArguments(
+            f"Plots cannot be saved as '{path.name}'.", "End the name in .png, .svg, .pdf or .csv."
+        )
+    if not plots:
+        raise BadArguments("There is no plot to save.", "Train a metric first; it is scored when it is done.")
+    written = []
+    for place, (kind, curves) in enumerate(plots.items()):
+        reporter.progress(place, len(plots), "Saving plots")
+        title = (titles or {}).get(kind, "")
+        if suffix == ".csv":
+            content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
+        else:
+            format: Format = "png" if suffix == ".png" else "svg" if suffix == ".svg" else "pdf"
+            content = draw(
+                kind,
+                curves,
+                theme=theme,
+                size=SAVED_SIZE,
+                ratio=SAVED_RATIO,
+                format=format,
+                title=title,
+                note=note,
+                reporter=reporter,
+            )
+        target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
+        put_file(target, content)
+        written.append(target)
+    reporter.progress(len(plots), len(plots), "Saving plots")
+    return written
+
+
+def export_scores(path: Path, text: str, *, reporter: Reporter = SILENT) -> list[Path]:
+    """Write a table of scores, as CSV text, to ``path``.
+
+    Raises:
+        SemblanceError: the file cannot be written.
+    """
+    put_file(path, text.encode("utf-8-sig"))
+    return [path]
+
+
+def _free(path: Path, name: str) -> Path:
+    """A name beside ``path`` that nothing has yet."""
+    wanted = path.with_name(f"{path.stem}-{name}{path.suffix}")
+    number = 2
+    while wanted.exists():
+        wanted = path.with_name(f"{path.stem}-{name}-{number}{path.suffix}")
+        number += 1
+    return wanted
