@@ -40,6 +40,7 @@ from core.reports.pdf_parts import (
     TITLE,
     Chips,
     Distance,
+    Name,
     Named,
     Thumbnail,
     Waterfall,
@@ -222,7 +223,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
         cells: list[Any] = [
             paragraph(str(row.rank), RIGHT),
             Thumbnail(row.thumbnail, _THUMB, _THUMB),
-            [paragraph(row.case_id), *(paragraph(line, FAINT) for line in _beside(document, row))],
+            [Name(row.case_id), *(Name(line, FAINT) for line in _beside(document, row))],
         ]
         mark = marks[row.finding] if row.finding is not None else UNKNOWN_MARK
         cells.append(Named(mark, row.finding if row.finding is not None else "not given"))
@@ -254,7 +255,7 @@ def _judgements(document: ReportDocument, room: float) -> Any:
     rows = [[paragraph(name, HEAD) for name in ("Verdict", "Case", "Compared with", "", "When")]]
     for judgement in document.judgements:
         texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", when(judgement.when))
-        rows.append([paragraph(text) for text in texts])
+        rows.append([Name(text) for text in texts])
     return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
 
 

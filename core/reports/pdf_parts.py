@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,6 +75,35 @@ def draw_chip(canvas: Any, x: float, y: float, mark: Mark) -> None:
         HexColor(mark.ink),
         bold=True,
     )
+
+
+class Name(Flowable):  # type: ignore[misc]
+    """A name of a case or file, broken after its slashes, hyphens and dots rather than anywhere."""
+
+    def __init__(self, text: str, look: Any = BODY) -> None:
+        super().__init__()
+        text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        self._pieces = re.findall(r"[^\\/_\-. ]*[\\/_\-. ]?", text)[:-1]
+        self._look = look
+        self._lines: list[str] = []
+
+    def wrap(self, width: float, _height: float) -> tuple[float, float]:
+        self._lines = [""]
+        for piece in self._pieces:
+            for part in (piece,) if self._fits(piece, width) else tuple(piece):
+                if self._lines[-1] and not self._fits(self._lines[-1] + part.rstrip(), width):
+                    self._lines.append("")
+                self._lines[-1] += part
+        return width, len(self._lines) * self._look.leading
+
+    def draw(self) -> None:
+        base = len(self._lines) * self._look.leading - self._look.fontSize
+        for number, line in enumerate(self._lines):
+            y = base - number * self._look.leading
+            write(self.canv, 0, y, line, self._look.fontSize, self._look.textColor)
+
+    def _fits(self, text: str, width: float) -> bool:
+        return width_of(text, self._look.fontSize) <= width
 
 
 class Named(Flowable):  # type: ignore[misc]
