@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -28,16 +29,17 @@ _EASTERN = (
     "wqy-zenhei.ttf",
     "malgun.ttf",
 )
+_HAN, _JAPANESE, _KOREAN = "STSong-Light", "HeiseiKakuGo-W5", "HYGothic-Medium"
 #: Without such a file, fonts that PDF viewers bring themselves: by the last code point of a range.
 _VIEWERS_OWN = (
     (0x2E7F, ""),
-    (0x303F, "HeiseiKakuGo-W5"),
-    (0x30FF, "HeiseiKakuGo-W5"),
-    (0x318F, "HYGothic-Medium"),
-    (0xABFF, "STSong-Light"),
-    (0xD7FF, "HYGothic-Medium"),
+    (0x303F, _HAN),
+    (0x30FF, _JAPANESE),
+    (0x318F, _KOREAN),
+    (0xABFF, _HAN),
+    (0xD7FF, _KOREAN),
     (0xF8FF, ""),
-    (0xFAFF, "STSong-Light"),
+    (0xFAFF, _HAN),
 )
 _lock = threading.Lock()
 
@@ -97,9 +99,12 @@ def _eastern() -> str | None:
 def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
     """``text`` in stretches of (font, characters); characters no font has fall to the widest one's box."""
     first, second = (BOLD, _WIDE_BOLD) if bold else (REGULAR, _WIDE)
+    # Signs that East Asian scripts share look at home only in the font of the script beside them.
+    kana, hangul = re.search("[\u3040-\u30ff]", text), re.search("[\uac00-\ud7af]", text)
+    han = _JAPANESE if kana else _KOREAN if hangul else _HAN
     out: list[tuple[str, str]] = []
     for character in text:
-        font = _font_for(character, first, second)
+        font = _font_for(character, first, second, han)
         if out and (out[-1][0] == font or character == " "):
             out[-1] = (out[-1][0], out[-1][1] + character)
         else:
@@ -107,7 +112,7 @@ def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
     return out
 
 
-def _font_for(character: str, first: str, second: str) -> str:
+def _font_for(character: str, first: str, second: str, han: str) -> str:
     code = ord(character)
     for name in (first, second):
         if code in pdfmetrics.getFont(name).face.charToGlyph:
@@ -118,6 +123,7 @@ def _font_for(character: str, first: str, second: str) -> str:
     if eastern is not None and code in pdfmetrics.getFont(eastern).face.charToGlyph:
         return eastern
     own = next((font for last, font in _VIEWERS_OWN if code <= last), "")
+    own = han if own == _HAN else own
     if own and own not in pdfmetrics.getRegisteredFontNames():
         pdfmetrics.registerFont(UnicodeCIDFont(own))
     return own or second

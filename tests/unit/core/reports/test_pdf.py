@@ -84,6 +84,12 @@ def test_any_name_can_be_printed(name: str) -> None:
         assert HOSTILE in text
 
 
+@pytest.mark.parametrize("name", ["Иванов Пётр", "患者の画像", "乳腺病例", "한국어 이름", "Ελένη"])
+def test_names_of_other_scripts_can_be_searched(name: str) -> None:
+    _, text = _read(report_pdf(report(title=name, notes=(name,), ranking=(row(1, case_id=name),))))
+    assert text.replace("\n", "").count(name) >= 3
+
+
 def test_long_names_wrap_and_nothing_is_lost() -> None:
     name = "".join(f"part{number:03d}" for number in range(35))
     _, text = _read(report_pdf(report(ranking=(row(1, case_id=name),))))
