@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
+from shiboken6 import isValid
 
 from core.engine import Engine, Progress, Task
 from core.errors import SemblanceError
@@ -112,7 +113,7 @@ class Job(QObject):
     def attach(self, task: Task) -> None:
         """Follow ``task``; called once by :class:`Jobs`."""
         self._task = task
-        task.future.add_done_callback(self._over.emit)
+        task.future.add_done_callback(self._report)
 
     def result(self, seconds: float) -> Any:
         """Wait for the work itself; raises what it raised, or ``TimeoutError``."""
@@ -120,7 +121,14 @@ class Job(QObject):
 
     def hear(self, kind: str, news: object) -> None:
         """News from the engine's thread."""
-        self._news.emit(kind, news)
+        if self._wanted and isValid(self):
+            self._news.emit(kind, news)
+
+    def _report(self, future: Future[Any]) -> None:
+        """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled:
+        the job may be gone by then."""
+        if self._wanted and isValid(self):
+            self._over.emit(future)
 
     def _hear(self, kind: str, news: Any) -> None:
         if not self._wanted or not self.running:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
 
 #: Threads of the engine hand over the interpreter this often, so that the window never waits long for it.
 SWITCH_INTERVAL_S = 0.001
 
 
+#: Said by Qt without a display whenever a window has a smallest size; nothing follows from it.
+_HARMLESS = "This plugin does not support propagateSizeHints()"
+
+
+def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    """Qt's own messages go where ours go."""
+    if text != _HARMLESS:
+        logging.getLogger("semblance.qt").log(_LEVELS.get(kind.name, logging.WARNING), "%s", text)
+
+
+_LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMsg": logging.ERROR}
+
+
 def make_application() -> QApplication:
     """The Qt application, named and themed; the one there is, if there is one."""
+    from PySide6.QtCore import qInstallMessageHandler
     from PySide6.QtWidgets import QApplication
 
     from app.settings import Settings
@@ -28,6 +44,7 @@ def make_application() -> QApplication:
         application.setOrganizationName("Semblance")
         application.setDesktopFileName("semblance")
         focus_ring.install(application)
+        qInstallMessageHandler(_log_qt)
     settings = Settings()
     set_theme(application, settings.theme, settings.text_scale)
     return application

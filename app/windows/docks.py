@@ -31,18 +31,24 @@ class Dock(QDockWidget):
     help_wanted = Signal(str)
 
     def __init__(
-        self, title: str, name: str, panel: QWidget, actions: Sequence[QWidget] = (), *, header: bool = True
+        self,
+        title: str,
+        name: str,
+        panel: QWidget,
+        actions: Sequence[QWidget] = (),
+        *,
+        header: QWidget | None = None,
     ) -> None:
+        """``header`` of the panel's own takes the place of the usual one with ``actions`` in it."""
         super().__init__(title)
         self.setObjectName(name)
         self.wanted = True
         self._panel = panel
-        self._bar: QWidget = QWidget()
-        if header:
+        if header is None:
             bar = _Title(self, title, actions)
             bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
-            self._bar = bar
-        # A panel with a header of its own leaves the title bar empty.
+            header = bar
+        self._bar = header
         self.setTitleBarWidget(self._bar)
         self.setWidget(panel)
         feature = QDockWidget.DockWidgetFeature

@@ -114,9 +114,9 @@ class MainWindow(QMainWindow):
         self.evaluation = EvaluationPanel(self.context)
         self.docks = {
             "library": Dock("Library", "library", self.library, [self.library.view]),
-            "query": Dock("Query", "query", self.query, header=False),
+            "query": Dock("Query", "query", self.query, header=self.query.header),
             "train": Dock("Train", "train", self.train),
-            "evaluation": Dock("Evaluation", "evaluation", self.evaluation),
+            "evaluation": Dock("Evaluation", "evaluation", self.evaluation, header=self.evaluation.header),
         }
         self.addDockWidget(left, self.docks["library"])
         self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
@@ -125,6 +125,8 @@ class MainWindow(QMainWindow):
         for dock in self.docks.values():
             dock.help_wanted.connect(self._help)
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
+        self.query.help_wanted.connect(lambda: self._help("query"))
+        self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""

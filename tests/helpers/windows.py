@@ -21,11 +21,10 @@ def flush() -> None:
 
 
 @contextlib.contextmanager
-def open_window(library: Path | None = None, size: tuple[int, int] = (1440, 900)) -> Iterator[MainWindow]:
+def open_window(library: Path | None = None) -> Iterator[MainWindow]:
     """The window as a person starts it, at rest; closed at the end as a person closes it."""
     make_application()
     window = MainWindow()
-    window.resize(*size)
     window.show()
     window.start(library)
     try:
