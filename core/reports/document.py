@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.imaging.region import Region
 from core.library.letters import finding_letters
-from core.reports.privacy import Eraser
+from core.reports.privacy import Eraser, texts_of
 
 #: Said once on every report.
 SUPPORT = "Support, not a diagnosis."
@@ -131,8 +131,11 @@ class ReportDocument:
         names = {name for row in self.ranking for name in (row.case_id, row.path)}
         names |= {name for j in self.judgements for name in (j.a, j.b, j.c)}
         names |= {self.query.case_id, self.query.image}
-        eraser = Eraser(self.identified, {p for p in told if p}, {name for name in names if name})
         object.__setattr__(self, "patients", ())
+        # A library may know very many patients; few of them stand in one report.
+        said = "\n".join(texts_of(self)).casefold()
+        standing = {patient for patient in told if patient and patient.casefold() in said}
+        eraser = Eraser(self.identified, standing, {name for name in names if name})
         for name, value in vars(self).copy().items():
             if name not in ("identified", "removed", "created"):
                 object.__setattr__(self, name, eraser.cleaned(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 #: Ids this short are only taken for ids where no letter or digit touches them.
@@ -28,9 +28,9 @@ class Eraser:
         self._identified = identified
         self._numbers: dict[str, int] = {}
         ordered = sorted(patients, key=lambda patient: (-len(patient), patient))
-        anywhere = [re.escape(p) for p in ordered if len(p) >= _SHORT]
+        anywhere = [_whole(p) for p in ordered if len(p) >= _SHORT]
         alone = [rf"(?<![^\W_]){re.escape(p)}(?![^\W_])" for p in ordered if 0 < len(p) < _SHORT]
-        prose = [re.escape(p) for p in ordered if len(p) >= (_SHORT_NUMBER if p.isdigit() else _SHORT)]
+        prose = [_whole(p) for p in ordered if len(p) >= (_SHORT_NUMBER if p.isdigit() else _SHORT)]
         self._in_names, self._in_text = _any_of(anywhere + alone), _any_of(prose)
         self._known = {name: _last_part(name) for name in names if _last_part(name) != name}
         self._known_in_text = _any_of(
@@ -93,6 +93,21 @@ class Eraser:
         return f"[{number}]"
 
 
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text in the parts of a report."""
+    if isinstance(value, str):
+        yield value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for entry in dataclasses.fields(value):
+            yield from texts_of(getattr(value, entry.name))
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from texts_of(entry)
+    elif isinstance(value, Mapping):
+        yield from (str(key) for key in value)
+        yield from texts_of(tuple(value.values()))
+
+
 def printable(text: str) -> str:
     """``text`` that every writer can take: without lone surrogates and without control characters other than
     line ends and tabs."""
@@ -102,6 +117,13 @@ def printable(text: str) -> str:
 
 def _last_part(name: str) -> str:
     return re.split(r"[\\/]", name.rstrip("\\/"))[-1]
+
+
+def _whole(patient: str) -> str:
+    """A pattern that finds an id, but not within a longer number."""
+    before = r"(?<!\d)" if patient[0].isdigit() else ""
+    after = r"(?!\d)" if patient[-1].isdigit() else ""
+    return f"{before}{re.escape(patient)}{after}"
 
 
 def _any_of(patterns: list[str]) -> re.Pattern[str] | None:

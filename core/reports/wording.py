@@ -40,12 +40,18 @@ def signed_text(amount: float) -> str:
 
 
 def leading_parts(row: RankedRow, most: int = PARTS) -> list[tuple[str, float]]:
-    """The largest parts of a distance, the others summed as one, so that they still sum to it."""
+    """The largest parts of a distance; all others, those the row does not hold included, as one. The amounts
+    sum to the distance."""
     ordered = sorted(row.parts, key=lambda part: -abs(part[1]))
-    if len(ordered) <= most:
-        return ordered
+    if not ordered:
+        return []
+    missing = row.distance - sum(amount for _, amount in ordered)
+    untold = abs(missing) > 1e-6 * max(abs(row.distance), 1e-300)
+    if len(ordered) + untold <= most:
+        return [*ordered, ("others", missing)] if untold else ordered
     rest = ordered[most - 1 :]
-    return [*ordered[: most - 1], (f"{len(rest)} others", sum(amount for _, amount in rest))]
+    name = "others" if untold else f"{len(rest)} others"
+    return [*ordered[: most - 1], (name, sum(amount for _, amount in rest) + (missing if untold else 0.0))]
 
 
 def waterfall(row: RankedRow, most: int = PARTS) -> list[tuple[str, float, float, float]]:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 
 import pytest
 from pypdf import PdfReader
@@ -66,6 +67,21 @@ def test_short_ids_are_taken_out_of_names_and_leave_words_alone() -> None:
     )
     assert document.ranking[0].case_id == "[1]-L17.png"
     assert document.notes == ("7 of 17 rounds, patient 7.",)
+
+
+def test_ids_are_not_found_within_longer_numbers() -> None:
+    document = report(ranking=(row(1, patient="100", case_id="IMG2100.png", path=None),), patients=("12345",))
+    assert document.ranking[0].case_id == "IMG2100.png"
+    document = report(ranking=(row(1, patient="100", case_id="IMG100.png", path=None),), notes=("12345678",))
+    assert document.ranking[0].case_id == "IMG[1].png"
+    assert document.notes == ("12345678",)
+
+
+def test_very_many_patients_are_no_burden() -> None:
+    patients = tuple(f"QX{number:07d}" for number in range(100_000))
+    document = report(notes=(f"{patients[77_777]} came back.",), patients=patients)
+    assert re.fullmatch(r"\[\d+\] came back\.", document.notes[0])
+    assert document.patients == ()
 
 
 def test_a_picture_from_outside_is_told_by_its_file_name() -> None:

@@ -12,14 +12,22 @@ from tests.helpers.reports import report, row
 
 def test_leading_parts_sum_to_the_distance() -> None:
     parts = tuple((f"p{n}", (-1) ** n * 0.1 * n) for n in range(1, 10))
-    shown = leading_parts(row(1, parts=parts))
+    distance = sum(amount for _, amount in parts)
+    shown = leading_parts(row(1, parts=parts, distance=distance))
     assert len(shown) == 5
     assert shown[-1][0] == "5 others"
-    assert sum(amount for _, amount in shown) == pytest.approx(sum(amount for _, amount in parts))
+    assert sum(amount for _, amount in shown) == pytest.approx(distance)
+
+
+def test_parts_a_row_does_not_hold_are_told_as_others() -> None:
+    assert leading_parts(row(1, parts=(("a", 0.25),), distance=1.0)) == [("a", 0.25), ("others", 0.75)]
+    many = leading_parts(row(1, parts=tuple((f"p{n}", 0.1) for n in range(6)), distance=1.0))
+    assert (len(many), many[-1][0]) == (5, "others")
+    assert sum(amount for _, amount in many) == pytest.approx(1.0)
 
 
 def test_waterfall_steps_join() -> None:
-    steps = waterfall(row(1, parts=(("a", 0.4), ("b", -0.1), ("c", 0.2))))
+    steps = waterfall(row(1, parts=(("a", 0.4), ("b", -0.1), ("c", 0.2)), distance=0.5))
     assert [name for name, *_ in steps] == ["a", "c", "b"]
     assert steps[0][2] == 0
     assert steps[1][2] == pytest.approx(steps[0][3])
@@ -28,7 +36,7 @@ def test_waterfall_steps_join() -> None:
 
 def test_waterfall_of_nothing() -> None:
     assert waterfall(row(1, parts=())) == []
-    assert waterfall(row(1, parts=(("a", 0.0),))) == [("a", 0.0, 0.0, 0.0)]
+    assert waterfall(row(1, parts=(("a", 0.0),), distance=0.0)) == [("a", 0.0, 0.0, 0.0)]
 
 
 @pytest.mark.parametrize(
