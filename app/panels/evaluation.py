@@ -75,7 +75,7 @@ class EvaluationPanel(QWidget):
         self.roc.add_beside_title(self.finding_box)
         self.curve = LiveCurve(context)
         self.table = ScoreTable(FULL)
-        self._empty = EmptyState(icon="chart")
+        self._empty = EmptyState()
         for table in (self.overview.table, self.table):
             table.chosen.connect(self.choose)
         self.overview.table_shown.connect(lambda _shown: self._renew())
@@ -193,7 +193,8 @@ class EvaluationPanel(QWidget):
             text = SHORT[weakest] if cell in (self.overview.accuracy, self.overview.roc) else ""
             cell.set_badge(weakest, text, shown=bool(curves))
         self.roc.set_title("ROC" if self.finding_box.isVisibleTo(self.roc) else titles[ROC])
-        self.overview.metrics.set_badge(weakest, shown=bool(shown))
+        fresh = [metric for metric, _ in shown if not metric.stale]
+        self.overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
         for table in (self.overview.table, self.table):
             table.set_metrics(metrics, current, lines)
         curve = next(iter(scoreboard.training_curves(metrics, current)), None)

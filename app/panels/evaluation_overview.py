@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.plots.figure_view import FigureView
 from app.plots.live_curve import LiveCurve
-from app.theme import news, set_look, theme
+from app.theme import colour, news, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.score_table import BRIEF, ScoreTable
@@ -84,13 +84,13 @@ class Overview(QWidget):
         around.setContentsMargins(6, 0, 6, 0)
         around.addWidget(self.table)
         self.metrics = Cell("Metrics", inset)
-        self._rule = _upright()
+        self._rule = _Upright()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         for place, part in enumerate((self.accuracy, self.roc, training)):
             if place:
-                row.addWidget(_upright())
+                row.addWidget(_Upright())
             row.addWidget(_evenly(part), 1)
         row.addWidget(self._rule)
         row.addWidget(_evenly(self.metrics), 1)
@@ -114,14 +114,14 @@ def _evenly(part: QWidget) -> QWidget:
     return part
 
 
-def _upright() -> QWidget:
+class _Upright(QWidget):
     """A hair line that does not reach the edges."""
-    around = QWidget()
-    inner = QHBoxLayout(around)
-    inner.setContentsMargins(0, 8, 0, 8)
-    rule = QFrame()
-    set_look(rule, role="rule-upright")
-    rule.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-    inner.addWidget(rule)
-    around.setFixedWidth(1)
-    return around
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedWidth(1)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect().adjusted(0, 8, 0, -8), colour(theme().line))
+        painter.end()

@@ -248,7 +248,7 @@ class _Delegate(QStyledItemDelegate):
                 told = min(int(lettering(BASE, 600 if bold else 400).width(cell.text)) + 1, max(room, 20))
                 badge = QRect(
                     inner.left() + told + _GAP,
-                    inner.center().y() - size.height() // 2,
+                    inner.center().y() + 1 - size.height() // 2,
                     size.width(),
                     size.height(),
                 )
@@ -278,5 +278,6 @@ def _key(painter: QPainter, where: QRect, cell: _Cell) -> QRect:
             pen.setDashPattern([length / pen.widthF() for length in dashes])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(pen)
-        painter.drawLine(where.left(), where.center().y(), where.left() + _SAMPLE, where.center().y())
+        middle = where.center().y() + 1
+        painter.drawLine(where.left(), middle, where.left() + _SAMPLE, middle)
     return where.adjusted(_SAMPLE + _GAP, 0, 0, 0)

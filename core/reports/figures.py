@@ -116,7 +116,7 @@ def roc_figure(
     wide = named and sheet.width >= WIDE
     room = _room(sheet, entries if wide else [], named=True, header="", top=heading(sheet, title, note))
     ticks = [0, 0.5, 1]
-    box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 2.4 if wide else 8)
+    box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
     scale = Scale(box, (0, 1), (0, 1))
     frame(sheet, scale, ticks, ticks, x_label="1 − specificity", y_label="sensitivity")
     sheet.line(scale.across([0, 1]), scale.up([0, 1]), sheet.colours.strong_line, 1)

@@ -56,8 +56,10 @@ class ScoredMetric:
 
 
 def scored_metrics(snapshot: LibrarySnapshot) -> tuple[ScoredMetric, ...]:
-    """Every metric of the library, oldest first; scores that cannot be read count as none."""
-    return tuple(_scored(metric, snapshot) for metric in snapshot.metrics)
+    """Every metric of the library, the best accuracy @10 first and stale ones last; scores that cannot be
+    read count as none."""
+    metrics = [_scored(metric, snapshot) for metric in snapshot.metrics]
+    return tuple(sorted(metrics, key=lambda metric: (metric.stale, -_at_10(metric))))
 
 
 def drawn(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
@@ -69,7 +71,7 @@ def drawn(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMet
         for metric in metrics
         if metric.name != current and metric.scores is not None and not metric.stale
     ]
-    others.sort(key=lambda metric: (metric.learner != "euclidean", -(metric.accuracy(10)[0] or 0.0)))
+    others.sort(key=lambda metric: (metric.learner != "euclidean", -_at_10(metric)))
     shown = others[: MOST_DRAWN - 1]
     return [(metric, None) for metric in first] + [(metric, line) for line, metric in enumerate(shown)]
 
@@ -199,6 +201,12 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         scores is None or _outdated(metric, scores, snapshot),
         seed if isinstance(seed, int) else None,
     )
+
+
+def _at_10(metric: ScoredMetric) -> float:
+    if metric.scores is None:
+        return -1.0
+    return metric.scores.retrieval_accuracy.at(10)[0] or 0.0
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
