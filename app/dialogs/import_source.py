@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.library.importers.importer import Recognition
-from core.library.library import SUFFIX
+from core.library.records import SUFFIX
 
 
 class ImportDialog(QDialog):

@@ -27,7 +27,7 @@ from app.theme import set_look
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
-from core.library.library import unique_name
+from core.library.records import unique_name
 from core.metrics.learner import Learner
 from core.metrics.registry import learners
 from core.metrics.steps.sequence import default_steps, parse_steps, steps_text

@@ -1,1 +1,24 @@
 """The library: the catalogue of cases, the feature stores, and the importers that fill them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+
+
+def open_library(path: Path, *, writable: bool | None = None) -> Library:
+    """:meth:`core.library.library.Library.open`, loading the database only now: the window imports the
+    workflows for their types and must start without it."""
+    from core.library.library import Library
+
+    return Library.open(path, writable=writable)
+
+
+def open_or_create_library(path: Path) -> Library:
+    """:meth:`core.library.library.Library.open_or_create`, loading the database only now."""
+    from core.library.library import Library
+
+    return Library.open_or_create(path)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,75 +14,12 @@ from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.library.database import check_version, connect, plain_errors, transaction
+from core.library.forgetting import forget_failures, forget_numbers
+from core.library.records import CaseDetails, CaseRecord, FileRecord, SourceRecord, now
 from core.library.schema import cases, files, sources
 
 #: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
 _PART = 10_000
-
-
-def now() -> str:
-    """The time written into records: UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-@dataclass(frozen=True)
-class SourceRecord:
-    """A folder, zip or file that was imported."""
-
-    id: int
-    kind: str
-    name: str
-    path: Path
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class FileRecord:
-    """A file of a source as it was when last read. ``stamp``: mtime in ns, or a zip entry's CRC."""
-
-    path: str
-    size: int
-    stamp: int
-    hash: str
-    state: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class CaseRecord:
-    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate."""
-
-    case_id: str
-    path: str
-    member: str = ""
-    frame: int | None = None
-    finding: str | None = None
-    patient: str | None = None
-    region: Region | None = None
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    width: int | None = None
-    height: int | None = None
-    content: str = ""
-    numbers: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True)
-class CaseDetails:
-    """A case as it is read back, with where its picture lies (``None`` for a table's row)."""
-
-    row: int
-    case_id: str
-    finding: str | None
-    patient: str | None
-    region: Region | None
-    attributes: Mapping[str, str]
-    width: int | None
-    height: int | None
-    content: str
-    kind: str
-    address: PictureAddress | None
-    state: str
-    reason: str
 
 
 class Catalogue:
@@ -124,8 +59,14 @@ class Catalogue:
         return [SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns)) for r in rows]
 
     def add_source(self, kind: str, name: str, path: Path, columns: Sequence[str] = ()) -> SourceRecord:
-        """Make a source; ``name`` gets a number when another source has it already."""
+        """The source of this kind at ``path``, made now unless it is there.
+
+        ``name`` gets a number when another source has it already.
+        """
         with self.writing() as connection:
+            same = sa.and_(sources.c.kind == kind, sources.c.path == str(path))
+            for r in connection.execute(sa.select(sources).where(same)).all():
+                return SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns))
             taken = set(connection.execute(sa.select(sources.c.name)).scalars())
             unique, number = name, 2
             while unique in taken:
@@ -159,8 +100,14 @@ class Catalogue:
                 sources.update().where(sources.c.id == source.id).values(columns=list(columns))
             )
 
-    def put(self, source: SourceRecord, found: Iterable[FileRecord], new: Iterable[CaseRecord]) -> None:
-        """Write files and their cases in one transaction; known ones are replaced, keeping their rows."""
+    def put(
+        self, source: SourceRecord, found: Iterable[FileRecord], new: Iterable[CaseRecord]
+    ) -> list[tuple[str, str]]:
+        """Write files and their cases in one transaction; known ones are replaced, keeping their rows.
+
+        Cases that show something else now lose their numbers with it; returned are these cases' ids and
+        what they showed before.
+        """
         file_rows = [
             {
                 "source": source.id,
@@ -178,7 +125,9 @@ class Catalogue:
             if file_rows:
                 connection.execute(_upsert(files, ("source", "path")), file_rows)
             if not case_records:
-                return
+                return []
+            changed = _changed(connection, case_records)
+            forget_numbers(connection, [row for row, _, _ in changed])
             paths = sorted({record.path for record in case_records})
             ids: dict[str, int] = {}
             for part in _parts(paths):
@@ -190,6 +139,20 @@ class Catalogue:
                 _upsert(cases, ("case_id",)),
                 [_case_values(record, ids[record.path]) for record in case_records],
             )
+        return [(case_id, before) for _, case_id, before in changed]
+
+    def remove(self, source: SourceRecord, paths: Sequence[str], case_ids: Sequence[str]) -> None:
+        """Take out files that have no cases, and cases their file no longer holds."""
+        with self.writing() as connection:
+            rows: list[int] = []
+            for part in _parts(case_ids):
+                rows += connection.execute(sa.select(cases.c.id).where(cases.c.case_id.in_(part))).scalars()
+            forget_numbers(connection, rows)
+            forget_failures(connection, rows)
+            for part in _parts(rows):
+                connection.execute(cases.delete().where(cases.c.id.in_(part)))
+            for part in _parts(paths):
+                connection.execute(files.delete().where(files.c.source == source.id, files.c.path.in_(part)))
 
     def relabel(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Set finding and patient of cases: (case_id, finding, patient)."""
@@ -314,6 +277,20 @@ class Catalogue:
                 kept.append(r.id)
                 values.append(np.frombuffer(r.numbers, dtype=np.float64))
         return np.array(kept, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
+
+
+def _changed(connection: sa.Connection, records: Sequence[CaseRecord]) -> list[tuple[int, str, str]]:
+    """(row, case_id, content before) of the known cases among ``records`` whose content is another."""
+    contents = {record.case_id: record.content for record in records}
+    out: list[tuple[int, str, str]] = []
+    for part in _parts(list(contents)):
+        query = sa.select(cases.c.id, cases.c.case_id, cases.c.content).where(cases.c.case_id.in_(part))
+        out += [
+            (r.id, r.case_id, r.content)
+            for r in connection.execute(query).all()
+            if r.content != contents[r.case_id]
+        ]
+    return out
 
 
 def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from core.errors import BadInput, SemblanceError
 from core.library import schema
@@ -69,13 +69,29 @@ def plain_errors(file: Path) -> Iterator[None]:
         yield
     except OperationalError as error:
         raise _in_words(library, str(error.orig)) from error
-    except DatabaseError as error:
-        raise BadInput(
-            f"The catalogue of {library.name} is damaged: {error.orig}.",
-            "Restore the library from a copy, or import its pictures into a new one.",
+    except IntegrityError as error:
+        raise SemblanceError(
+            f"Another program changed {library.name} at the same moment.", "Try again."
         ) from error
+    except DatabaseError as error:
+        raise _damaged(file, str(error.orig)) from error
     except OSError as error:
         raise _in_words(library, error.strerror or str(error)) from error
+
+
+def not_writable(library: Path) -> SemblanceError:
+    """What a person hears who wants to change a library that only can be read."""
+    return SemblanceError(
+        f"The library {library} cannot be written to.",
+        "Copy it to a folder you may write to, or change its permissions.",
+    )
+
+
+def _damaged(file: Path, what: str) -> BadInput:
+    return BadInput(
+        f"The catalogue {file} is damaged: {what}.",
+        "Restore the library from a copy, or import its pictures into a new one.",
+    )
 
 
 def _in_words(library: Path, what: str) -> SemblanceError:
@@ -85,10 +101,12 @@ def _in_words(library: Path, what: str) -> SemblanceError:
             f"The disk holding {library} is full.",
             "Free some space and start again; what was finished is kept.",
         )
-    if "readonly" in low or "read-only" in low or "permission" in low or "unable to open" in low:
+    if "readonly" in low or "read-only" in low or "permission" in low:
+        return not_writable(library)
+    if "unable to open" in low:
         return SemblanceError(
-            f"The library {library} cannot be written to.",
-            "Copy it to a folder you may write to, or change its permissions.",
+            f"The catalogue of {library} cannot be opened.",
+            "Check who may read it; if the disk is write-protected, copy the library to another.",
         )
     if "locked" in low:
         return SemblanceError(
@@ -103,10 +121,12 @@ def _in_words(library: Path, what: str) -> SemblanceError:
 def create_tables(file: Path) -> None:
     """Make a new catalogue in ``file``."""
     engine = connect(file, writable=True)
-    with transaction(engine, file) as connection:
-        schema.tables.create_all(connection)
-        connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
-    engine.dispose()
+    try:
+        with transaction(engine, file) as connection:
+            schema.tables.create_all(connection)
+            connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
+    finally:
+        engine.dispose()
 
 
 def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
@@ -119,19 +139,16 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
     with plain_errors(file):
         try:
             with engine.connect() as connection:
-                found = connection.execute(
-                    sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")
-                ).scalar()
+                version = _version(connection, file)
         except OperationalError as error:
             if "no such table" not in str(error.orig):
                 raise
-            found = None
-        if found is None:
+            version = None
+        if version is None:
             raise BadInput(
                 f"{file.parent} is not a complete library: its catalogue is empty.",
                 "It may be half written; make a new library from the pictures.",
             )
-        version = int(found)
         if version > schema.VERSION:
             raise BadInput(
                 f"{file.parent.name} was made by a newer Semblance (catalogue {version}, this one reads "
@@ -144,14 +161,25 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
                     f"{file.parent.name} was made by an older Semblance and cannot be changed here.",
                     "Open it once where it can be written to.",
                 )
-            _migrate(engine, file, version)
+            _migrate(engine, file)
 
 
-def _migrate(engine: sa.Engine, file: Path, version: int) -> None:
+def _version(connection: sa.Connection, file: Path) -> int | None:
+    found = connection.execute(sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")).scalar()
+    if found is not None and not str(found).isdecimal():
+        raise _damaged(file, f"its version is '{found}'")
+    return None if found is None else int(found)
+
+
+def _migrate(engine: sa.Engine, file: Path) -> None:
+    """From whatever version there is once nobody else writes, in one transaction."""
     with transaction(engine, file) as connection:
+        version = _version(connection, file)
+        if version is None or version >= schema.VERSION:
+            return
         for step in range(version, schema.VERSION):
             for statement in schema.MIGRATIONS[step]:
-                connection.execute(sa.text(statement))
+                connection.exec_driver_sql(statement)
         connection.execute(
             schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,10 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput
-from core.library.catalogue import Catalogue, now
+from core.library.catalogue import Catalogue
+from core.library.forgetting import forget_numbers
+from core.library.records import CHUNK, FeatureSet, now
 from core.library.schema import cases, feature_chunks, feature_failures, feature_sets
-
-#: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
-CHUNK = 256
-
-
-@dataclass(frozen=True)
-class FeatureSet:
-    """An extractor, its settings and version, and the names and groups of its numbers."""
-
-    id: int
-    name: str
-    extractor: str
-    version: int
-    settings: Mapping[str, Any]
-    columns: tuple[tuple[str, str], ...]
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The group of each number, in order."""
-        return tuple(group for _, group in self.columns)
 
 
 class FeatureSets:
@@ -44,11 +25,7 @@ class FeatureSets:
         self._catalogue, self._folder = catalogue, folder
 
     def all(self) -> list[FeatureSet]:
-        rows = self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id))
-        return [
-            FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
-            for r in rows
-        ]
+        return _all(self._catalogue.read(sa.select(feature_sets).order_by(feature_sets.c.id)))
 
     def get(self, name: str | None) -> FeatureSet:
         """The set called ``name``; without a name the only one there is.
@@ -90,22 +67,12 @@ class FeatureSets:
         Raises:
             BadArguments: ``name`` is taken by numbers made otherwise.
         """
-        for known in self.all():
-            if known.name == name:
-                same = (known.extractor, known.version, dict(known.settings)) == (
-                    extractor,
-                    version,
-                    dict(settings),
-                )
-                if same and known.columns == tuple(columns):
-                    return known
-                raise BadArguments(
-                    f"The feature set '{name}' was made otherwise (by {known.extractor} {known.version}).",
-                    "Give the new one another name with --name.",
-                )
         import zarr
 
         with self._catalogue.writing() as connection:
+            for known in _all(connection.execute(sa.select(feature_sets)).all()):
+                if known.name == name:
+                    return _same(known, extractor, version, settings, columns)
             row = connection.execute(
                 feature_sets.insert().values(
                     name=name,
@@ -139,11 +106,27 @@ class FeatureSets:
         store = self._store(feature_set)
         try:
             return zarr.open_array(store, mode=mode)
-        except (FileNotFoundError, KeyError, ValueError) as error:
-            raise BadInput(
-                f"The store of the feature set '{feature_set.name}' cannot be read ({error}).",
-                "Extract these features again under another name.",
-            ) from error
+        except (FileNotFoundError, KeyError, ValueError, TypeError) as error:
+            raise _damaged(feature_set, store) from error
+
+    def _select(self, feature_set: FeatureSet, array: Any, rows: Any) -> npt.NDArray[Any]:
+        """``rows`` (positions or a slice) of the store.
+
+        Raises:
+            BadInput: what should be there is lost or damaged.
+        """
+        try:
+            values: npt.NDArray[Any] = array[rows] if isinstance(rows, slice) else array.oindex[rows]
+        except Exception as error:
+            # The codecs' own libraries raise what they like.
+            raise _damaged(feature_set, self._store(feature_set)) from error
+        return values
+
+    def _checked(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Extractors never give a row of NaN, but a chunk whose file was lost reads as such."""
+        if values.dtype == np.float32 and np.isnan(values).all(axis=1).any():
+            raise _damaged(feature_set, self._store(feature_set))
+        return values
 
     def chunk_rows(self, feature_set: FeatureSet) -> dict[int, npt.NDArray[np.int64]]:
         """Chunk number -> ids of the cases in its rows."""
@@ -184,12 +167,17 @@ class FeatureSets:
         rows: npt.NDArray[np.int64],
         values: npt.NDArray[Any],
         failures: Sequence[tuple[int, str, str]] = (),
-    ) -> None:
+        contents: Sequence[str] | None = None,
+    ) -> int:
         """Add one chunk: ``rows`` (n <= CHUNK,) ids and ``values`` (n, d); then count it.
 
-        ``failures``: (case id, content, reason). The catalogue counts the chunk only after its numbers are
-        written, so a process killed in between leaves nothing half counted; the write transaction around
-        both keeps two programs from taking the same chunk.
+        ``failures``: (case id, content, reason); an empty content is tried again next time. ``contents`` are
+        what the cases of ``rows`` showed when they were read: those that were taken out or show something
+        else by now are left out. Returns how many cases were counted.
+
+        The catalogue counts the chunk only after its numbers are written, so a process killed in between
+        leaves nothing half counted; the write transaction around both keeps two programs from taking the
+        same chunk.
         """
         with self._catalogue.writing() as connection:
             known = {
@@ -198,7 +186,12 @@ class FeatureSets:
                     sa.select(feature_chunks).where(feature_chunks.c.feature_set == feature_set.id)
                 )
             }
-            new = ~np.isin(rows, np.concatenate(list(known.values()))) if known else np.ones(len(rows), bool)
+            showing = _contents(connection, [*rows.tolist(), *(case for case, _, _ in failures)])
+            new = np.array([int(row) in showing for row in rows], dtype=bool)
+            if known:
+                new &= ~np.isin(rows, np.concatenate(list(known.values())))
+            if contents is not None:
+                new &= np.array([showing.get(int(r)) == c for r, c in zip(rows, contents, strict=True)], bool)
             if new.any():
                 number = max(known, default=-1) + 1
                 self._write(feature_set, number, values[new])
@@ -209,14 +202,21 @@ class FeatureSets:
                         case_rows=rows[new].astype(np.int64).tobytes(),
                     )
                 )
-            if failures:
                 connection.execute(
-                    feature_failures.insert().prefix_with("OR REPLACE"),
-                    [
-                        {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
-                        for case, content, reason in failures
-                    ],
+                    feature_failures.delete().where(
+                        feature_failures.c.feature_set == feature_set.id,
+                        feature_failures.c.case == sa.bindparam("row"),
+                    ),
+                    [{"row": row} for row in rows[new].tolist()],
                 )
+            told = [
+                {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
+                for case, content, reason in failures
+                if case in showing
+            ]
+            if told:
+                connection.execute(feature_failures.insert().prefix_with("OR REPLACE"), told)
+        return int(new.sum())
 
     def _write(self, feature_set: FeatureSet, number: int, values: npt.NDArray[Any]) -> None:
         array = self._array(feature_set, "r+")
@@ -229,22 +229,9 @@ class FeatureSets:
 
     def forget(self, case_rows: Sequence[int]) -> None:
         """Cases whose picture changed have no numbers any more: every set extracts them anew."""
-        gone = np.asarray(case_rows, dtype=np.int64)
-        if not len(gone):
-            return
-        with self._catalogue.writing() as connection:
-            for r in connection.execute(sa.select(feature_chunks)).all():
-                rows = np.frombuffer(r.case_rows, dtype=np.int64).copy()
-                hit = np.isin(rows, gone)
-                if hit.any():
-                    rows[hit] = -1
-                    connection.execute(
-                        feature_chunks.update()
-                        .where(
-                            feature_chunks.c.feature_set == r.feature_set, feature_chunks.c.chunk == r.chunk
-                        )
-                        .values(case_rows=rows.tobytes())
-                    )
+        if len(case_rows):
+            with self._catalogue.writing() as connection:
+                forget_numbers(connection, case_rows)
 
     def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
         """(case_id, reason) of the cases the extractor could not read."""
@@ -253,7 +240,7 @@ class FeatureSets:
             .join(cases, cases.c.id == feature_failures.c.case)
             .where(
                 feature_failures.c.feature_set == feature_set.id,
-                feature_failures.c.content == cases.c.content,
+                feature_failures.c.content.in_((cases.c.content, "")),
             )
             .order_by(cases.c.case_id)
         )
@@ -272,11 +259,11 @@ class FeatureSets:
         array = self._array(feature_set, "r")
         if len(positions) == 0:
             return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
-        if len(positions) > CHUNK or len(positions) * 4 > len(ids):
-            return ids, array[:][positions] if len(positions) * 2 > array.shape[0] else array.oindex[
-                positions
-            ]
-        return ids, array.oindex[positions]
+        if len(positions) * 2 > array.shape[0]:
+            values = self._select(feature_set, array, slice(None))[positions]
+        else:
+            values = self._select(feature_set, array, positions)
+        return ids, self._checked(feature_set, values)
 
     def blocks(self, feature_set: FeatureSet, chunks: int = 16) -> Any:
         """Yield (case ids, numbers) of the whole set, ``chunks`` chunks at a time."""
@@ -285,13 +272,15 @@ class FeatureSets:
         numbers = sorted(known)
         for start in range(0, len(numbers), chunks):
             part = numbers[start : start + chunks]
-            block = array[part[0] * CHUNK : (part[-1] + 1) * CHUNK]
+            block = self._select(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
+            if len(block) < (part[-1] + 1 - part[0]) * CHUNK:
+                raise _damaged(feature_set, self._store(feature_set))
             ids = np.full(len(block), -1, dtype=np.int64)
             for number in part:
                 offset = (number - part[0]) * CHUNK
                 ids[offset : offset + len(known[number])] = known[number]
             kept = ids >= 0
-            yield ids[kept], block[kept]
+            yield ids[kept], self._checked(feature_set, block[kept])
 
     def _positions(self, feature_set: FeatureSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Ids of cases and their rows in the store, unordered."""
@@ -304,3 +293,44 @@ class FeatureSets:
         if not ids:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         return np.concatenate(ids), np.concatenate(positions).astype(np.int64)
+
+
+def _all(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
+    return [
+        FeatureSet(r.id, r.name, r.extractor, r.version, r.settings, tuple((n, g) for n, g in r.columns))
+        for r in rows
+    ]
+
+
+def _same(
+    known: FeatureSet,
+    extractor: str,
+    version: int,
+    settings: Mapping[str, Any],
+    columns: Sequence[tuple[str, str]],
+) -> FeatureSet:
+    """``known``, if it was made just so.
+
+    Raises:
+        BadArguments: it was made otherwise.
+    """
+    wanted = (extractor, version, dict(settings), tuple(columns))
+    if (known.extractor, known.version, dict(known.settings), known.columns) != wanted:
+        raise BadArguments(
+            f"The feature set '{known.name}' was made otherwise (by {known.extractor} {known.version}).",
+            "Give the new one another name with --name.",
+        )
+    return known
+
+
+def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
+    """What the cases ``rows`` show now; those taken out are not in it."""
+    found = connection.execute(sa.select(cases.c.id, cases.c.content).where(cases.c.id.in_(rows)))
+    return {r.id: r.content for r in found.all()}
+
+
+def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
+    return BadInput(
+        f"The numbers of the feature set '{feature_set.name}' ({store}) are lost or damaged.",
+        "Restore the library from a copy, or extract these features again under another name.",
+    )

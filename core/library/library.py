@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,28 +17,15 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput, SemblanceError
-from core.library.catalogue import Catalogue, now
-from core.library.database import create_tables, plain_errors
+from core.library.catalogue import Catalogue
+from core.library.database import create_tables, not_writable, plain_errors
 from core.library.feature_sets import FeatureSets
+from core.library.records import CATALOGUE, DERIVED, SUFFIX, MetricRecord, now
 from core.library.schema import metrics, searches
 from core.library.thumbnails import ThumbnailStore
 
-SUFFIX = ".semblance"
-CATALOGUE = "catalogue.sqlite"
-
-
-@dataclass(frozen=True)
-class MetricRecord:
-    """A stored metric; ``training`` (n,) are the ids of the cases it was fitted on."""
-
-    id: int
-    name: str
-    learner: str
-    feature_set: int
-    file: Path
-    card: Mapping[str, Any]
-    training: npt.NDArray[np.int64]
-    scores: Mapping[str, Any] | None
+_MAKING = ".making"
+_ABANDONED_S = 24 * 3600
 
 
 class Library:
@@ -45,7 +34,11 @@ class Library:
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path, self.writable = path, writable
         self.catalogue = Catalogue(path / CATALOGUE, writable=writable)
-        self.thumbnails = ThumbnailStore(path / "thumbnails.sqlite", writable=writable)
+        try:
+            self.thumbnails = ThumbnailStore(path / "thumbnails.sqlite", writable=writable)
+        except BaseException:
+            self.catalogue.close()
+            raise
         self.features = FeatureSets(self.catalogue, path / "features")
 
     @property
@@ -61,14 +54,17 @@ class Library:
             SemblanceError: the place cannot be written to.
         """
         path = path.absolute()
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise BadInput(f"{path} exists and is not a library.", "Choose another name for the new library.")
-        making = path.with_name(f"{path.name}.{secrets.token_hex(4)}.making")
+        making = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_MAKING}")
         with plain_errors(path / CATALOGUE):
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise BadInput(
+                    f"{path} exists and is not a library.", "Choose another name for the new library."
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
             making.mkdir()
             try:
-                for room in ("features", "metrics", "derived"):
+                for room in ("features", "metrics", DERIVED):
                     (making / room).mkdir()
                 create_tables(making / CATALOGUE)
                 if path.exists():
@@ -92,18 +88,20 @@ class Library:
             raise BadInput(f"{path} {what}.", "A library is a folder made by `semblance import`.")
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
-            raise SemblanceError(
-                f"The library {path} cannot be written to.",
-                "Copy it to a folder you may write to, or change its permissions.",
-            )
+            raise not_writable(path)
         return cls(path, writable=allowed if writable is None else writable)
 
     @classmethod
     def open_or_create(cls, path: Path) -> Self:
         """The library ``path`` for writing, made when it is not there."""
-        if (path / CATALOGUE).exists():
-            return cls.open(path, writable=True)
-        return cls.create(path)
+        if not (path / CATALOGUE).exists():
+            try:
+                return cls.create(path)
+            except SemblanceError:
+                # Another program may have made it in between.
+                if not (path / CATALOGUE).exists():
+                    raise
+        return cls.open(path, writable=True)
 
     def close(self) -> None:
         self.thumbnails.close()
@@ -160,9 +158,37 @@ class Library:
         training: npt.NDArray[np.int64],
         scores: Mapping[str, Any] | None,
     ) -> None:
-        """Enter a saved metric; one of the same name is replaced and its file removed."""
+        """Enter a saved metric; one of the same name is replaced and its file removed.
+
+        Where the catalogue cannot take it, ``file`` is removed.
+        """
+        known = {record.name: record.file for record in self.metrics()}
+        try:
+            self._enter(name, learner, feature_set, file, card, training, scores)
+        except Exception:
+            file.unlink(missing_ok=True)
+            raise
+        with contextlib.suppress(OSError):
+            if name in known:
+                known[name].unlink(missing_ok=True)
+            kept = {record.file.stem for record in self.metrics()}
+            folder = self.path / "metrics"
+            _sweep(found for found in folder.iterdir() if found.stem not in kept)
+            for found in (self.path / DERIVED).iterdir():
+                if found.name.partition(".")[0] not in kept:
+                    found.unlink(missing_ok=True)
+
+    def _enter(
+        self,
+        name: str,
+        learner: str,
+        feature_set: int,
+        file: Path,
+        card: Mapping[str, Any],
+        training: npt.NDArray[np.int64],
+        scores: Mapping[str, Any] | None,
+    ) -> None:
         with self.catalogue.writing() as connection:
-            old = connection.execute(sa.select(metrics.c.file).where(metrics.c.name == name)).scalar()
             connection.execute(metrics.delete().where(metrics.c.name == name))
             connection.execute(
                 metrics.insert().values(
@@ -176,8 +202,6 @@ class Library:
                     created=now(),
                 )
             )
-        if old:
-            (self.path / "metrics" / old).unlink(missing_ok=True)
 
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
         with self.catalogue.writing() as connection:
@@ -221,9 +245,9 @@ class Library:
         }
 
 
-def unique_name(wanted: str, taken: Sequence[str]) -> str:
-    """``wanted``, or ``wanted 2``, ``wanted 3`` ... when it is taken."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted} {number}", number + 1
-    return name
+def _sweep(found: Iterable[Path]) -> None:
+    """Remove what a killed program left half made; what is younger may still be worked on."""
+    for path in found:
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -8,7 +8,8 @@ import numpy as np
 
 from core.demo import generate
 from core.engine import Engine
-from core.library.library import CATALOGUE, Library
+from core.library import open_library, open_or_create_library
+from core.library.records import CATALOGUE
 from core.tasks import SILENT, Reporter
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
@@ -18,6 +19,8 @@ EXTRACTOR = "gabor"
 METRIC = "BDM+V"
 #: Learner and name of the demo's metrics; the last one is what is looked into.
 METRICS = (("euclidean", "Euclidean"), ("bdm_v", METRIC))
+#: Radiographs of each body part: enough that ten of its kind are among the held-out ones.
+PER_CATEGORY = 42
 #: The finding of the first query shown.
 ASKED = "malignant"
 
@@ -40,16 +43,16 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
     """
     path = (library or usual_folder()).absolute()
     if not (path / CATALOGUE).exists():
-        Library.create(path).close()
-    with Library.open(path) as opened:
+        open_or_create_library(path).close()
+    with open_library(path) as opened:
         if METRIC in [record.name for record in opened.metrics()]:
             return path
     with Engine() as engine:
-        pictures = generate(path / "pictures", executor=engine, reporter=reporter)
+        pictures = generate(path / "pictures", per_category=PER_CATEGORY, executor=engine, reporter=reporter)
     for source in (pictures.masses, pictures.radiographs):
         import_source(source, path, kind="folder", reporter=reporter)
     extract_features(path, EXTRACTOR, reporter=reporter)
-    with Library.open(path) as opened:
+    with open_library(path) as opened:
         done = {record.name for record in opened.metrics()}
     for learner, name in METRICS:
         if name not in done:
@@ -59,7 +62,7 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
 
 def demo_query(library: Path) -> str:
     """The id of a held-out malignant mass, the same at every call."""
-    with Library.open(library) as opened:
+    with open_library(library) as opened:
         trained = opened.metric(METRIC).training
         rows = opened.catalogue.all_cases()
         held_out: list[str] = [r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained)]

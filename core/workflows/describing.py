@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from core.library.library import Library
+from core.library import open_library
 
 #: Case ids listed by ``semblance info``.
 LISTED = 1000
@@ -17,7 +17,7 @@ def describe_library(library: Path) -> dict[str, Any]:
     Raises:
         BadInput: not a library, damaged, or from a newer version.
     """
-    with Library.open(library, writable=None) as opened:
+    with open_library(library, writable=None) as opened:
         rows = opened.catalogue.all_cases()
         return {**opened.summary(), "case_ids": [r.case_id for r in rows[:LISTED]]}
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import secrets
+import zipfile
+import zlib
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
-from core.library.library import Library, MetricRecord
+from core.library import open_library
+from core.library.records import DERIVED, MetricRecord
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
 from core.retrieval.index import Index
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 4
@@ -36,8 +44,10 @@ class Desk:
         self.metric: Metric = load_metric(record.file)
         sets = {feature_set.id: feature_set for feature_set in library.features.all()}
         self.feature_set = sets[record.feature_set]
+        # Cases last: another program may add some, with numbers, in between.
+        embedded = self._embedded_once(reporter)
         self._load_cases()
-        self._embed(reporter)
+        self._lay_out(embedded)
         self._usual: float | None = None
 
     def _load_cases(self) -> None:
@@ -48,19 +58,24 @@ class Desk:
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
 
-    def _embed(self, reporter: Reporter) -> None:
-        """Read the features block by block, or what an earlier run left in the folder ``derived``."""
+    def _embedded_once(self, reporter: Reporter) -> _Embedded:
+        """Read the features block by block, or what an earlier run left in the folder of derived data."""
         chunks = self.library.features.chunk_rows(self.feature_set)
-        stamp = hashlib.blake2b(self.record.file.name.encode(), digest_size=12)
+        stamp = hashlib.blake2b(digest_size=12)
         for number in sorted(chunks):
             stamp.update(chunks[number].tobytes())
-        kept = self.library.path / "derived" / f"{stamp.hexdigest()}.npz"
+        kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
         loaded = _load(kept)
         if loaded is None:
             loaded = self._embedded(reporter)
             if self.library.writable:
                 _keep(kept, loaded)
-        self.rows, self.embedding, ties = loaded
+        return loaded
+
+    def _lay_out(self, embedded: _Embedded) -> None:
+        rows, embedding, ties = embedded
+        there = np.array([int(row) in self._facts for row in rows], dtype=bool)
+        self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
         self.ties = ties if ties.shape[1] else None
         self.index = Index(self.embedding, self.ties)
         self._place = {int(row): place for place, row in enumerate(self.rows)}
@@ -141,12 +156,19 @@ def desk_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Desk:
     """
     key = (library.absolute(), metric)
     known = _desks.pop(key, None)
-    opened = known[1].library if known else Library.open(library)
-    stamp = opened.catalogue.stamp()
-    if known is not None and known[0] == stamp:
-        _desks[key] = known
-        return known[1]
-    desk = Desk(opened, opened.metric(metric), reporter)
+    if known is not None:
+        if known[0] == known[1].library.catalogue.stamp():
+            _desks[key] = known
+            return known[1]
+        # Another library may lie there by now.
+        known[1].library.close()
+    opened = open_library(library)
+    try:
+        stamp = opened.catalogue.stamp()
+        desk = Desk(opened, opened.metric(metric), reporter)
+    except BaseException:
+        opened.close()
+        raise
     _desks[key] = (stamp, desk)
     while len(_desks) > KEPT:
         _, (_, oldest) = _desks.popitem(last=False)
@@ -165,17 +187,24 @@ def _load(file: Path) -> _Embedded | None:
     """What :func:`_keep` kept; ``None`` where nothing usable is: derived data is made again."""
     try:
         with np.load(file, allow_pickle=False) as kept:
-            return kept["rows"], kept["embedding"], kept["ties"]
-    except (OSError, ValueError, KeyError, EOFError):
+            rows, embedding, ties = kept["rows"], kept["embedding"], kept["ties"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
+    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == 2 and len(rows) == len(embedding) == len(ties)
+    return (rows, embedding, ties) if fits else None
 
 
 def _keep(file: Path, embedded: _Embedded) -> None:
-    part = file.with_suffix(".part")
+    part = file.with_name(f"{file.stem}.{secrets.token_hex(4)}.part")
+    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
     try:
+        file.parent.mkdir(exist_ok=True)
         with part.open("wb") as out:
             np.savez(out, rows=embedded[0], embedding=embedded[1], ties=embedded[2])
         part.replace(file)
+        for found in older:
+            found.unlink(missing_ok=True)
     except OSError:
         # A full disk costs the next start some seconds, never an answer now.
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -14,8 +14,8 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.protocols.protocol import LearnerSpec
 from core.evaluation.protocols.registry import get_protocol
+from core.library import open_library
 from core.library.importers.tables_csv import read_table
-from core.library.library import Library
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import default_steps, parse_steps
 from core.parameters import Value, parse_settings
@@ -90,7 +90,7 @@ def _specs(request: EvaluateRequest) -> list[LearnerSpec]:
 def _data(request: EvaluateRequest) -> tuple[EvaluationData, str, list[dict[str, str]]]:
     """The cases, the extractor whose default steps suit them, and the rows that could not be used."""
     if request.library is not None:
-        with Library.open(request.library) as opened:
+        with open_library(request.library) as opened:
             feature_set = opened.features.get(request.features)
             return library_data(opened, feature_set), feature_set.extractor, []
     assert request.table is not None

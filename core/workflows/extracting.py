@@ -8,22 +8,25 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from core.engine import Engine, Progress, default_workers
+from core.engine import Engine, Progress, Task, default_workers
 from core.errors import BadInput, SemblanceError
 from core.features.extractor import Extractor
 from core.features.registry import extractors, make_extractor
 from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader
 from core.imaging.region import Region
-from core.library.feature_sets import CHUNK, FeatureSet
-from core.library.library import Library
+from core.library import open_library
+from core.library.records import CHUNK, FeatureSet
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 #: Pictures read together by a worker before it looks whether it should end.
 STEP = 16
@@ -48,7 +51,7 @@ class ExtractResult:
 
 def fitting_extractors(library: Path) -> list[str]:
     """Names of the extractors that suit the cases of a library, the default first."""
-    with Library.open(library) as opened:
+    with open_library(library) as opened:
         rows = opened.catalogue.all_cases()
     kinds = {bool(r.has_picture) for r in rows}
     return [e.name for e in extractors() if e.needs_picture in kinds]
@@ -75,7 +78,7 @@ def extract_features(
     """
     start = time.monotonic()
     made = make_extractor(extractor, **(settings or {}))
-    with Library.open(library, writable=True) as opened:
+    with open_library(library, writable=True) as opened:
         feature_set = _feature_set(opened, made, name or extractor)
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
         rows = opened.features.waiting(feature_set, pictures=made.needs_picture)
@@ -84,7 +87,7 @@ def extract_features(
         if made.needs_picture:
             result.extracted = _extract_pictures(opened, feature_set, made, rows, workers, reporter)
         else:
-            result.extracted = _copy_tables(opened, feature_set, rows)
+            result.extracted = _copy_tables(opened, feature_set, rows, reporter)
         reporter.progress(total, total, f"Extracting {made.title}")
         result.cases = len(opened.features.cases_of(feature_set))
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
@@ -119,11 +122,20 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
     )
 
 
-def _copy_tables(library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64]) -> int:
+def _copy_tables(
+    library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], reporter: Reporter
+) -> int:
+    copied = 0
     for start in range(0, len(rows), CHUNK):
-        kept, values = library.catalogue.numbers(rows[start : start + CHUNK].tolist())
-        library.features.write_chunk(feature_set, kept, values)
-    return len(rows)
+        reporter.check_cancelled()
+        part = rows[start : start + CHUNK].tolist()
+        # Before the numbers: what changes in between is seen to have changed.
+        details = library.catalogue.details(part)
+        kept, values = library.catalogue.numbers(part)
+        contents = [details[row].content if row in details else "" for row in kept.tolist()]
+        copied += library.features.write_chunk(feature_set, kept, values, (), contents)
+        reporter.progress(start + len(part), len(rows), f"Copying {feature_set.name}")
+    return copied
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,7 @@ class _Chunk:
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     failures: list[tuple[int, str, str]]
+    contents: list[str]
 
 
 def _extract_pictures(
@@ -158,7 +171,7 @@ def _extract_pictures(
     seen: dict[int, int] = {}
     extracted = 0
     with Engine(min(workers or default_workers(), len(chunks))) as engine:
-        running: dict[Future[_Chunk], int] = {}
+        running: dict[Future[_Chunk], tuple[int, Task]] = {}
         try:
             while chunks or running:
                 while chunks and len(running) < 2 * engine.workers:
@@ -171,18 +184,19 @@ def _extract_pictures(
                         pictures,
                         listener=partial(_note, seen, number),
                     )
-                    running[task.future] = number
+                    running[task.future] = number, task
                 done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
                 for future in done:
                     chunk = future.result()
-                    library.features.write_chunk(feature_set, chunk.rows, chunk.values, chunk.failures)
-                    seen[running.pop(future)] = len(chunk.rows) + len(chunk.failures)
-                    extracted += len(chunk.rows)
+                    seen[running.pop(future)[0]] = len(chunk.rows) + len(chunk.failures)
+                    extracted += library.features.write_chunk(
+                        feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
+                    )
                 reporter.progress(sum(seen.values()), len(rows), f"Extracting {extractor.title}")
                 reporter.check_cancelled()
         except BaseException:
-            for future in running:
-                future.cancel()
+            for _, task in running.values():
+                task.cancel()
             raise
     return extracted
 
@@ -206,6 +220,7 @@ def _extract_chunk(
 ) -> _Chunk:
     extractor = make_extractor(name, **settings)
     rows: list[int] = []
+    contents: list[str] = []
     values: list[npt.NDArray[np.float32]] = []
     failures: list[tuple[int, str, str]] = []
     with PictureReader() as reader:
@@ -213,13 +228,26 @@ def _extract_chunk(
             if done % STEP == 0:
                 reporter.progress(done, len(pictures), name)
                 reporter.check_cancelled()
+            content = ""
             try:
-                numbers = extractor.extract(reader.open(picture.address), picture.region)
+                opened, content = _open(reader, picture)
+                if content != picture.content:
+                    content = ""
+                    raise BadInput(
+                        f"'{picture.address}' has changed since it was imported.", "Import it again."
+                    )
+                numbers = extractor.extract(opened, picture.region)
             except SemblanceError as error:
-                failures.append((picture.row, picture.content, error.message))
+                # A picture that is away or not what it was, on a disk unplugged say, is tried again.
+                failures.append((picture.row, content, str(error)))
                 continue
             rows.append(picture.row)
+            contents.append(picture.content)
             values.append(numbers)
     width = len(extractor.feature_names)
     matrix = np.stack(values) if values else np.empty((0, width), dtype=np.float32)
-    return _Chunk(np.array(rows, dtype=np.int64), matrix, failures)
+    return _Chunk(np.array(rows, dtype=np.int64), matrix, failures, contents)
+
+
+def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
+    """The picture of a case and the hash of what it shows, as importing writes it."""

@@ -8,17 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import SemblanceError
 from core.imaging.container import PictureReader
 from core.imaging.thumbnail import inspect, thumbnail
-from core.library.catalogue import CaseRecord, FileRecord, SourceRecord
+from core.library import open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
-from core.library.library import Library
+from core.library.records import CaseRecord, FileRecord, SourceRecord
 from core.tasks import SILENT, Cancelled, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 #: Cases written in one transaction; a killed import keeps all batches before.
 BATCH = 200
@@ -74,7 +77,7 @@ def import_source(
     """
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
-        with Library.open_or_create(library) as into:
+        with open_or_create_library(library) as into:
             return _Import(opened, importer, into, reporter).run()
 
 
@@ -177,7 +180,9 @@ class _Import:
             records += outcome.cases
             images.update(outcome.images)
             if outcome.file.state == "failed":
-                self.result.failed.append({"path": self._shown(outcome.file.path), "reason": outcome.file.reason})
+                self.result.failed.append(
+                    {"path": self._shown(outcome.file.path), "reason": outcome.file.reason}
+                )
         self.library.thumbnails.put(images.items())
         columns = next((case.columns for case in fresh if case.columns), ())
         if columns and columns != self.record.columns:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,12 @@ from core.imaging import open_picture
 from core.imaging.display import DisplayPicture, display_picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
-from core.library.catalogue import CaseDetails
-from core.library.library import Library
+from core.library import open_library
+from core.library.records import CaseDetails
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 _open: dict[Path, Library] = {}
 
@@ -94,7 +97,7 @@ def view_file(path: Path, *, reporter: Reporter = SILENT) -> ViewedPicture:
 
 def _library(path: Path) -> Library:
     if path not in _open:
-        _open[path] = Library.open(path)
+        _open[path] = open_library(path)
     return _open[path]
 
 

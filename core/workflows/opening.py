@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.library import open_library
 from core.library.columns import CaseColumns, PictureState, case_columns
-from core.library.library import Library
 from core.tasks import SILENT, Reporter
 
 
@@ -65,7 +65,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
     reporter.progress(0, None, f"Opening {library.name}")
-    with Library.open(library) as opened:
+    with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
         features = opened.features
         sets = features.all()
@@ -106,14 +106,14 @@ def _state(state: str, has_picture: bool) -> PictureState:
 
 def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
     """Keep what the window shows (query, metric, ranking settings) for the next start."""
-    with Library.open(library) as opened:
+    with open_library(library) as opened:
         if opened.writable:
             opened.save_search(LAST, state)
 
 
 def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
     """What :func:`save_state` kept."""
-    with Library.open(library) as opened:
+    with open_library(library) as opened:
         return opened.load_search(LAST)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
-from core.library.catalogue import FileRecord, SourceRecord
+from core.library import open_library
 from core.library.importers.source import Source
-from core.library.library import Library
+from core.library.records import FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
 from core.workflows.importing import content_hash
 
@@ -43,7 +43,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
         raise BadInput(f"{folder} does not exist.", "Choose the folder or zip the pictures are in now.")
     moved: dict[str, str] = {}
     found = missing = 0
-    with Library.open(library, writable=True) as opened:
+    with open_library(library, writable=True) as opened:
         for source in opened.catalogue.sources():
             files = [f for f in opened.catalogue.files(source).values() if f.state in ("ok", "missing")]
             if source.path.exists() and all(f.state == "ok" for f in files):

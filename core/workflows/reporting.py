@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from core.errors import SemblanceError
 from core.imaging import open_picture
 from core.imaging.thumbnail import thumbnail
-from core.library.catalogue import CaseDetails, now
-from core.metrics.card import MetricCard
+from core.library.records import CaseDetails, now
+from core.metrics.registry import learner_class
+from core.reports.card_facts import card_facts
 from core.reports.curves import ACCURACY, ROC, Curve
 from core.reports.document import Fact, Plot, QueryFacts, RankedRow, ReportDocument, VoteFacts
 from core.reports.write import check_suffix, write_report
@@ -21,8 +21,8 @@ from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
 from core.workflows.searching import Query, SearchResult, explain, search
 
-#: Ranked cases on a report, and the largest parts of a distance told for each.
-LISTED, PARTS = 20, 3
+#: Ranked cases on a report.
+LISTED = 20
 #: Pixels of the query's picture and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
 
@@ -91,7 +91,7 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
         ),
         findings=snapshot.columns.findings,
         vote=vote,
-        card=_card_facts(card),
+        card=card_facts(card, learner_class(card.learner).title),
         measured_on=str(scores.get("measured_on", "")),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
@@ -130,38 +130,9 @@ def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
 
 
 def _parts(library: Path, desk: Desk, result: SearchResult, case: str) -> tuple[tuple[str, float], ...]:
-    """The largest shares of the distance to ``case``."""
+    """The shares of the distance to ``case``; they sum to it."""
     parts = explain(library, desk.record.name, result.query, case)
-    largest = sorted(parts, key=lambda part: -abs(part.amount))[:PARTS]
-    return tuple((part.name, float(part.amount)) for part in largest if part.amount)
-
-
-def _card_facts(card: MetricCard) -> tuple[Fact, ...]:
-    """The card in the order a reader asks: what, from what, on whom, how good."""
-    split = card.split
-    facts = {
-        "Learner": card.learner,
-        "Parameters": ", ".join(f"{name} {value}" for name, value in card.parameters.items()),
-        "Rounds": "" if card.rounds is None else str(card.rounds),
-        "Features": card.feature_set,
-        "Steps": "; ".join(card.steps),
-        "Trained on": f"{card.n_cases} cases"
-        + ("" if card.n_patients is None else f" of {card.n_patients} patients"),
-        "Training findings": ", ".join(f"{name} {count}" for name, count in card.findings.items()),
-        "Split": ""
-        if split is None
-        else f"{split.fraction:.0%} held out by {'patient' if split.by_patient else 'case'}, "
-        f"seed {split.seed}",
-        "Scores": ", ".join(
-            f"{name} {value:.3f}" for name, value in card.scores.items() if isinstance(value, float)
-        ),
-        "Measured on": card.measured_on,
-        "Missing values filled": str(card.imputed) if card.imputed else "",
-        "Notes": "; ".join(card.notes),
-        "Created": datetime.fromisoformat(card.created).strftime("%Y-%m-%d") if card.created else "",
-        "Content": card.content_hash,
-    }
-    return tuple(Fact(label, value) for label, value in facts.items() if value)
+    return tuple((part.name, float(part.amount)) for part in parts if part.amount)
 
 
 def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple[Plot, ...]:

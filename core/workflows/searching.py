@@ -14,7 +14,7 @@ from core.errors import BadArguments, BadInput, SemblanceError
 from core.features.registry import make_extractor
 from core.imaging import open_picture
 from core.imaging.region import Region
-from core.library.catalogue import CaseDetails
+from core.library.records import CaseDetails
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.tasks import SILENT, Reporter

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.splits import holdout, patient_codes
-from core.library.feature_sets import FeatureSet
-from core.library.library import Library
+from core.library import open_library
+from core.library.records import FeatureSet
 from core.metrics.card import Split
 from core.metrics.distance import Matrix
 from core.metrics.pipeline import attach_steps
@@ -25,6 +25,9 @@ from core.metrics.storage import load_metric, save_metric
 from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
@@ -101,7 +104,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     """
     start = time.monotonic()
     learner = make_learner(request.learner, **(request.settings or {}))
-    with Library.open(library, writable=True) as opened:
+    with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
         renamed = parse_findings_map(request.findings) if request.findings else None
         reporter.progress(0, None, "Reading features")
@@ -155,7 +158,7 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         BadArguments: no such metric.
         BadInput: no case was held out.
     """
-    with Library.open(library, writable=True) as opened:
+    with open_library(library, writable=True) as opened:
         record = opened.metric(name)
         feature_set = next(s for s in opened.features.all() if s.id == record.feature_set)
         renamed = record.card.get("findings_map") or ""

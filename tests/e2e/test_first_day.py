@@ -91,10 +91,8 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             window.state.metric.name,
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
-        window.docks["train"].setFloating(False)
-        window.resize(1500, 950)
+        window.docks["train"].toggleViewAction().trigger()
         settle(window)
-        size = window.size()
 
     with open_window() as window:
         qtbot.waitUntil(lambda: window.state.ranking is not None, timeout=PATIENCE_MS)
@@ -108,4 +106,5 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
         assert found == left
-        assert window.size() == size
+        assert not window.docks["train"].isVisible()
+        assert window.docks["evaluation"].isVisible()

@@ -21,7 +21,7 @@ print(json.dumps(sorted(sys.modules)))
 window.close()
 """
 #: Each costs 0.3 to 0.9 s and is needed by no first paint.
-LATER = ("sklearn", "matplotlib", "skimage", "zarr", "pydicom", "torch", "scipy")
+LATER = ("sklearn", "matplotlib", "skimage", "zarr", "pydicom", "torch", "scipy", "sqlalchemy")
 
 
 def test_heavy_libraries_come_after_the_first_paint(private_home: Path) -> None:

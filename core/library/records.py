@@ -1,0 +1,127 @@
+"""What the catalogue keeps, as plain values; importing this loads no database."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+
+SUFFIX = ".semblance"
+CATALOGUE = "catalogue.sqlite"
+#: Room for what can be made again from the rest.
+DERIVED = "derived"
+
+#: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
+CHUNK = 256
+
+
+def now() -> str:
+    """The time written into records: UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A folder, zip or file that was imported."""
+
+    id: int
+    kind: str
+    name: str
+    path: Path
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A file of a source as it was when last read. ``stamp``: mtime in ns, or a zip entry's CRC."""
+
+    path: str
+    size: int
+    stamp: int
+    hash: str
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate."""
+
+    case_id: str
+    path: str
+    member: str = ""
+    frame: int | None = None
+    finding: str | None = None
+    patient: str | None = None
+    region: Region | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    width: int | None = None
+    height: int | None = None
+    content: str = ""
+    numbers: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class CaseDetails:
+    """A case as it is read back, with where its picture lies (``None`` for a table's row)."""
+
+    row: int
+    case_id: str
+    finding: str | None
+    patient: str | None
+    region: Region | None
+    attributes: Mapping[str, str]
+    width: int | None
+    height: int | None
+    content: str
+    kind: str
+    address: PictureAddress | None
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """An extractor, its settings and version, and the names and groups of its numbers."""
+
+    id: int
+    name: str
+    extractor: str
+    version: int
+    settings: Mapping[str, Any]
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The group of each number, in order."""
+        return tuple(group for _, group in self.columns)
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """A stored metric; ``training`` (n,) are the ids of the cases it was fitted on."""
+
+    id: int
+    name: str
+    learner: str
+    feature_set: int
+    file: Path
+    card: Mapping[str, Any]
+    training: npt.NDArray[np.int64]
+    scores: Mapping[str, Any] | None
+
+
+def unique_name(wanted: str, taken: Sequence[str]) -> str:
+    """``wanted``, or ``wanted 2``, ``wanted 3`` ... when it is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted} {number}", number + 1
+    return name
