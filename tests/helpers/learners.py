@@ -1,0 +1,147 @@
+"""The one list behind the contract tests: every learner with its variants, and every problem they meet.
+
+A learner of the registry that is not named in ``VARIANTS`` is tested with its defaults; another way to run
+it, or something it says of itself, is one line there.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from core.metrics import learners, make_learner
+from core.tasks import Cancelled, Reporter
+
+#: What a learner of findings cannot learn anything from.
+HOPELESS = frozenset({"one finding", "only one-case findings", "equal rows"})
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A learner, the settings it is tested with, and what holds for it.
+
+    ``refuses``: problems it answers with ``BadInput``, and no others. ``order_free``: rows in another order
+    give the same metric.
+    """
+
+    learner: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    refuses: frozenset[str] = HOPELESS
+    order_free: bool = True
+
+    def make(self):
+        return make_learner(self.learner, random_state=7, **self.settings)
+
+    def __str__(self):
+        values = ",".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.learner}({values})" if values else self.learner
+
+
+_LISTED = (
+    Variant("euclidean", refuses=frozenset()),
+    Variant("bdm", {"rounds": 12}),
+    Variant("bdm", {"rounds": 12, "step": "exact"}),
+    Variant("bdm_v", {"rounds": 12, "visual_neighbours": 2}, refuses=HOPELESS - {"only one-case findings"}),
+)
+VARIANTS = (
+    *_LISTED,
+    *(
+        Variant(learner.name, refuses=HOPELESS if learner.accepts else frozenset())
+        for learner in learners()
+        if learner.name not in {variant.learner for variant in _LISTED}
+    ),
+)
+
+
+def _blobs(counts, d=4, seed=0, spread=1.2):
+    """Rows and findings: ``counts[f]`` overlapping cases of finding f, in random order."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    X = rng.normal(size=(len(codes), d)) + spread * rng.normal(size=(len(counts), d))[codes]
+    return X, np.array([f"finding {code}" for code in codes])
+
+
+def _duplicates():
+    X, y = _blobs([6, 6])
+    # Equal rows of one finding, and equal rows of two.
+    return np.concatenate([X, X, X[:3]]), np.concatenate([y, y, np.roll(y, 1)[:3]])
+
+
+def _constant():
+    X, y = _blobs([9, 9])
+    return np.insert(X, [0, 2], 3.0, axis=1), y
+
+
+def _scaled(scale):
+    X, y = _blobs([10, 8])
+    return scale * X, y
+
+
+def _unequal_scales():
+    X, y = _blobs([10, 8])
+    return X * np.array([1e-4, 1.0, 1e4, 1.0]), y
+
+
+def _apart():
+    X, y = _blobs([9, 9], spread=0.0)
+    return X + 50.0 * (y == "finding 1")[:, None], y
+
+
+def _single():
+    X, y = _blobs([10, 9, 1, 1])
+    return X, y
+
+
+#: Rows and findings by name; small, for every learner meets each of them several times.
+PROBLEMS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "two findings": lambda: _blobs([13, 11]),
+    "many findings": lambda: _blobs([4, 5, 3, 4, 6, 3, 4]),
+    "unbalanced": lambda: _blobs([27, 3]),
+    "duplicate rows": _duplicates,
+    "constant columns": _constant,
+    "d > n": lambda: _blobs([6, 6], d=30),
+    "n = 4": lambda: _blobs([2, 2]),
+    "one-case findings": _single,
+    "huge scale": lambda: _scaled(1e8),
+    "tiny scale": lambda: _scaled(1e-8),
+    "unequal scales": _unequal_scales,
+    "float32 input": lambda: (_blobs([8, 8])[0].astype(np.float32), _blobs([8, 8])[1]),
+    "sorted rows": lambda: (_blobs([9, 9])[0], np.sort(_blobs([9, 9])[1])),
+    "far apart": _apart,
+    "one finding": lambda: (_blobs([9])[0], np.array(["finding 0"] * 9)),
+    "only one-case findings": lambda: _blobs([1] * 6),
+    "equal rows": lambda: (np.ones((10, 3)), np.array(["a", "b"] * 5)),
+}
+
+
+@functools.cache
+def problem(name):
+    """(X, y), read-only."""
+    X, y = PROBLEMS[name]()
+    X.setflags(write=False)
+    y.setflags(write=False)
+    return X, y
+
+
+class Listener(Reporter):
+    """Counts what it is asked, collects what it is told, cancels or stops at a given moment."""
+
+    def __init__(self, cancel_at=None, stop_after=None):
+        self.asked, self.partials = 0, []
+        self._cancel_at, self._stop_after = cancel_at, stop_after
+
+    def check_cancelled(self):
+        self.asked += 1
+        if self._cancel_at is not None and self.asked >= self._cancel_at:
+            raise Cancelled
+
+    def partial(self, result):
+        self.partials.append(result)
+
+    @property
+    def stop_requested(self):
+        return self._stop_after is not None and len(self.partials) >= self._stop_after

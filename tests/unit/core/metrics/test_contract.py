@@ -1,0 +1,207 @@
+"""What every learner promises, on every kind of problem; the list is tests/helpers/learners.py."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from sklearn.utils import estimator_checks as sklearn_checks
+
+from core.errors import BadInput
+from core.metrics import learners, load_metric
+from core.metrics.training import TrainingPoint
+from core.tasks import Cancelled
+from tests.helpers.learners import PROBLEMS, VARIANTS, Listener, problem
+
+over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+on_every_problem = pytest.mark.parametrize(
+    ("variant", "name"), [(variant, name) for variant in VARIANTS for name in PROBLEMS], ids=str
+)
+
+
+def on(*names):
+    """Every variant on those of the problems (all, if none is named) that it does not refuse."""
+    pairs = [(v, name) for v in VARIANTS for name in names or PROBLEMS if name not in v.refuses]
+    return pytest.mark.parametrize(("variant", "name"), pairs, ids=str)
+
+
+#: Cancelling is tried at every report of a fit with few of them, else at this many, evenly spread.
+MOMENTS = 10
+
+
+@functools.cache
+def fitted(place, name):
+    """The metric of variant ``place`` on problem ``name``, or what it said instead."""
+    X, y = problem(name)
+    try:
+        return VARIANTS[place].make().fit(X, y).metric()
+    except BadInput as refusal:
+        return refusal
+
+
+def metric_of(variant, name):
+    metric = fitted(VARIANTS.index(variant), name)
+    assert not isinstance(metric, BadInput), metric
+    return metric
+
+
+def some_rows(name):
+    """Training rows and some between them, (m, d)."""
+    X, _ = problem(name)
+    X = X.astype(np.float64)
+    return np.concatenate([X[:14], 0.7 * X[:4] + 0.3 * X[-4:]])
+
+
+def test_the_list_names_learners_there_are():
+    names = {learner.name for learner in learners()}
+    assert {variant.learner for variant in VARIANTS} == names
+    assert len(set(map(str, VARIANTS))) == len(VARIANTS)
+
+
+@on_every_problem
+def test_it_fits_or_refuses_as_stated(variant, name):
+    outcome = fitted(VARIANTS.index(variant), name)
+    assert isinstance(outcome, BadInput) == (name in variant.refuses), outcome
+    if isinstance(outcome, BadInput):
+        assert outcome.message.endswith(".")
+        assert outcome.hint.endswith(".")
+
+
+@on()
+def test_distances_are_finite_symmetric_never_negative_and_zero_to_oneself(variant, name):
+    metric, rows = metric_of(variant, name), some_rows(name)
+    d = metric.distances(rows, rows)
+    assert np.isfinite(d).all()
+    assert (d >= 0).all()
+    assert (np.diag(d) == 0).all()
+    assert (np.abs(d - d.T) <= 1e-12 * d.max()).all()
+    for array in metric.distance.arrays().values():
+        assert np.isfinite(array).all()
+
+
+@on()
+def test_parts_sum_to_the_distance(variant, name):
+    metric, rows = metric_of(variant, name), some_rows(name)
+    for q, x in ((0, 1), (2, 5), (3, 3), (1, -1)):
+        d = metric.distances(rows[q], rows[x])[0, 0]
+        parts = [part.amount for part in metric.explain(rows[q], rows[x])]
+        # Parts that cancel can be no better than the rounding of the largest.
+        assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-14 * max(map(abs, parts)))
+
+
+@on()
+def test_a_seed_gives_the_same_metric(variant, name):
+    metric = metric_of(variant, name)
+    assert variant.make().fit(*problem(name)).metric().card.content_hash == metric.card.content_hash
+
+
+@on("two findings", "many findings", "d > n")
+def test_the_order_of_rows_changes_nothing(variant, name):
+    if not variant.order_free:
+        return
+    metric, rows = metric_of(variant, name), some_rows(name)
+    X, y = problem(name)
+    order = np.random.default_rng(3).permutation(len(X))
+    again = variant.make().fit(X[order], y[order]).metric()
+    d = metric.distances(rows, rows)
+    assert again.distances(rows, rows) == pytest.approx(d, rel=1e-6, abs=1e-8 * d.max())
+
+
+@on("two findings", "d > n", "huge scale", "tiny scale")
+def test_saved_and_loaded_it_is_the_same(variant, name, tmp_path):
+    metric, rows = metric_of(variant, name), some_rows(name)
+    metric.save(tmp_path / "metric.zip")
+    again = load_metric(tmp_path / "metric.zip")
+    assert (again.distances(rows, rows) == metric.distances(rows, rows)).all()
+    assert again.explain(rows[0], rows[1]) == metric.explain(rows[0], rows[1])
+    assert again.card == metric.card
+    assert (again.is_metric, again.distance.ties) == (metric.is_metric, metric.distance.ties)
+
+
+@over_variants
+def test_cancelled_at_any_report_it_is_as_before(variant):
+    X, y = problem("two findings")
+    listener = Listener()
+    variant.make().fit(X, y, reporter=listener)
+    moments = np.unique(np.linspace(1, listener.asked, MOMENTS).round().astype(int)) if listener.asked else []
+    learner = variant.make()
+    for begun in (False, True):
+        if begun:
+            learner.fit(*problem("many findings"))
+        before = dict(vars(learner))
+        for moment in moments:
+            with pytest.raises(Cancelled):
+                learner.fit(X, y, reporter=Listener(cancel_at=moment))
+            assert vars(learner).keys() == before.keys()
+            assert all(vars(learner)[key] is value for key, value in before.items())
+
+
+@over_variants
+def test_stopped_early_it_keeps_the_best_so_far(variant):
+    X, y = problem("two findings")
+    whole, stopped = Listener(), Listener(stop_after=2)
+    variant.make().fit(X, y, reporter=whole)
+    if len(whole.partials) < 4:
+        return
+    assert all(isinstance(point, TrainingPoint) for point in whole.partials)
+    assert [point.round for point in whole.partials] == sorted({point.round for point in whole.partials})
+    learner = variant.make().fit(X, y, reporter=stopped)
+    assert len(stopped.partials) == 2
+    rows = some_rows("two findings")
+    kept = learner.metric().distances(rows, rows)
+    assert any((kept == point.distance.between(rows, rows)).all() for point in stopped.partials)
+    assert any("topped" in note for note in learner.metric().card.notes)
+
+
+@over_variants
+def test_points_of_the_curve_may_be_read_late(variant):
+    X, y = problem("two findings")
+    listener = Listener()
+    learner = variant.make().fit(X, y, reporter=listener)
+    rows = some_rows("two findings")
+    for point in listener.partials:
+        assert np.isfinite(point.objective)
+        assert np.isfinite(point.distance.between(rows, rows)).all()
+    if listener.partials:
+        final = learner.metric().distances(rows, rows)
+        assert any((final == point.distance.between(rows, rows)).all() for point in listener.partials)
+
+
+@over_variants
+def test_it_says_nothing(variant, capfd):
+    variant.make().fit(*problem("many findings"))
+    assert capfd.readouterr() == ("", "")
+
+
+@over_variants
+def test_constraints_that_name_no_row_or_contradict_are_refused(variant):
+    X, y = problem("two findings")
+    accepts = variant.make().accepts
+    bad = {
+        "pairs": ([[0, 24, 1]], [[-1, 2, 1]], [[0, 0, 1]], [[0, 1, 5]], [[0, 1, 1], [1, 0, -1]], [[0, 1]]),
+        "triplets": ([[0, 1, 24]], [[-1, 0, 1]], [[0, 0, 1]], [[0, 1, 1]], [[0, 1, 2], [0, 2, 1]], [[0, 1]]),
+    }
+    for kind in accepts & bad.keys():
+        for rows in bad[kind]:
+            for findings in (None, y):
+                with pytest.raises(BadInput):
+                    variant.make().fit(X, findings, **{kind: np.array(rows)})
+
+
+@over_variants
+def test_findings_that_do_not_fit_the_rows_are_refused(variant):
+    X, y = problem("two findings")
+    if "findings" in variant.make().accepts:
+        with pytest.raises(BadInput, match="24 cases"):
+            variant.make().fit(X, y[:-1])
+        with pytest.raises(BadInput, match="findings"):
+            variant.make().fit(X)
+
+
+@over_variants
+@pytest.mark.parametrize(
+    "check", [sklearn_checks.check_get_params_invariance, sklearn_checks.check_no_attributes_set_in_init]
+)
+def test_checks_of_scikit_learn_that_apply(variant, check):
+    check(str(variant), variant.make())
