@@ -19,8 +19,11 @@ from core.features.extractor import Extractor
 from core.features.registry import extractors, make_extractor
 from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader
+from core.imaging.picture import Picture
+from core.imaging.raster import decode
 from core.imaging.region import Region
 from core.library import open_library
+from core.library.content import content_of_file, content_of_pixels
 from core.library.records import CHUNK, FeatureSet
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
@@ -250,4 +253,10 @@ def _extract_chunk(
 
 
 def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
-    """The picture of a case and the hash of what it shows, as importing writes it."""
+    """The picture of a case, and what it shows now."""
+    if picture.address.frame is not None:
+        opened = reader.open(picture.address)
+        return opened, content_of_pixels(opened)
+    data = reader.read_bytes(picture.address)
+    opened = decode(data, str(picture.address), max_pixels=reader.max_pixels)
+    return opened, content_of_file(data, picture.region)
