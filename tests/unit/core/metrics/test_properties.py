@@ -1,0 +1,136 @@
+"""Properties of metrics with and without steps, and what learners say of themselves and refuse."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from core.errors import BadArguments, BadInput
+from core.metrics import fit_metric, learners, load_metric, make_learner
+from core.metrics.steps import parse_steps
+from tests.helpers import naive_bdm as naive
+
+NAMES = [learner.name for learner in learners()]
+D = 6
+ROWS = arrays(
+    np.float64,
+    st.tuples(st.integers(1, 5), st.just(D)),
+    elements=st.floats(-1e4, 1e4, allow_subnormal=False) | st.integers(-3, 3).map(float),
+)
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def metric(request):
+    X, y = naive.problem(d=D)
+    groups = ("shape", "shape", "grey", "grey", "grey", "edge")
+    steps = parse_steps("standardise,pca:4")
+    return fit_metric(make_learner(request.param), X * 3 + 7, y, steps=steps, feature_groups=groups)
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def bare(request):
+    X, y = naive.problem(d=D)
+    return make_learner(request.param).fit(X, y).metric()
+
+
+@settings(max_examples=25)
+@given(X=ROWS)
+def test_distances_are_symmetric_never_negative_and_zero_to_oneself(metric, bare, X):
+    for each in (metric, bare):
+        d = each.distances(X, X)
+        assert (d >= 0).all()
+        assert (np.diag(d) == 0).all()
+        assert (np.abs(d - d.T) <= 1e-12 * d.max()).all()
+
+
+@settings(max_examples=25)
+@given(X=ROWS)
+def test_roots_obey_the_triangle_inequality_where_the_metric_says_so(metric, X):
+    if metric.is_metric:
+        root = np.sqrt(metric.distances(X, X))
+        assert (root[:, :, None] <= root[:, None, :] + root[None, :, :] + 1e-9 * (1 + root.max())).all()
+
+
+@settings(max_examples=25)
+@given(X=ROWS)
+def test_parts_sum_to_the_distance(metric, bare, X):
+    for each in (metric, bare):
+        d = each.distances(X[:1], X[-1:])[0, 0]
+        assert sum(part.amount for part in each.explain(X[0], X[-1])) == pytest.approx(
+            d, rel=1e-9, abs=1e-300
+        )
+
+
+@settings(max_examples=25)
+@given(X=ROWS)
+def test_distances_are_those_of_embeddings(metric, X):
+    e = metric.embed(X)
+    d = ((e[:, None] - e[None]) ** 2).sum(axis=-1)
+    assert metric.distances(X, X) == pytest.approx(d, rel=1e-9, abs=1e-12)
+
+
+def test_saved_and_loaded_it_is_the_same(metric, tmp_path):
+    path = tmp_path / "a metric.zip"
+    metric.save(path)
+    again = load_metric(path)
+    X = np.random.default_rng(0).normal(size=(20, D))
+    assert (again.distances(X, X) == metric.distances(X, X)).all()
+    assert again.explain(X[0], X[1]) == metric.explain(X[0], X[1])
+    assert again.card == metric.card
+    assert (again.n_features, again.feature_groups) == (metric.n_features, metric.feature_groups)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("learner", learners())
+def test_parameters_are_described_as_they_are_taken(learner):
+    taken = inspect.signature(learner).parameters
+    assert list(taken) == [parameter.name for parameter in learner.parameters] + ["random_state"]
+    for parameter in learner.parameters:
+        assert taken[parameter.name].default == parameter.default
+        assert parameter.check(parameter.default) == parameter.default
+        assert parameter.meaning.endswith(".")
+    assert learner.summary.endswith(".")
+    assert learner.title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_stay_as_they_were(name):
+    X, y = naive.problem(d=D)
+    X0, y0 = X.copy(), y.copy()
+    make_learner(name).fit(X, y).metric().distances(X, X)
+    assert (X == X0).all()
+    assert (y == y0).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.full((4, 2), np.nan), "missing"),
+        (np.full((4, 2), np.inf), "infinite"),
+        (np.zeros((4, 0)), "table"),
+        ([["a", "b"]] * 4, "numbers"),
+    ],
+)
+def test_rows_it_cannot_use_are_refused(name, X, words):
+    with pytest.raises(BadInput, match=words):
+        make_learner(name).fit(X, list("abab"))
+
+
+def test_queries_of_another_width_are_refused(metric):
+    with pytest.raises(BadInput, match=f"{D} numbers a case are expected, 2 were given"):
+        metric.distances(np.zeros((1, 2)), np.zeros((1, D)))
+
+
+def test_unknown_names_and_values_are_refused_with_the_choices():
+    with pytest.raises(BadArguments, match=r"no learner 'bmd'.*bdm_v"):
+        make_learner("bmd")
+    with pytest.raises(BadArguments, match=r"no parameter 'round'.*rounds"):
+        make_learner("bdm", round=3)
+    with pytest.raises(BadArguments, match="at least 1"):
+        make_learner("bdm", rounds=0)

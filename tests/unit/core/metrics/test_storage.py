@@ -1,0 +1,233 @@
+"""Metric files that are damaged, forged, from elsewhere or cannot be written."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.metrics import fit_metric, load_metric, make_learner
+from core.metrics.card import MetricCard, Split
+from core.metrics.distances import LinearDistance
+from core.metrics.metric import Metric
+from core.metrics.steps import fit_steps, parse_steps
+from core.metrics.storage import MANIFEST
+from tests.helpers import naive_bdm as naive
+
+
+@pytest.fixture
+def stored(tmp_path):
+    X, y = naive.problem()
+    path = tmp_path / "m.metric"
+    fit_metric(make_learner("bdm", rounds=3), X, y, steps=parse_steps("standardise,pca:3")).save(path)
+    return path
+
+
+def rewrite(path, change):
+    """Write the archive again after ``change(manifest, entries)``."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(entries.pop(MANIFEST))
+    change(manifest, entries)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest))
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+def refused(path, words):
+    with pytest.raises(BadInput, match=words) as caught:
+        load_metric(path)
+    assert str(path) in caught.value.message
+    return caught.value
+
+
+def npy(array, **options):
+    data = io.BytesIO()
+    np.save(data, array, **options)
+    return data.getvalue()
+
+
+def test_all_of_the_card_comes_back(stored, tmp_path):
+    metric = load_metric(stored).with_card(
+        name="Grüße 'x'",
+        library="L",
+        feature_set="gabor",
+        split=Split(3, 0.5, True),
+        scores={"auc": {"mean": 0.71234567890123456}},
+        measured_on="held-out patients",
+        n_patients=12,
+    )
+    metric.save(tmp_path / "again")
+    assert load_metric(tmp_path / "again").card == metric.card
+    assert MetricCard.from_json(metric.card.to_json() | {"of a later version": 1}) == metric.card
+
+
+def test_the_hash_follows_the_numbers_not_the_card(stored):
+    metric = load_metric(stored)
+    assert metric.with_card(name="other").card.content_hash == metric.card.content_hash
+    X, y = naive.problem(seed=1)
+    other = fit_metric(make_learner("bdm", rounds=3), X, y, steps=parse_steps("standardise,pca:3"))
+    assert other.card.content_hash != metric.card.content_hash
+
+
+def test_a_missing_file_and_a_folder_are_said_to_be_so(tmp_path):
+    refused(tmp_path / "none", "no metric at")
+    refused(tmp_path, "could not be read")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 half"])
+def test_other_files_are_no_metrics(tmp_path, content):
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    refused(path, "not a metric, or it is damaged")
+
+
+def test_a_file_cut_short_anywhere_is_refused(stored):
+    data = stored.read_bytes()
+    for length in range(0, len(data), len(data) // 40):
+        stored.write_bytes(data[:length])
+        refused(stored, "damaged|cannot be used")
+
+
+def test_a_byte_changed_anywhere_is_refused_or_harmless(stored):
+    data, hash_before = stored.read_bytes(), load_metric(stored).card.content_hash
+    for place in np.random.default_rng(0).integers(0, len(data), size=150).tolist():
+        changed = bytearray(data)
+        changed[place] ^= 0x5A
+        stored.write_bytes(bytes(changed))
+        try:
+            assert load_metric(stored).card.content_hash == hash_before
+        except BadInput as error:
+            assert str(stored) in error.message
+
+
+def test_a_newer_file_asks_for_an_update(stored):
+    rewrite(stored, lambda manifest, _: manifest.update(version=2))
+    assert "Update Semblance" in refused(stored, "newer version").hint
+
+
+def test_an_unknown_kind_asks_for_an_update(stored):
+    rewrite(stored, lambda manifest, _: manifest["distance"].update(kind="quantum"))
+    assert "Update Semblance" in refused(stored, "'quantum'").hint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m, _: m.update(format="other"),
+        lambda m, _: m.update(version="1"),
+        lambda m, _: m.update(steps=None),
+        lambda m, _: m.update(card=[]),
+        lambda m, _: m["card"].update(n_cases="many"),
+        lambda m, _: m["card"].pop("learner"),
+        lambda m, _: m["card"].update(split={"seed": 1}),
+        lambda m, _: m["steps"].pop(),
+        lambda m, _: m["steps"].reverse(),
+        lambda m, _: m["distance"].update(arrays={"L": "arrays/none.npy"}),
+        lambda m, _: m["distance"].update(arrays={"L": ["x"]}),
+        lambda m, _: m["distance"].update(settings={"n_features": -1}),
+        lambda m, _: m["feature_groups"].pop(),
+        lambda m, e: e.update({name: npy(np.zeros(2)) for name in e}),
+        lambda m, e: e.update({name: data[:-4] for name, data in e.items()}),
+        lambda m, e: e.update(dict.fromkeys(e, b"")),
+    ],
+)
+def test_forged_descriptions_and_arrays_are_refused(stored, change):
+    rewrite(stored, change)
+    refused(stored, ".")
+
+
+def test_numbers_other_than_those_saved_are_refused(stored):
+    def change(_, entries):
+        name = next(name for name in entries if "thresholds" in name)
+        entries[name] = npy(np.load(io.BytesIO(entries[name])) + 1.0)
+
+    rewrite(stored, change)
+    refused(stored, "not those it was saved with")
+
+
+def test_values_that_are_not_numbers_are_refused(stored):
+    def change(_, entries):
+        name = next(name for name in entries if "thresholds" in name)
+        entries[name] = npy(np.full(3, np.nan))
+
+    rewrite(stored, change)
+    refused(stored, "not numbers")
+
+
+class Trap:
+    def __reduce__(self):
+        return sys.exit, (3,)
+
+
+def test_nothing_is_ever_unpickled(stored):
+    def change(_, entries):
+        name = next(name for name in entries if "thresholds" in name)
+        entries[name] = npy(np.array([Trap()], dtype=object), allow_pickle=True)
+
+    rewrite(stored, change)
+    refused(stored, "plain numbers")
+    stored.write_bytes(pickle.dumps(Trap()))
+    refused(stored, "not a metric")
+
+
+def test_a_header_that_claims_terabytes_takes_no_memory(stored):
+    def change(_, entries):
+        name = next(name for name in entries if "thresholds" in name)
+        data = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            data, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+        )
+        entries[name] = data.getvalue() + bytes(64)
+
+    rewrite(stored, change)
+    refused(stored, "incomplete")
+
+
+def test_an_archive_far_too_large_is_refused_before_it_is_read(stored, monkeypatch):
+    monkeypatch.setattr("core.metrics.storage.MAX_BYTES", 1000)
+    refused(stored, "far larger")
+
+
+def test_an_unusual_packing_is_refused(stored):
+    with zipfile.ZipFile(stored) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(stored, "w", zipfile.ZIP_LZMA) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    refused(stored, "packed")
+
+
+def test_a_failed_save_leaves_what_was_there(stored, monkeypatch):
+    before = stored.read_bytes()
+    metric = load_metric(stored)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("core.metrics.storage.os.fsync", full)
+    with pytest.raises(BadInput, match="No space left on device"):
+        metric.save(stored)
+    assert stored.read_bytes() == before
+    assert list(stored.parent.iterdir()) == [stored]
+
+
+def test_a_folder_that_is_not_there_is_said_so(stored, tmp_path):
+    with pytest.raises(BadInput, match="could not be written"):
+        load_metric(stored).save(tmp_path / "none" / "m")
+
+
+def test_parts_that_do_not_fit_make_no_metric():
+    card = MetricCard("euclidean")
+    fitted, _ = fit_steps(parse_steps("standardise"), naive.problem()[0])
+    with pytest.raises(BadInput, match="distance"):
+        Metric(fitted, LinearDistance(4), card)
+    with pytest.raises(BadInput, match="2 are named"):
+        Metric((), LinearDistance(4), card, ("a", "b"))

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.constraints import (
+    check_usable,
+    count_pairs,
+    finding_codes,
+    from_findings,
+    no_findings,
+    sample_triplets,
+    set_pairs,
+    set_visual,
+    visual_pairs,
+)
+from core.errors import BadInput
+from tests.helpers import naive_bdm as naive
+
+
+def test_findings_become_signs_with_an_empty_diagonal():
+    assert from_findings(["a", "b", "a"]).tolist() == [[0, -1, 1], [-1, 0, -1], [1, -1, 0]]
+
+
+@pytest.mark.parametrize("unknown", [None, ""])
+def test_a_case_without_a_finding_is_unknown_to_all(unknown):
+    assert from_findings(np.array(["a", unknown, "a"], dtype=object)).tolist() == [
+        [0, 0, 1],
+        [0, 0, 0],
+        [1, 0, 0],
+    ]
+
+
+def test_codes_follow_sorted_names_whatever_their_type():
+    codes, names = finding_codes([2, 10, 2])
+    assert (codes.tolist(), names) == ([1, 0, 1], ("10", "2"))
+    codes, names = finding_codes(np.array([1.0, np.nan, 0.0]))
+    assert (codes.tolist(), names) == ([1, -1, 0], ("0.0", "1.0"))
+
+
+def test_pairs_overrule_what_was_there_in_both_directions():
+    similarity = from_findings(["a", "b", "a"])
+    set_pairs(similarity, np.array([[1, 0, 1], [0, 2, -1]]))
+    assert similarity.tolist() == [[0, 1, -1], [1, 0, -1], [-1, -1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ([[0, 3, 1]], "outside 0 to 2"),
+        ([[-1, 0, 1]], "outside 0 to 2"),
+        ([[1, 1, 1]], "Case 1 is paired with itself"),
+        ([[0, 1, 0]], "neither"),
+        ([[0, 1, 1], [1, 0, -1]], "rows 0 and 1 is called similar and dissimilar"),
+        ([[0, 1]], "table"),
+        ([[0.0, 1.0, 1.0]], "table"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(pairs, words):
+    similarity = no_findings(3)
+    with pytest.raises(BadInput, match=words):
+        set_pairs(similarity, np.array(pairs))
+    assert not similarity.any()
+
+
+def test_no_pairs_change_nothing():
+    similarity = no_findings(3)
+    set_pairs(similarity, np.empty((0, 3), dtype=np.int64))
+    assert not similarity.any()
+
+
+@pytest.mark.parametrize("k", [1, 5, 44, 100])
+def test_visual_pairs_equal_plain_loops(k):
+    X, _ = naive.problem()
+    assert [tuple(pair) for pair in visual_pairs(X, k).tolist()] == naive.visual_pairs(X, k)
+
+
+def test_visual_pairs_of_repeated_and_far_off_rows_go_by_row_number():
+    X = np.repeat(np.array([[0.0, 0.0], [0.5, 0.25], [8.0, 0.0]]), 4, axis=0) + 2.0**26
+    assert [tuple(pair) for pair in visual_pairs(X, 3).tolist()] == naive.visual_pairs(X, 3)
+    assert [tuple(pair) for pair in visual_pairs(X, 5).tolist()] == naive.visual_pairs(X, 5)
+
+
+def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
+    X, _ = naive.problem()
+    whole = visual_pairs(X, 5)
+    monkeypatch.setattr("core.constraints._BLOCK", 45 * 7)
+    assert (visual_pairs(X, 5) == whole).all()
+
+
+def test_one_case_has_no_visual_pair():
+    assert visual_pairs(np.zeros((1, 2)), 5).shape == (0, 2)
+
+
+def test_visual_pairs_overrule_findings_and_are_counted():
+    similarity = from_findings(["a", "b", "a"])
+    assert set_visual(similarity, np.array([[0, 1], [0, 2]])) == 1
+    assert count_pairs(similarity) == {"similar": 2, "dissimilar": 1}
+
+
+def test_both_kinds_of_pair_are_needed():
+    with pytest.raises(BadInput, match="dissimilar"):
+        check_usable(from_findings(["a", "a"]))
+    with pytest.raises(BadInput, match="finding 'a'"):
+        check_usable(from_findings(["a", "a"]), ("a",))
+    with pytest.raises(BadInput, match="called similar"):
+        check_usable(from_findings(["a", "b"]), ("a", "b"))
+    check_usable(from_findings(["a", "b", "a"]))
+
+
+def test_sampled_triplets_are_true_and_seeded():
+    y = np.array(["a", "b", "a", "c", "a", "b", ""])
+    triplets = sample_triplets(y, 300, seed=1)
+    for i, j, k in triplets.tolist():
+        assert i != j
+        assert y[i] == y[j] != y[k]
+        assert y[k] != ""
+    assert {tuple(t) for t in triplets[:, :2].tolist()} == {
+        (i, j) for i in range(6) for j in range(6) if i != j and y[i] == y[j]
+    }
+    assert (triplets == sample_triplets(y, 300, seed=1)).all()
+    with pytest.raises(BadInput, match="similar and a dissimilar"):
+        sample_triplets(["a", "b"], 3, seed=0)
