@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,15 @@ from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.library.database import check_version, connect, plain_errors, transaction
 from core.library.forgetting import forget_failures, forget_numbers
-from core.library.records import CaseDetails, CaseRecord, FileRecord, SourceRecord, now
+from core.library.records import (
+    NOT_THERE,
+    CaseDetails,
+    CaseLabels,
+    CaseRecord,
+    FileRecord,
+    SourceRecord,
+    now,
+)
 from core.library.schema import cases, files, sources
 
 #: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
@@ -78,15 +86,18 @@ class Catalogue:
             )
             return SourceRecord(int(row.inserted_primary_key[0]), kind, unique, path, tuple(columns))
 
-    def move_source(self, source: SourceRecord, path: Path) -> None:
-        """The pictures of ``source`` now lie under ``path``; nothing missing remains marked so."""
+    def move_source(self, source: SourceRecord, path: Path, missing: Collection[str]) -> None:
+        """The pictures of ``source`` now lie under ``path``, all but the files ``missing``."""
         with self.writing() as connection:
             connection.execute(sources.update().where(sources.c.id == source.id).values(path=str(path)))
-            connection.execute(
-                files.update()
-                .where(files.c.source == source.id, files.c.state == "missing")
-                .values(state="ok", reason="")
-            )
+            here = files.update().where(files.c.source == source.id)
+            connection.execute(here.where(files.c.state == "missing").values(state="ok", reason=""))
+            for part in _parts(sorted(missing)):
+                connection.execute(
+                    here.where(files.c.path.in_(part), files.c.state == "ok").values(
+                        state="missing", reason=NOT_THERE
+                    )
+                )
 
     # Files and cases
 
@@ -154,29 +165,50 @@ class Catalogue:
             for part in _parts(paths):
                 connection.execute(files.delete().where(files.c.source == source.id, files.c.path.in_(part)))
 
-    def relabel(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Set finding and patient of cases: (case_id, finding, patient)."""
+    def relabel(self, changes: Iterable[tuple[str, str | None, str | None, Mapping[str, str]]]) -> None:
+        """Set what is said of cases: (case_id, finding, patient, attributes)."""
         rows = [
-            {"key": key, "new_finding": finding, "new_patient": patient} for key, finding, patient in changes
+            {"key": key, "new_finding": finding, "new_patient": patient, "new_attributes": dict(attributes)}
+            for key, finding, patient, attributes in changes
         ]
         if not rows:
             return
         statement = (
             cases.update()
             .where(cases.c.case_id == sa.bindparam("key"))
-            .values(finding=sa.bindparam("new_finding"), patient=sa.bindparam("new_patient"))
+            .values(
+                finding=sa.bindparam("new_finding"),
+                patient=sa.bindparam("new_patient"),
+                attributes=sa.bindparam("new_attributes"),
+            )
         )
         with self.writing() as connection:
             connection.execute(statement, rows)
 
-    def labels(self, source: SourceRecord) -> dict[str, tuple[str | None, str | None, str]]:
-        """case_id -> (finding, patient, path) of the cases of one source."""
+    def labels(self, source: SourceRecord) -> dict[str, CaseLabels]:
+        """What is said of the cases of one source, by their ids."""
         query = (
-            sa.select(cases.c.case_id, cases.c.finding, cases.c.patient, files.c.path)
+            sa.select(
+                cases.c.case_id,
+                cases.c.finding,
+                cases.c.patient,
+                cases.c.attributes,
+                cases.c.region,
+                files.c.path,
+            )
             .join(files, files.c.id == cases.c.file)
             .where(files.c.source == source.id)
         )
-        return {r.case_id: (r.finding, r.patient, r.path) for r in self.read(query)}
+        return {
+            r.case_id: CaseLabels(
+                r.finding,
+                r.patient,
+                r.attributes,
+                Region.from_json(r.region) if r.region else None,
+                r.path,
+            )
+            for r in self.read(query)
+        }
 
     def set_state(self, source: SourceRecord, paths: Sequence[str], state: str, reason: str = "") -> None:
         with self.writing() as connection:

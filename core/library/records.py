@@ -19,6 +19,9 @@ CATALOGUE = "catalogue.sqlite"
 #: Room for what can be made again from the rest.
 DERIVED = "derived"
 
+#: Reason of a file whose state is "missing".
+NOT_THERE = "The file is no longer there."
+
 #: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
 CHUNK = 256
 
@@ -67,6 +70,17 @@ class CaseRecord:
     height: int | None = None
     content: str = ""
     numbers: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class CaseLabels:
+    """What a source says of a case, as catalogued; ``path`` is the case's file."""
+
+    finding: str | None
+    patient: str | None
+    attributes: Mapping[str, str]
+    region: Region | None
+    path: str
 
 
 @dataclass(frozen=True)

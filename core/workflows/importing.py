@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import SemblanceError
 from core.imaging.container import PictureReader
-from core.imaging.thumbnail import inspect, thumbnail
 from core.library import open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
-from core.library.records import CaseRecord, FileRecord, SourceRecord
-from core.tasks import SILENT, Cancelled, Reporter
+from core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
+from core.tasks import SILENT, Reporter
+from core.workflows.reading import FileReader, ReadFile
 
 if TYPE_CHECKING:
     from core.library.library import Library
 
-#: Cases written in one transaction; a killed import keeps all batches before.
-BATCH = 200
+#: Cases, and bytes of their files, written in one transaction; a killed import keeps all batches before.
+BATCH, BATCH_BYTES = 200, 32 << 20
 #: Pictures decoded at once; decoding leaves the interpreter free.
 DECODERS = 2
 
 
 @dataclass
 class ImportResult:
-    """What became of every file of a source (shape of CONTRACT.md, "import")."""
+    """What became of every file of a source (shape of CONTRACT.md, "import").
+
+    ``updated`` cases, whose picture changed, are among ``added``. ``missing`` are known files that are not
+    there; ``removed`` the ids of cases that their file, which is there, no longer holds.
+    """
 
     library: str
     kind: str
@@ -43,6 +46,7 @@ class ImportResult:
     ignored: list[dict[str, str]] = field(default_factory=list)
     duplicates: list[dict[str, str]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     cases: int = 0
     patients: int | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
@@ -90,228 +94,204 @@ class _Import:
         self.record = self._source_record()
         self.known = library.catalogue.files(self.record)
         self.labels = library.catalogue.labels(self.record)
-        cases = library.catalogue.all_cases()
-        self.contents: dict[str, str] = {r.content: r.case_id for r in cases}
-        self.rows = {r.case_id: int(r.id) for r in cases}
-        self.entries = {entry.path: entry for entry in source.entries()}
+        #: Content -> the case that shows it.
+        self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
+        self.pictures = PictureReader()
+        self.reader = FileReader(source, self.record.name, self.pictures)
         self.seen: set[str] = set()
-        self.done = 0
+        self.met: set[str] = set()
+        self.failed: set[str] = set()
+        self.rejected: list[FileRecord] = []
+        self.total = len(source.entries())
 
     def _source_record(self) -> SourceRecord:
         """The source as catalogued before, or a new one."""
         path = self.source.path.absolute()
-        for record in self.library.catalogue.sources():
-            if record.path == path and record.kind == self.importer.kind:
-                return record
         name = path.name if path.is_dir() else path.stem
         return self.library.catalogue.add_source(self.importer.kind, name or "pictures", path)
 
     def run(self) -> ImportResult:
+        self.source.entries()
         for path, reason in self.source.refused:
             self._reject(Rejected(path, reason, failed=True))
-        self.reporter.progress(0, len(self.entries), "Importing")
-        with ThreadPoolExecutor(DECODERS) as decoders, PictureReader() as reader:
-            for batch in self._batches():
+        self._progress()
+        with ThreadPoolExecutor(DECODERS) as decoders, self.pictures:
+            for batch, unfinished in self._batches():
                 self.reporter.check_cancelled()
-                self._import(batch, decoders, reader)
-                self.reporter.progress(min(self.done, len(self.entries)), len(self.entries), "Importing")
-        self._mark_missing()
+                self._import(batch, unfinished, decoders)
+                self._progress()
+        self._write_rejected()
+        self._tidy()
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
         return self.result
 
-    def _batches(self) -> Iterator[list[FoundCase]]:
-        """Cases in groups of about BATCH, never dividing the cases of one file but an array's rows."""
+    def _progress(self) -> None:
+        """Tell what is written; of a source that is one file nobody knows how many cases it has."""
+        if self.source.kind == "file":
+            self.reporter.progress(len(self.met), None, "Importing")
+        else:
+            self.reporter.progress(min(len(self.seen), self.total), self.total, "Importing")
+
+    def _batches(self) -> Iterator[tuple[list[FoundCase], str | None]]:
+        """Cases in groups of about BATCH; only the rows of an array or a table are divided.
+
+        With each group comes the file that has more cases than the group holds.
+        """
         batch: list[FoundCase] = []
+        size = 0
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
             for item in found:
                 if isinstance(item, Rejected):
                     self._reject(item)
                     continue
-                batch.append(item)
                 if len(batch) >= BATCH and (item.frame is not None or item.values is not None):
-                    yield batch
+                    yield batch, path
                     batch = []
+                batch.append(item)
             self.seen.add(path)
-            if len(batch) >= BATCH:
-                yield batch
-                batch = []
+            size += self.reader.size(path)
+            if len(batch) >= BATCH or size >= BATCH_BYTES:
+                yield batch, None
+                batch, size = [], 0
         if batch:
-            yield batch
+            yield batch, None
 
-    def _import(self, batch: list[FoundCase], decoders: ThreadPoolExecutor, reader: PictureReader) -> None:
-        fresh: list[FoundCase] = []
-        relabelled: list[tuple[str, str | None, str | None]] = []
+    def _import(self, batch: list[FoundCase], unfinished: str | None, decoders: ThreadPoolExecutor) -> None:
+        fresh: list[tuple[str, list[FoundCase]]] = []
+        relabelled: list[FoundCase] = []
         returned: list[str] = []
-        for case in batch:
-            known = self.known.get(case.path)
-            case_id = self._case_id(case)
-            new_in_file = known is not None and known.state != "failed" and case_id not in self.labels
-            if known is None or new_in_file or not self._same(known):
-                fresh.append(case)
-            elif known.state == "failed":
-                self.result.failed.append({"path": self._shown(case.path), "reason": known.reason})
-            else:
-                self.result.unchanged += 1
-                if known.state == "missing":
-                    returned.append(case.path)
-                if self.labels[case_id][:2] != (case.finding, case.patient):
-                    relabelled.append((case_id, case.finding, case.patient))
-        catalogue = self.library.catalogue
-        if relabelled:
-            catalogue.relabel(relabelled)
-            self.result.relabelled += len(relabelled)
+        for path, found in groupby(batch, key=lambda case: case.path):
+            cases = list(found)
+            self.met.update(self.reader.case_id(case) for case in cases)
+            known = self.known.get(path)
+            if known is None or known.state == "failed" or not self.reader.same(known):
+                fresh.append((path, cases))
+                continue
+            unread = [case for case in cases if not self._is_catalogued(case)]
+            if unread:
+                fresh.append((path, unread))
+            if known.state != "ok":
+                returned.append(path)
+            self.result.unchanged += len(cases) - len(unread)
+            relabelled += [case for case in cases if case not in unread and self._says_other(case)]
+        self._write_rejected()
+        self._relabel(relabelled)
         if returned:
-            catalogue.set_state(self.record, returned, "ok")
+            self.library.catalogue.set_state(self.record, returned, "ok")
         if fresh:
-            self._read(fresh, decoders, reader)
-        self.done += len({case.path for case in batch})
+            self._read(fresh, unfinished, decoders)
 
-    def _read(self, fresh: list[FoundCase], decoders: ThreadPoolExecutor, reader: PictureReader) -> None:
+    def _is_catalogued(self, case: FoundCase) -> bool:
+        before = self.labels.get(self.reader.case_id(case))
+        return before is not None and (before.path, before.region) == (case.path, case.region)
+
+    def _says_other(self, case: FoundCase) -> bool:
+        """Whether the source says something else of a known case than it did."""
+        before = self.labels.get(self.reader.case_id(case))
+        said = (case.finding, case.patient, dict(case.attributes))
+        return before is not None and (before.finding, before.patient, dict(before.attributes)) != said
+
+    def _relabel(self, cases: list[FoundCase]) -> None:
+        self.library.catalogue.relabel(
+            (self.reader.case_id(case), case.finding, case.patient, case.attributes) for case in cases
+        )
+        self.result.relabelled += len(cases)
+
+    def _read(
+        self, fresh: list[tuple[str, list[FoundCase]]], unfinished: str | None, decoders: ThreadPoolExecutor
+    ) -> None:
         """Read new and changed cases and write them in one transaction, thumbnails first."""
         files: list[FileRecord] = []
         records: list[CaseRecord] = []
         images: dict[str, bytes] = {}
-        groups = [(path, list(cases)) for path, cases in groupby(fresh, key=lambda case: case.path)]
-        for outcome in decoders.map(lambda group: self._read_file(group[0], group[1], reader), groups):
-            files.append(outcome.file)
-            records += outcome.cases
-            images.update(outcome.images)
-            if outcome.file.state == "failed":
-                self.result.failed.append(
-                    {"path": self._shown(outcome.file.path), "reason": outcome.file.reason}
-                )
+
+        def read(group: tuple[str, list[FoundCase]]) -> ReadFile:
+            path, cases = group
+            known = self.known.get(path)
+            whole = path != unfinished or (known is not None and self.reader.same(known))
+            return self.reader.read(path, cases, whole=whole)
+
+        # Closed at once when cancelled, or leaving the executor would wait for all that was not read yet.
+        with closing(decoders.map(read, fresh)) as outcomes:  # type: ignore[type-var]
+            for outcome in outcomes:
+                self.reporter.check_cancelled()
+                files.append(outcome.file)
+                records += outcome.cases
+                images.update(outcome.images)
+                for path, reason in outcome.failed:
+                    self._fail(path, reason)
+                    if path != outcome.file.path:
+                        files.append(FileRecord(path, 0, 0, "", "failed", reason))
         self.library.thumbnails.put(images.items())
-        columns = next((case.columns for case in fresh if case.columns), ())
+        columns = next((case.columns for _, cases in fresh for case in cases if case.columns), ())
         if columns and columns != self.record.columns:
             self.library.catalogue.set_columns(self.record, columns)
-        self.library.catalogue.put(self.record, files, records)
-        changed = [self.rows[record.case_id] for record in records if record.case_id in self.labels]
-        self.library.features.forget(changed)
-        self.result.added += len(records)
-        self.result.updated += len(changed)
+            self.record = replace(self.record, columns=columns)
+        changed = dict(self.library.catalogue.put(self.record, files, records))
+        self._count({case.key: case for _, cases in fresh for case in cases}, records, changed)
+
+    def _count(
+        self, found: Mapping[str, FoundCase], records: list[CaseRecord], changed: Mapping[str, str]
+    ) -> None:
+        """Sort what was written into added, updated (which are added too), unchanged and duplicates."""
+        for case_id, before in changed.items():
+            if self.contents.get(before) == case_id:
+                del self.contents[before]
+        says_other = {self.reader.case_id(case) for case in found.values() if self._says_other(case)}
         for record in records:
+            if record.case_id in self.labels and record.case_id not in changed:
+                self.result.unchanged += 1
+                self.result.relabelled += record.case_id in says_other
+            else:
+                self.result.added += 1
+                self.result.updated += record.case_id in changed
             first = self.contents.setdefault(record.content, record.case_id)
             if first != record.case_id and record.numbers is None:
-                self.result.duplicates.append({"path": self._shown(record.path), "of": first})
+                self.result.duplicates.append({"path": self.source.label(record.path), "of": first})
 
-    def _read_file(self, path: str, cases: list[FoundCase], reader: PictureReader) -> _Read:
-        entry = self.entries.get(path)
-        size = entry.size if entry else 0
-        try:
-            if cases[0].values is not None:
-                outcome = self._read_rows(path, cases)
-            elif cases[0].frame is not None:
-                outcome = self._read_frames(path, cases, reader)
-            else:
-                outcome = self._read_picture(path, cases)
-        except Cancelled:
-            raise
-        except SemblanceError as error:
-            file = FileRecord(path, size, self._stamp(path), "", "failed", str(error))
-            return _Read(file)
-        return outcome
-
-    def _read_picture(self, path: str, cases: list[FoundCase]) -> _Read:
-        data = self.source.read(path)
-        facts = inspect(data, self.source.label(path))
-        digest = content_hash(data)
-        file = FileRecord(path, len(data), self._stamp(path), digest, "ok")
-        out = _Read(file, images={digest: facts.thumbnail})
-        for case in cases:
-            out.cases.append(self._record(case, facts.width, facts.height, _of_region(digest, case)))
-            out.images[out.cases[-1].content] = facts.thumbnail
-        return out
-
-    def _read_frames(self, path: str, cases: list[FoundCase], reader: PictureReader) -> _Read:
-        entry = self.entries[path]
-        out = _Read(FileRecord(path, entry.size, self._stamp(path), f"stamp:{self._stamp(path)}", "ok"))
-        for case in cases:
-            picture = reader.open(self.source.address(path, case.member, case.frame))
-            digest = content_hash(picture.pixels.tobytes())
-            out.images[digest] = thumbnail(picture)
-            out.cases.append(self._record(case, picture.width, picture.height, digest))
-        return out
-
-    def _read_rows(self, path: str, cases: list[FoundCase]) -> _Read:
-        entry = self.entries[path]
-        out = _Read(FileRecord(path, entry.size, self._stamp(path), f"stamp:{self._stamp(path)}", "ok"))
-        for case in cases:
-            digest = content_hash(repr(case.values).encode())
-            out.cases.append(self._record(case, None, None, digest))
-        return out
-
-    def _record(self, case: FoundCase, width: int | None, height: int | None, content: str) -> CaseRecord:
-        return CaseRecord(
-            self._case_id(case),
-            case.path,
-            case.member,
-            case.frame,
-            case.finding,
-            case.patient,
-            case.region,
-            case.attributes,
-            width,
-            height,
-            content,
-            case.values,
-        )
-
-    def _case_id(self, case: FoundCase) -> str:
-        return f"{self.record.name}/{case.key}"
-
-    def _shown(self, path: str) -> str:
-        """What to call a file of the source: a source that is one file has its own name."""
-        return path or self.source.path.name
-
-    def _stamp(self, path: str) -> int:
-        entry = self.entries.get(path)
-        if entry is None:
-            return 0
-        return entry.mtime_ns if entry.crc is None else entry.crc
-
-    def _same(self, known: FileRecord) -> bool:
-        entry = self.entries.get(known.path)
-        return entry is not None and (entry.size, self._stamp(known.path)) == (known.size, known.stamp)
+    def _fail(self, path: str, reason: str) -> None:
+        self.seen.add(path)
+        if path not in self.failed:
+            self.failed.add(path)
+            self.result.failed.append({"path": self.source.label(path), "reason": reason})
 
     def _reject(self, item: Rejected) -> None:
-        self.seen.add(item.path)
-        told = self.result.failed if item.failed else self.result.ignored
-        told.append({"path": item.path, "reason": item.reason})
+        if item.failed:
+            self._fail(item.path, item.reason)
+        else:
+            self.seen.add(item.path)
+            self.result.ignored.append({"path": self.source.label(item.path), "reason": item.reason})
         state = "failed" if item.failed else "ignored"
         known = self.known.get(item.path)
-        if known is not None and known.state == "ok":
-            return
-        entry = self.entries.get(item.path)
-        size = entry.size if entry else 0
-        record = FileRecord(item.path, size, self._stamp(item.path), "", state, item.reason)
-        self.library.catalogue.put(self.record, [record], [])
+        if known is None or (known.state, known.reason) != (state, item.reason):
+            size, stamp = self.reader.size(item.path), self.reader.stamp(item.path)
+            self.rejected.append(FileRecord(item.path, size, stamp, "", state, item.reason))
 
-    def _mark_missing(self) -> None:
-        gone = [path for path, known in self.known.items() if path not in self.seen and known.state == "ok"]
-        if gone:
-            self.library.catalogue.set_state(self.record, gone, "missing", "The file is no longer there.")
-            self.result.missing = sorted(gone)
+    def _write_rejected(self) -> None:
+        if self.rejected:
+            self.library.catalogue.put(self.record, self.rejected, [])
+            self.rejected = []
 
-
-@dataclass
-class _Read:
-    """What reading one file gave."""
-
-    file: FileRecord
-    cases: list[CaseRecord] = field(default_factory=list)
-    images: dict[str, bytes] = field(default_factory=dict)
-
-
-def content_hash(data: bytes) -> str:
-    """The name of some content: equal bytes, equal text."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _of_region(digest: str, case: FoundCase) -> str:
-    """What a case shows: its picture, or that picture's region."""
-    if case.region is None:
-        return digest
-    return content_hash(f"{digest} {case.region.to_json()}".encode())
+    def _tidy(self) -> None:
+        """Mark files that are gone, and take out what the source no longer holds."""
+        catalogue = self.library.catalogue
+        vanished = [
+            case_id
+            for case_id, before in self.labels.items()
+            if case_id not in self.met and before.path in self.seen and before.path not in self.failed
+        ]
+        with_cases = {
+            label.path for case_id, label in catalogue.labels(self.record).items() if case_id not in vanished
+        }
+        gone = [path for path in self.known if path not in self.seen]
+        lost = [path for path in gone if path in with_cases]
+        emptied = [path for path in gone if path not in with_cases]
+        if vanished or emptied:
+            catalogue.remove(self.record, emptied, vanished)
+        if lost:
+            catalogue.set_state(self.record, lost, "missing", NOT_THERE)
+        self.result.removed = sorted(vanished)
+        self.result.missing = sorted(self.source.label(path) for path in lost)

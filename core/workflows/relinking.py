@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from core.library import open_library
 from core.library.importers.source import Source
 from core.library.records import FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
-from core.workflows.importing import content_hash
+from core.workflows.reading import file_identity
 
 #: Files compared byte for byte before a folder is taken for the moved source.
 PROBES = 8
@@ -46,53 +48,66 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
     with open_library(library, writable=True) as opened:
         for source in opened.catalogue.sources():
             files = [f for f in opened.catalogue.files(source).values() if f.state in ("ok", "missing")]
-            if source.path.exists() and all(f.state == "ok" for f in files):
+            away = [f for f in files if f.state == "missing"] if source.path.exists() else files
+            if not away:
                 continue
-            reporter.check_cancelled()
             reporter.progress(len(moved), None, f"Looking for {source.name}")
-            place = _place(source, files, folder.absolute())
+            place = _place(source, files, folder.absolute(), reporter)
             if place is None:
-                missing += len(files)
+                missing += len(away)
                 continue
-            opened.catalogue.move_source(source, place)
+            with Source.open(place) as looked_into:
+                there = {entry.path for entry in looked_into.entries()}
+            lost = {f.path for f in files} - there
+            opened.catalogue.move_source(source, place, lost)
             moved[source.name] = str(place)
-            found += len(files)
+            found += len(files) - len(lost)
+            missing += len(lost)
     return RelinkResult(moved, found, missing)
 
 
-def _place(source: SourceRecord, files: list[FileRecord], folder: Path) -> Path | None:
-    """Where ``source`` lies now, if it is ``folder``, below it or beside its parents."""
-    name = source.path.name
-    candidates = [folder, folder / name, *sorted(folder.rglob(name))] if folder.is_dir() else [folder]
-    candidates += [candidate for candidate in folder.parents if candidate.name == name]
-    for candidate in dict.fromkeys(candidates):
+def _place(source: SourceRecord, files: list[FileRecord], folder: Path, reporter: Reporter) -> Path | None:
+    """Where ``source`` lies now, if it is ``folder``, below it or one of its parents."""
+    for candidate in dict.fromkeys(_candidates(source, files, folder)):
+        reporter.check_cancelled()
         if candidate.exists() and _holds(candidate, files):
             return candidate
-    probe = next((f for f in files if "/" in f.path or f.path), None)
-    if probe is None or not folder.is_dir():
-        return None
-    depth = probe.path.count("/") + 1
-    for hit in sorted(folder.rglob(probe.path.rsplit("/", 1)[-1])):
-        if len(hit.parents) >= depth and _holds(hit.parents[depth - 1], files):
-            return hit.parents[depth - 1]
     return None
 
 
+def _candidates(source: SourceRecord, files: list[FileRecord], folder: Path) -> Iterator[Path]:
+    """Places worth a look: first those of the source's name, then those that hold a file like its own."""
+    yield folder
+    name = source.path.name
+    yield from (parent for parent in folder.parents if parent.name == name)
+    if not folder.is_dir():
+        return
+    yield folder / name
+    yield from sorted(folder.rglob(glob.escape(name)))
+    one_file = not files or not files[0].path
+    if one_file or source.path.suffix.lower() == ".zip":
+        yield from sorted(folder.rglob(f"*{glob.escape(source.path.suffix)}"))
+        return
+    probe = max(files, key=lambda file: len(file.path)).path
+    for hit in sorted(folder.rglob(glob.escape(probe.rpartition("/")[2]))):
+        if hit.as_posix().endswith(f"/{probe}"):
+            yield hit.parents[probe.count("/")]
+
+
 def _holds(place: Path, files: list[FileRecord]) -> bool:
-    """Several files, spread over the source, have the same content there."""
+    """At least half of some files, spread over the source, have the same content there."""
     step = max(1, len(files) // PROBES)
     probes = files[::step][:PROBES]
-    if not probes:
-        return False
     try:
         with Source.open(place) as source:
-            entries = {entry.path: entry for entry in source.entries()}
-            for file in probes:
-                entry = entries.get(file.path)
-                if entry is None or entry.size != file.size:
-                    return False
-                if not file.hash.startswith("stamp:") and content_hash(source.read(file.path)) != file.hash:
-                    return False
+            same = sum(_is(source, file) for file in probes)
     except BadInput:
         return False
-    return True
+    return 0 < len(probes) <= 2 * same
+
+
+def _is(source: Source, file: FileRecord) -> bool:
+    try:
+        return file_identity(source, file.path) == file.hash
+    except BadInput:
+        return False
