@@ -54,8 +54,8 @@ def no_findings(n: int) -> Similarity:
     return np.zeros((n, n), dtype=np.int8)
 
 
-def set_pairs(similarity: Similarity, pairs: npt.ArrayLike) -> None:
-    """Write ``pairs`` (p, 3) of rows i, j and +1 or -1 into ``similarity``, over what was there.
+def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
+    """``pairs`` (p, 3) of rows i, j and +1 similar or -1 dissimilar among ``n`` cases, as int64.
 
     Raises:
         BadInput: a row that does not exist, a case paired with itself, another value than +1 or -1, or
@@ -63,25 +63,34 @@ def set_pairs(similarity: Similarity, pairs: npt.ArrayLike) -> None:
     """
     table = np.asarray(pairs)
     if table.size == 0:
-        return
+        return np.empty((0, 3), dtype=np.int64)
     if table.ndim != 2 or table.shape[1] != 3 or table.dtype.kind not in "iu":
         raise BadInput("Pairs are not a table of row, row and +1 or -1.", "Give three whole numbers a pair.")
-    i, j, value = table.T.astype(np.int64)
-    n = len(similarity)
+    table = table.astype(np.int64)
+    i, j, value = table.T
     if table[:, :2].min() < 0 or table[:, :2].max() >= n:
         raise BadInput(f"A pair names a row outside 0 to {n - 1}.", "Rows count from 0.")
     if not np.isin(value, (-1, 1)).all():
         raise BadInput("A pair is neither +1 (similar) nor -1 (dissimilar).", "Leave unknown pairs out.")
     if (i == j).any():
         raise BadInput(f"Case {i[i == j][0]} is paired with itself.", "Pair different cases.")
-    low, high = np.minimum(i, j), np.maximum(i, j)
-    key = low * n + high
+    key = np.minimum(i, j) * n + np.maximum(i, j)
     both = np.intersect1d(key[value == 1], key[value == -1])
     if len(both):
         raise BadInput(
             f"The pair of rows {both[0] // n} and {both[0] % n} is called similar and dissimilar.",
             "Keep one of the two.",
         )
+    return table
+
+
+def set_pairs(similarity: Similarity, pairs: npt.ArrayLike) -> None:
+    """Write ``pairs`` (p, 3) of rows i, j and +1 or -1 into ``similarity``, over what was there.
+
+    Raises:
+        BadInput: as :func:`checked_pairs`.
+    """
+    i, j, value = checked_pairs(pairs, len(similarity)).T
     similarity[i, j] = value
     similarity[j, i] = value
 
@@ -139,6 +148,85 @@ def count_pairs(similarity: Similarity) -> dict[str, int]:
         "similar": int((similarity == 1).sum()) // 2,
         "dissimilar": int((similarity == -1).sum()) // 2,
     }
+
+
+def sample_pairs(y: npt.ArrayLike, count: int, seed: int) -> Rows:
+    """(p, 3) rows i < j and +1 or -1 from findings: ``count`` different pairs drawn at random, or all.
+
+    At least one in fifty is similar and one in fifty dissimilar, where there are so many.
+
+    Raises:
+        BadInput: findings without a similar or without a dissimilar pair.
+    """
+    codes, names = finding_codes(y)
+    known = np.flatnonzero(codes >= 0)
+    sizes = np.bincount(codes[known], minlength=len(names))
+    n, similar = len(known), int((sizes * (sizes - 1) // 2).sum())
+    total = n * (n - 1) // 2
+    check_findings(sizes, names)
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(total, min(count, total), replace=False)
+    i, j = _unranked(drawn, n)
+    codes = codes[known]
+    least = -(-len(drawn) // 50)
+    lack = [
+        (kind, min(least, available) - int(((codes[i] == codes[j]) == kind).sum()))
+        for kind, available in ((True, similar), (False, total - similar))
+    ]
+    taken = set(drawn.tolist())
+    for kind, missing in lack:
+        for _ in range(missing):
+            pair = _one_more(codes, kind, taken, rng)
+            replaced = int(rng.choice(np.flatnonzero((codes[i] == codes[j]) != kind)))
+            i[replaced], j[replaced] = pair
+            taken.add(_rank(*pair, n))
+    value = np.where(codes[i] == codes[j], 1, -1)
+    return np.stack([known[i], known[j], value], axis=1)
+
+
+def check_findings(sizes: npt.NDArray[np.integer], names: tuple[str, ...]) -> None:
+    """Refuse findings, ``sizes`` cases each, without a similar or without a dissimilar pair.
+
+    Raises:
+        BadInput: fewer than two findings have cases, or none has two cases.
+    """
+    if int((sizes > 0).sum()) < 2:
+        only = f"have the finding '{names[0]}'" if len(names) else "lack a finding"
+        raise BadInput(f"All training cases {only}.", "Add cases of another finding.")
+    if int(sizes.max()) < 2:
+        raise BadInput("No two training cases have the same finding.", "Add cases of the same finding.")
+
+
+def _one_more(
+    codes: npt.NDArray[np.int64], similar: bool, taken: set[int], rng: np.random.Generator
+) -> tuple[int, int]:
+    """A pair i < j of the kind that is not among ``taken``; there must be one."""
+    n = len(codes)
+    sizes = np.bincount(codes)
+    able = np.flatnonzero(sizes[codes] > 1) if similar else np.arange(n)
+    for _ in range(1000):
+        i = int(rng.choice(able))
+        j = int(rng.choice(np.flatnonzero((codes == codes[i]) == similar)))
+        if i != j and _rank(min(i, j), max(i, j), n) not in taken:
+            return min(i, j), max(i, j)
+    for i in range(n):
+        for j in np.flatnonzero((codes[i + 1 :] == codes[i]) == similar).tolist():
+            if _rank(i, i + 1 + j, n) not in taken:
+                return i, i + 1 + j
+    raise AssertionError("there is no such pair")
+
+
+def _rank(i: int, j: int, n: int) -> int:
+    """The place of the pair i < j among all pairs of ``n`` rows, in order."""
+    return i * (2 * n - i - 1) // 2 + j - i - 1
+
+
+def _unranked(ranks: npt.NDArray[np.int64], n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The pairs i < j at these places."""
+    starts = np.arange(n, dtype=np.int64)
+    starts = starts * (2 * n - starts - 1) // 2
+    i = np.searchsorted(starts, ranks, side="right") - 1
+    return i, ranks - starts[i] + i + 1
 
 
 def sample_triplets(y: npt.ArrayLike, count: int, seed: int) -> Rows:

@@ -8,9 +8,10 @@ from core.errors import BadArguments
 from core.metrics.bdm import BDM, BDMV
 from core.metrics.euclidean import Euclidean
 from core.metrics.learner import Learner
+from core.metrics.passive_aggressive import PassiveAggressive
 from core.parameters import checked
 
-_LEARNERS: tuple[type[Learner], ...] = (Euclidean, BDM, BDMV)
+_LEARNERS: tuple[type[Learner], ...] = (Euclidean, BDM, BDMV, PassiveAggressive)
 
 
 def learners() -> tuple[type[Learner], ...]:

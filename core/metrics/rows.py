@@ -36,3 +36,13 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
     if not missing and np.isnan(rows).any():
         raise BadInput("The features hold missing values.", "Add the step 'impute' in front.")
     return np.ascontiguousarray(rows)
+
+
+def check_different(rows: Matrix) -> None:
+    """Refuse training rows (n, d) that are all equal.
+
+    Raises:
+        BadInput: there is nothing to learn from.
+    """
+    if len(rows) == 0 or (rows == rows[0]).all():
+        raise BadInput("All training cases have the same features.", "Extract other features first.")

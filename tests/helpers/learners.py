@@ -46,6 +46,11 @@ _LISTED = (
     Variant("bdm", {"rounds": 12}),
     Variant("bdm", {"rounds": 12, "step": "exact"}),
     Variant("bdm_v", {"rounds": 12, "visual_neighbours": 2}, refuses=HOPELESS - {"only one-case findings"}),
+    *(
+        Variant("passive_aggressive", {"variant": variant, "psd": psd}, order_free=False)
+        for variant in ("pa", "pa1", "pa2", "pals")
+        for psd in ("end", "always")
+    ),
 )
 VARIANTS = (
     *_LISTED,

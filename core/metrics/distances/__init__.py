@@ -5,7 +5,8 @@ from __future__ import annotations
 from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.linear import LinearDistance
+from core.metrics.distances.mapped import MappedDistance
 
-DISTANCES: tuple[type[Distance], ...] = (LinearDistance, BitDistance)
+DISTANCES: tuple[type[Distance], ...] = (LinearDistance, BitDistance, MappedDistance)
 
-__all__ = ["DISTANCES", "BitDistance", "LinearDistance"]
+__all__ = ["DISTANCES", "BitDistance", "LinearDistance", "MappedDistance"]

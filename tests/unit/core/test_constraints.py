@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from core.constraints import (
     finding_codes,
     from_findings,
     no_findings,
+    sample_pairs,
     sample_triplets,
     set_pairs,
     set_visual,
@@ -121,3 +124,42 @@ def test_sampled_triplets_are_true_and_seeded():
     assert (triplets == sample_triplets(y, 300, seed=1)).all()
     with pytest.raises(BadInput, match="similar and a dissimilar"):
         sample_triplets(["a", "b"], 3, seed=0)
+
+
+def all_pairs(y):
+    n = len(y)
+    return {(i, j): 1 if y[i] == y[j] else -1 for i in range(n) for j in range(i + 1, n)}
+
+
+def test_drawn_pairs_are_different_true_and_of_both_kinds():
+    y = np.array([*["a"] * 60, *["b"] * 2, "", *["c"] * 1])
+    truth = {pair: value for pair, value in all_pairs(y).items() if 62 not in pair}
+    pairs = sample_pairs(y, 100, seed=3)
+    found = {(i, j): value for i, j, value in pairs.tolist()}
+    assert len(found) == len(pairs) == 100
+    assert all(truth[pair] == value for pair, value in found.items())
+    assert {1, -1} == set(found.values())
+    assert (sample_pairs(y, 100, seed=3) == pairs).all()
+    assert (sample_pairs(y, 100, seed=4) != pairs).any()
+    everything = sample_pairs(y, 10_000, seed=3)
+    assert {(i, j): value for i, j, value in everything.tolist()} == truth
+
+
+@pytest.mark.parametrize("rare", ["similar", "dissimilar"])
+def test_rare_kinds_of_pairs_are_drawn_too(rare):
+    y = np.arange(300) if rare == "similar" else np.zeros(300, dtype=int)
+    y[0] = 1
+    y[1] = 1 if rare == "similar" else 0
+    pairs = sample_pairs([str(one) for one in y], 50, seed=0)
+    assert len({(i, j) for i, j, _ in pairs.tolist()}) == 50
+    assert ((pairs[:, 2] > 0) == (rare == "similar")).sum() >= 1
+    assert all(value == (1 if y[i] == y[j] else -1) for i, j, value in pairs.tolist())
+
+
+def test_drawn_pairs_are_equally_likely():
+    y = list("aaabbbb")
+    counts = collections.Counter()
+    for seed in range(1500):
+        counts.update((i, j) for i, j, _ in sample_pairs(y, 5, seed=seed).tolist())
+    assert len(counts) == 21
+    assert max(counts.values()) < 1.35 * min(counts.values())

@@ -1,0 +1,91 @@
+"""The pairs a pairwise learner eats: those given, and those drawn from findings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import Rows, checked_pairs, finding_codes, sample_pairs
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+
+
+class Pairs(NamedTuple):
+    """Rows ``i`` and ``j`` (p,) with ``label`` (p,) +1.0 similar or -1.0 dissimilar."""
+
+    i: Rows
+    j: Rows
+    label: Matrix
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def take(self, places: Rows) -> Pairs:
+        return Pairs(self.i[places], self.j[places], self.label[places])
+
+    def differences(self, X: Matrix) -> Matrix:
+        """(p, d) x_i - x_j."""
+        z: Matrix = X[self.i] - X[self.j]
+        return z
+
+    def counts(self) -> dict[str, int]:
+        """For the card of a metric."""
+        similar = int((self.label > 0).sum())
+        return {"similar": similar, "dissimilar": len(self.label) - similar}
+
+
+def as_pairs(table: Rows) -> Pairs:
+    """From a table (p, 3) as :func:`core.constraints.checked_pairs` gives it."""
+    return Pairs(table[:, 0], table[:, 1], table[:, 2].astype(np.float64))
+
+
+def training_pairs(
+    title: str,
+    n: int,
+    y: npt.ArrayLike | None,
+    pairs: npt.ArrayLike | None,
+    *,
+    draw: int,
+    seed: int,
+) -> Pairs:
+    """The ``pairs`` given, and ``draw`` c (c - 1) drawn from ``n`` findings y of c kinds.
+
+    Where both speak of the same two rows, the given pair counts.
+
+    Raises:
+        BadInput: neither is there, or no similar or no dissimilar pair comes of them; ``title`` names the
+            learner.
+    """
+    if y is None and pairs is None:
+        raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
+    tables = []
+    if y is not None:
+        codes, names = finding_codes(y)
+        if len(codes) != n:
+            raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
+        if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
+            tables.append(sample_pairs(y, draw * len(names) * (len(names) - 1), seed))
+    if pairs is not None:
+        given = checked_pairs(pairs, n)
+        if tables:
+            drawn = _keys(tables[0], n)
+            tables[0] = tables[0][~np.isin(drawn, _keys(given, n))]
+        tables.append(given)
+    found = as_pairs(np.concatenate(tables))
+    if not (found.label < 0).any():
+        raise BadInput(
+            "No two training cases are called dissimilar.",
+            "Add cases of another finding or dissimilar pairs.",
+        )
+    if not (found.label > 0).any():
+        raise BadInput(
+            "No two training cases are called similar.", "Add cases of the same finding or similar pairs."
+        )
+    return found
+
+
+def _keys(table: Rows, n: int) -> Rows:
+    keys: Rows = np.minimum(table[:, 0], table[:, 1]) * n + np.maximum(table[:, 0], table[:, 1])
+    return keys

@@ -1,0 +1,31 @@
+"""Symmetric positive semidefinite matrices: the nearest one, and its root as a linear map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.metrics.distance import Matrix
+
+#: Eigenvalues below this share of the largest are rounding.
+_RANK = 1e-12
+
+
+def nearest_psd(M: Matrix) -> Matrix:
+    """(d, d) symmetric -> the positive semidefinite matrix nearest to it in the Frobenius norm."""
+    L = psd_root(M)
+    return L.T @ L
+
+
+def psd_root(M: Matrix) -> Matrix:
+    """(d, d) symmetric -> (r, d) L with L'L the nearest positive semidefinite matrix, r its rank, at least 1.
+
+    Rows are orthogonal, from the largest eigenvalue down; the sign of each is such that its largest entry
+    is positive.
+    """
+    values, vectors = np.linalg.eigh(M)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = max(1, int((values > _RANK * max(values[0], 0.0)).sum()))
+    roots = np.sqrt(np.maximum(values[:kept], 0.0))
+    largest = np.abs(vectors[:, :kept]).argmax(axis=0)
+    signs = np.where(vectors[largest, np.arange(kept)] < 0, -1.0, 1.0)
+    return np.ascontiguousarray((vectors[:, :kept] * (roots * signs)).T)
