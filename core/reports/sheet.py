@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import io
 import warnings
@@ -21,9 +22,10 @@ Format = Literal["png", "svg", "pdf"]
 Values = npt.NDArray[np.float64]
 
 TICK, TEXT = 10, 11
-#: Smaller pages are drawn at this size; who shows them scales.
-LEAST = (160, 90)
+#: Smaller pages are drawn at this size (times the text scale); who shows them scales.
+LEAST = (240, 120)
 LONGEST = 16_384
+_LONGEST_LINE = 500
 _FALLBACK = "DejaVu Sans"
 #: For names in other scripts, as far as they are installed.
 _OTHER_SCRIPTS = (
@@ -125,7 +127,9 @@ class Sheet:
         from matplotlib.transforms import Affine2D
 
         self.colours = PALETTES[theme]
-        self.width, self.height = (max(least, given) for least, given in zip(LEAST, size, strict=True))
+        self.width, self.height = (
+            max(round(least * text_scale), given) for least, given in zip(LEAST, size, strict=True)
+        )
         if not 0.25 <= ratio <= 8 or max(self.width, self.height) * ratio > LONGEST:
             raise ValueError(f"a page of {size} at ratio {ratio}")
         self._ratio, self._scale = ratio, text_scale
@@ -205,8 +209,9 @@ class Sheet:
         self._figure.add_artist(self._above(patch))
 
     def text_width(self, text: str, size: float = TICK, weight: int = 400) -> float:
+        font = self._font(size, weight)
         with _no_word_on_glyphs():
-            extent = self._renderer.get_text_width_height_descent(text, self._font(size, weight), False)
+            extent = self._renderer.get_text_width_height_descent(_one_line(text), font, False)
         return float(extent[0]) / self._ratio
 
     def runs_width(self, runs: Sequence[Run], size: float = TICK) -> float:
@@ -214,13 +219,14 @@ class Sheet:
 
     def fitted(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
+        text = text[:_LONGEST_LINE]
         if self.text_width(text, size, weight) <= room:
             return text
-        for end in range(len(text) - 1, 0, -1):
-            short = text[:end].rstrip() + "…"
-            if self.text_width(short, size, weight) <= room:
-                return short
-        return ""
+        ends = range(len(text))
+        fits = bisect.bisect_right(
+            ends, room, key=lambda end: self.text_width(text[:end].rstrip() + "…", size, weight)
+        )
+        return text[: fits - 1].rstrip() + "…" if fits > 1 else ""
 
     def write(
         self,
@@ -244,7 +250,7 @@ class Sheet:
         artist = Text(
             x + drop if upright else x,
             middle if upright else middle + drop,
-            text,
+            _one_line(text),
             color=colour,
             fontproperties=self._font(size, weight),
             horizontalalignment="center" if upright else align,
@@ -320,9 +326,13 @@ def _font(family: str, size: float, weight: int) -> FontProperties:
     return FontProperties(family=list(dict.fromkeys([family, _FALLBACK, *others])), size=size, weight=weight)
 
 
+def _one_line(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST_LINE])
+
+
 @contextlib.contextmanager
 def _no_word_on_glyphs() -> Iterator[None]:
     """A letter no font has is drawn as a box; that is no reason for a warning to anybody."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        warnings.filterwarnings("ignore", "(?s)Glyph .* missing", UserWarning)
         yield

@@ -1,0 +1,80 @@
+"""A library snapshot with made-up, plausible scores: for plots and tables that need no real library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, FindingRoc, IntervalCurve, MetricScores
+from core.library.columns import case_columns
+from core.workflows.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
+
+CASES, TRAINED = 100, 70
+FINDINGS = ("benign", "malignant")
+
+
+def scores(
+    accuracy: float,
+    *,
+    findings: Sequence[str] = FINDINGS,
+    measured_on: str = HELD_OUT_PATIENTS,
+    n_test: int = CASES - TRAINED,
+) -> dict[str, Any]:
+    """Scores as a library keeps them: accuracy falls slowly with k, and the ROC bends with it."""
+    k = np.arange(1, 51)
+    mean = accuracy - 0.002 * k
+    curve = IntervalCurve(
+        tuple(k.tolist()),
+        tuple(mean.tolist()),
+        tuple((mean - 0.05).tolist()),
+        tuple((mean + 0.04).tolist()),
+    )
+    fpr = np.linspace(0, 1, 11)
+    tpr = fpr ** (1 - accuracy)
+    area = float(np.trapezoid(tpr, fpr))
+    roc = FindingRoc(tuple(fpr.tolist()), tuple(tpr.tolist()), area, (area - 0.05, min(1.0, area + 0.04)))
+    share, rest = divmod(n_test, len(findings))
+    counts = {name: share + (rest if place == 0 else 0) for place, name in enumerate(findings)}
+    return MetricScores(
+        measured_on, TRAINED, counts, 10, 0, curve, curve, area, dict.fromkeys(findings, roc)
+    ).to_json()
+
+
+def training_points(rounds: int) -> list[list[float | None]]:
+    """[round, objective, held-out accuracy] with accuracy measured in every third round."""
+    return [[n, 30.0 * 0.98**n, 0.9 - 0.3 * 0.95**n if n % 3 == 1 else None] for n in range(1, rounds + 1)]
+
+
+def metric(
+    name: str,
+    accuracy: float | None,
+    *,
+    learner: str = "bdm",
+    rounds: int = 30,
+    card: dict[str, Any] | None = None,
+    **more: Any,
+) -> MetricFacts:
+    """A metric trained on the first cases; without ``accuracy`` it was never scored."""
+    kept = (
+        None if accuracy is None else {**scores(accuracy, **more), "training_curve": training_points(rounds)}
+    )
+    split = {"split": {"seed": 7, "fraction": 0.3, "by_patient": True}}
+    return MetricFacts(name, learner, "gabor", {**split, **(card or {})}, kept, np.arange(TRAINED))
+
+
+def snapshot(
+    *metrics: MetricFacts, findings: Sequence[str] = FINDINGS, cases: int = CASES, writable: bool = True
+) -> LibrarySnapshot:
+    """A library of ``cases`` cases, one of each patient, all with Gabor features."""
+    columns = case_columns(
+        range(cases),
+        [f"c{n:03d}" for n in range(cases)],
+        [findings[n % len(findings)] for n in range(cases)],
+        [f"P{n:03d}" for n in range(cases)],
+        [0] * cases,
+    )
+    sets = (FeatureSetFacts("gabor", "gabor", 2560, cases, 0),)
+    return LibrarySnapshot(Path("made-up"), "made-up", writable, (), columns, sets, metrics, (), cases)
