@@ -1,0 +1,120 @@
+"""BDM+V a round against the paper's formulas in plain dense NumPy, one BLAS thread each; and PCA.
+
+Each figure is the best of several runs in turn: others on the machine can only slow a run down.
+``python -m tests.benchmarks.bench_bdm`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from core.constraints import from_findings, set_visual, visual_pairs
+from core.engine import limit_threads
+from core.metrics import make_learner
+from core.metrics.bdm import BDMV
+from core.metrics.steps.pca import PCA
+from tests.benchmarks.harness import Row, table
+from tests.helpers import data as real_data
+
+Matrix = npt.NDArray[np.float64]
+
+ROUNDS = 40
+REPEATS = 7
+#: Cases, features, findings and the target in ms a round: the paper's masses and radiographs.
+SIZES = ((600, 38, 2, 5.0), (440, 200, 11, 8.0), (2000, 38, 2, None))
+
+
+def problem(n: int, d: int, findings: int) -> tuple[Matrix, npt.NDArray[np.int64]]:
+    """Standardised rows of overlapping findings."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % findings
+    X = rng.normal(size=(n, d)) + 0.4 * rng.normal(size=(findings, d))[y]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def plain_rounds(X: Matrix, y: Any, rounds: int) -> float:
+    """BDM+V with the formulas as they stand on n x n arrays; the objective before the last bit."""
+    similarity = from_findings(y)
+    set_visual(similarity, visual_pairs(X, 5))
+    d = np.zeros(similarity.shape)
+    objective = 0.0
+    for _ in range(rounds):
+        plus = np.where(similarity == 1, np.exp(d), 0.0)
+        minus = np.where(similarity == -1, np.exp(-d), 0.0)
+        g_plus, g_minus = plus.sum(axis=1), minus.sum(axis=1)
+        objective = float(g_plus @ g_minus)
+        s_plus = 0.5 * plus * (g_minus[:, None] + g_minus)
+        s_minus = 0.5 * minus * (g_plus[:, None] + g_plus)
+        r_plus, r_minus = s_plus.sum(axis=1), s_minus.sum(axis=1)
+        laplacian = np.diag(r_minus - r_plus) - (s_minus - s_plus)
+        f = X @ np.linalg.eigh(X.T @ laplacian @ X)[1][:, -1]
+        order = np.argsort(f)
+        both = np.ix_(order, order)
+        cut_plus = np.cumsum(r_plus[order] - 2 * np.tril(s_plus[both], -1).sum(axis=1))[:-1]
+        cut_minus = np.cumsum(r_minus[order] - 2 * np.tril(s_minus[both], -1).sum(axis=1))[:-1]
+        place = int((np.sqrt(np.maximum(cut_minus, 0)) - np.sqrt(np.maximum(cut_plus, 0))).argmax())
+        bits = np.where(f > 0.5 * (f[order[place]] + f[order[place + 1]]), 1.0, -1.0)
+        e = 1e-3 * (cut_plus[place] + cut_minus[place])
+        alpha = np.log((cut_minus[place] + e) / (cut_plus[place] + e)) / 16
+        d += alpha * (bits[:, None] - bits) ** 2
+    return objective
+
+
+def seconds(function: Any, *arguments: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str, Any]]:
+    X, y = problem(n, d, findings)
+    learner = make_learner("bdm_v", rounds=ROUNDS)
+    assert isinstance(learner, BDMV)
+    learner.fit(X, y)
+    rounds = len(learner.objectives_) - 1
+    ours, plain = [], []
+    for _ in range(REPEATS):
+        ours.append(seconds(learner.fit, X, y) / rounds)
+        plain.append(seconds(plain_rounds, X, y, 6) / 6)
+    difference = abs(plain_rounds(X, y, 7) / learner.objectives_[6] - 1)
+    value, size = 1e3 * min(ours), f"{n:,} x {d}"
+    return [
+        row(
+            f"BDM+V a round, {size}, whole fit",
+            value,
+            "ms",
+            target,
+            None if target is None else value < target,
+        ),
+        row(f"plain dense NumPy, {size}", 1e3 * min(plain), "ms"),
+        row(f"times as fast, {size}", min(plain) / min(ours), "x"),
+        row(f"objective, off by, {size}", difference * 1e12, "1e-12", 1, difference <= 1e-12),
+    ]
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark; it needs no real data."""
+    rng = np.random.default_rng(0)
+    with threadpool_limits(1):
+        rows = [line for size in SIZES for line in a_size(*size)]
+        X = rng.normal(size=(600, 300)) @ rng.normal(size=(300, 2560)) + rng.normal(size=(600, 2560))
+        PCA(200).fit(X)
+        fits = [seconds(PCA(200).fit, X) for _ in range(REPEATS)]
+    return [*rows, row("pca:200 fitted on 600 x 2,560", 1e3 * min(fits), "ms")]
+
+
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("bdm", **measured) for measured in run(real_data.folder())]))

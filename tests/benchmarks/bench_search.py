@@ -1,0 +1,93 @@
+"""Exact search against one product of all rows with the query, one BLAS thread each.
+
+``python -m tests.benchmarks.bench_search`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from core.engine import limit_threads
+from core.metrics.distances import BitDistance
+from core.retrieval.index import Index
+from core.retrieval.ranking import Query, rank
+from tests.benchmarks.harness import Row, table
+from tests.helpers import data as real_data
+
+N, M, K = 1_000_000, 64, 20
+QUERIES = 25
+
+
+def seconds(function: Any, *arguments: Any, **options: Any) -> float:
+    start = time.perf_counter()
+    function(*arguments, **options)
+    return time.perf_counter() - start
+
+
+def a_million() -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, M), dtype=np.float32)
+    queries = rng.standard_normal((QUERIES, M), dtype=np.float32)
+    start = time.perf_counter()
+    index = Index(X)
+    build = time.perf_counter() - start
+    index.search(queries[0], K)
+    product, search = [], []
+    for query in queries:
+        product.append(seconds(np.dot, X, query))
+        search.append(seconds(index.search, query, K))
+    hits = index.search(queries[0], K)
+    exact = np.concatenate(
+        [((part.astype(np.float64) - queries[0]) ** 2).sum(axis=1) for part in np.split(X, 50)]
+    )
+    wrong = int((np.argsort(exact, kind="stable")[:K] != hits.rows).sum())
+    ratio = median(s / p for s, p in zip(search, product, strict=True))
+    size = f"{N:,} x {M}"
+    return [
+        row(f"top {K} of {size} / X @ q", ratio, "x", 1.3, ratio <= 1.3),
+        row(f"top {K} of {size}", 1e3 * median(search), "ms"),
+        row(f"X @ q of {size}", 1e3 * median(product), "ms"),
+        row(f"index of {size} made", 1e3 * build, "ms"),
+        row(f"rows of the top {K} that differ from float64", wrong, "", 0, wrong == 0),
+    ]
+
+
+def a_library_of_bits() -> list[dict[str, Any]]:
+    """A ranking by 200 bits among 100,000 cases, ties by 38 features, patients and duplicates hidden."""
+    rng = np.random.default_rng(0)
+    n, d, bits = 100_000, 38, 200
+    X = rng.normal(size=(n, d))
+    distance = BitDistance(rng.normal(size=(d, bits)), rng.normal(size=bits), rng.random(bits) + 0.01)
+    embedding = distance.embed(X)
+    index = Index(embedding, X)
+    patients, keys = np.char.mod("p%d", np.arange(n) // 4), np.arange(n) // 2
+    times = []
+    for own in rng.integers(0, n, QUERIES).tolist():
+        query = Query(embedding[own], X[own], own, str(patients[own]), int(keys[own]))
+        times.append(seconds(rank, index, query, K, patients=patients, keys=keys))
+    return [
+        row(f"ranking by {bits} bits, {n:,} cases, patients and duplicates hidden", 1e3 * median(times), "ms")
+    ]
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark; it needs no real data."""
+    with threadpool_limits(1):
+        return [*a_million(), *a_library_of_bits()]
+
+
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("search", **measured) for measured in run(real_data.folder())]))
