@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.engine import Engine, Progress, Task, default_workers
+from core.engine import Engine, Progress, Task, WorkerEnded, default_workers
 from core.errors import BadInput, SemblanceError
 from core.features.extractor import Extractor
 from core.features.registry import extractors, make_extractor
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 #: Pictures read together by a worker before it looks whether it should end.
 STEP = 16
+#: Pictures in a row that may end a worker before the machine is blamed for it.
+MAX_CRASHES = 4
+#: What is recorded of such a picture.
+CRASHED = "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
 
 
 @dataclass
@@ -72,7 +77,8 @@ def extract_features(
     """Give every case of ``library`` its numbers under the feature set ``name`` (default: the extractor's).
 
     Runs in ``workers`` processes. Cases done before are left as they are; each chunk counts as soon as it is
-    written. Cancelling keeps the finished chunks.
+    written, and the reporter's partial results are the numbers of cases that count. Cancelling keeps the
+    finished chunks.
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` made otherwise.
@@ -88,7 +94,8 @@ def extract_features(
         total = len(rows)
         reporter.progress(0, total, f"Extracting {made.title}")
         if made.needs_picture:
-            result.extracted = _extract_pictures(opened, feature_set, made, rows, workers, reporter)
+            workers = workers or default_workers()
+            result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
         else:
             result.extracted = _copy_tables(opened, feature_set, rows, reporter)
         reporter.progress(total, total, f"Extracting {made.title}")
@@ -159,54 +166,119 @@ class _Chunk:
     contents: list[str]
 
 
-def _extract_pictures(
-    library: Library,
-    feature_set: FeatureSet,
-    extractor: Extractor,
-    rows: npt.NDArray[np.int64],
-    workers: int | None,
-    reporter: Reporter,
-) -> int:
-    """Hand chunks to worker processes and write what comes back; keeps at most two a worker under way."""
-    if not len(rows):
-        return 0
-    chunks = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)][::-1]
-    seen: dict[int, int] = {}
-    extracted = 0
-    with Engine(min(workers or default_workers(), len(chunks))) as engine:
-        running: dict[Future[_Chunk], tuple[int, Task]] = {}
+@dataclass(frozen=True)
+class _Part:
+    """Cases handed to a worker together."""
+
+    number: int
+    rows: npt.NDArray[np.int64]
+    task: Task
+    alone: bool
+
+
+class _Extraction:
+    """Hands parts to worker processes and writes what comes back; keeps at most two a worker under way.
+
+    A worker that dies takes all parts under way with it. They are then done one at a time and, where it
+    happens again, in halves, until the picture that crashes its reader stands alone and is recorded.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        feature_set: FeatureSet,
+        extractor: Extractor,
+        rows: npt.NDArray[np.int64],
+        workers: int,
+        reporter: Reporter,
+    ) -> None:
+        self._library, self._feature_set, self._extractor = library, feature_set, extractor
+        self._total, self._reporter = len(rows), reporter
+        # Few cases are shared out too: every worker gets a part of them.
+        size = min(CHUNK, max(STEP, -(-len(rows) // workers)))
+        self._waiting = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]
+        self._suspects: list[npt.NDArray[np.int64]] = []
+        self._running: dict[Future[_Chunk], _Part] = {}
+        self._workers = min(workers, max(1, len(self._waiting)))
+        self._numbers = itertools.count()
+        self._seen: dict[int, int] = {}
+        self._crashed = self._extracted = 0
+
+    def run(self) -> int:
+        """How many cases were given numbers."""
+        with Engine(self._workers) as engine:
+            try:
+                while self._waiting or self._suspects or self._running:
+                    self._hand_out(engine)
+                    done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self._take(self._running.pop(future))
+                    self._reporter.progress(
+                        sum(self._seen.values()), self._total, f"Extracting {self._extractor.title}"
+                    )
+                    self._reporter.check_cancelled()
+            except BaseException:
+                for part in self._running.values():
+                    part.task.cancel()
+                raise
+        return self._extracted
+
+    def _hand_out(self, engine: Engine) -> None:
+        if self._suspects:
+            if not self._running:
+                self._submit(engine, self._suspects.pop(), alone=True)
+            return
+        while self._waiting and len(self._running) < 2 * engine.workers:
+            self._submit(engine, self._waiting.pop(), alone=False)
+
+    def _submit(self, engine: Engine, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
+        number = next(self._numbers)
+        task = engine.submit(
+            _extract_chunk,
+            self._extractor.name,
+            self._extractor.settings,
+            _pictures(self._library, rows),
+            listener=partial(self._note, number),
+        )
+        self._running[task.future] = _Part(number, rows, task, alone)
+
+    def _note(self, number: int, kind: str, news: object) -> None:
+        if kind == "progress" and isinstance(news, Progress):
+            self._seen[number] = news.done
+
+    def _take(self, part: _Part) -> None:
         try:
-            while chunks or running:
-                while chunks and len(running) < 2 * engine.workers:
-                    number = len(chunks)
-                    pictures = _pictures(library, chunks.pop())
-                    task = engine.submit(
-                        _extract_chunk,
-                        extractor.name,
-                        extractor.settings,
-                        pictures,
-                        listener=partial(_note, seen, number),
-                    )
-                    running[task.future] = number, task
-                done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in done:
-                    chunk = future.result()
-                    seen[running.pop(future)[0]] = len(chunk.rows) + len(chunk.failures)
-                    extracted += library.features.write_chunk(
-                        feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
-                    )
-                reporter.progress(sum(seen.values()), len(rows), f"Extracting {extractor.title}")
-                reporter.check_cancelled()
-        except BaseException:
-            for _, task in running.values():
-                task.cancel()
-            raise
-    return extracted
+            chunk: _Chunk = part.task.result()
+        except WorkerEnded:
+            self._seen.pop(part.number, None)
+            self._suspect(part)
+            return
+        self._crashed = 0
+        self._seen[part.number] = len(chunk.rows) + len(chunk.failures)
+        self._extracted += self._library.features.write_chunk(
+            self._feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
+        )
+        self._reporter.partial(self._extracted)
 
+    def _suspect(self, part: _Part) -> None:
+        """Narrow down which picture ended the worker; record it once it is found.
 
-def _note(seen: dict[int, int], number: int, kind: str, news: object) -> None:
-    if kind == "progress" and isinstance(news, Progress):
-        seen[number] = news.done
+        Raises:
+            WorkerEnded: whatever is tried ends the workers, so no picture is to blame.
+        """
+        half = len(part.rows) // 2
+        if not part.alone:
+            self._suspects.append(part.rows)
+        elif half:
+            self._suspects += [part.rows[half:], part.rows[:half]]
+        else:
+            self._crashed += 1
+            if self._crashed > MAX_CRASHES:
+                raise WorkerEnded
+            told = [(p.row, p.content, CRASHED) for p in _pictures(self._library, part.rows)]
+            nothing = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
+            self._library.features.write_chunk(self._feature_set, part.rows[:0], nothing, told)
+            self._seen[part.number] = 1
 
 
 def _pictures(library: Library, rows: npt.NDArray[np.int64]) -> list[_Picture]:
