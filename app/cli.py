@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -11,11 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from app.console import ConsoleReporter, say, show_cases, show_import, show_list, show_scores
-from core.errors import BadArguments, SemblanceError
+from app.console import ConsoleReporter, say, show_cases, show_import, show_info, show_list, show_scores
+from core.errors import BadArguments, BadInput, SemblanceError
 from core.tasks import Cancelled
 
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
+LISTS = ("learners", "extractors", "kinds", "protocols")
 
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -30,6 +33,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line; returns its exit status and lets no traceback through without --debug."""
     try:
         outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
+        sys.stdout.flush()
         return outcome if isinstance(outcome, int) else DONE
     except typer.TyperException as error:
         say(f"{error.format_message()} See `semblance --help`, or --help after a command.")
@@ -38,6 +42,9 @@ def run(arguments: list[str]) -> int:
         say("Cancelled; what was finished is kept.")
         return CANCELLED
     except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain of it once more at the end.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return COULD_NOT
     except Exception as error:  # noqa: BLE001 - the last door before the user
         return _told(error)
@@ -74,8 +81,9 @@ def _start(
 
 def _print(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
     if as_json:
-        json.dump(document, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False, default=str)
-        sys.stdout.write("\n")
+        unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)
+        sys.stdout.write(text + "\n")
     else:
         show(document)
 
@@ -183,7 +191,11 @@ def search(
     from core.workflows.searching import Query
     from core.workflows.searching import search as ask
 
-    query = Query(case, image, Region.parse(region) if region else None)
+    try:
+        part = Region.parse(region) if region is not None else None
+    except BadInput as error:
+        raise BadArguments(error.message, error.hint) from None
+    query = Query(case, image, part)
     with ConsoleReporter() as reporter:
         result = ask(library, metric, query, k=k, reporter=reporter)
     _print(result.to_json(), as_json, show_cases)
@@ -253,44 +265,59 @@ def relink(
     from core.workflows.relinking import relink as find
 
     with ConsoleReporter() as reporter:
-        _print(find(library, folder, reporter=reporter).to_json(), as_json, show_list)
+        result = find(library, folder, reporter=reporter)
+    _print(result.to_json(), as_json, show_list)
+    if result.still_missing and not result.moved:
+        raise SemblanceError(
+            f"None of the {result.still_missing} missing files of {library} was found under {folder}.",
+            "Name the folder or zip they are in now.",
+        )
 
 
 @cli.command()
-def info(library: LibraryPath, as_json: Json = False) -> None:
-    """What a library holds."""
+def info(
+    what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(LISTS)}")], as_json: Json = False
+) -> None:
+    """What a library holds, or which learners, extractors, kinds or protocols there are."""
     from core.workflows.describing import describe_library
 
-    _print(describe_library(library), as_json, show_list)
+    if str(what) in LISTS and not what.exists():
+        _list(str(what), as_json)
+    else:
+        _print(describe_library(what), as_json, show_info)
+
+
+def _list(name: str, as_json: bool) -> None:
+    from core.workflows import describing
+
+    describe = {
+        "learners": describing.describe_learners,
+        "extractors": describing.describe_extractors,
+        "kinds": describing.describe_kinds,
+        "protocols": describing.describe_protocols,
+    }
+    _print(describe[name](), as_json, show_list)
 
 
 @cli.command()
 def learners(as_json: Json = False) -> None:
     """Every learner with its parameters."""
-    from core.workflows.describing import describe_learners
-
-    _print(describe_learners(), as_json, show_list)
+    _list("learners", as_json)
 
 
 @cli.command()
 def extractors(as_json: Json = False) -> None:
     """Every extractor with its parameters."""
-    from core.workflows.describing import describe_extractors
-
-    _print(describe_extractors(), as_json, show_list)
+    _list("extractors", as_json)
 
 
 @cli.command()
 def kinds(as_json: Json = False) -> None:
     """Every kind of source that can be imported."""
-    from core.workflows.describing import describe_kinds
-
-    _print(describe_kinds(), as_json, show_list)
+    _list("kinds", as_json)
 
 
 @cli.command()
 def protocols(as_json: Json = False) -> None:
     """Every evaluation protocol."""
-    from core.workflows.describing import describe_protocols
-
-    _print(describe_protocols(), as_json, show_list)
+    _list("protocols", as_json)

@@ -20,6 +20,8 @@ from core.tasks import Cancelled, Reporter
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 #: Tables that go into a file or a pipe are not cut at a terminal's width.
 PIPE_WIDTH = 200
+#: Case ids shown without --json.
+FEW = 10
 _out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
@@ -102,6 +104,13 @@ def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def show_info(document: Mapping[str, Any]) -> None:
+    """A library, of its case ids the first few."""
+    ids = document["case_ids"]
+    more = len(ids) > FEW
+    show_list({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
+
+
 def show_import(document: Mapping[str, Any]) -> None:
     """Counts, then every file that gave no case with its reason."""
     typer.echo(
@@ -110,6 +119,10 @@ def show_import(document: Mapping[str, Any]) -> None:
     )
     counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
     typer.echo(f"{document['library']}: {document['cases']} cases; {counts}")
+    for case_id in document["removed"]:
+        typer.echo(f"  removed: {case_id}: its file no longer holds it")
+    for path in document["missing"]:
+        typer.echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
             typer.echo(f"  {label}: {item['path']}: {item['reason']}")
