@@ -1,0 +1,83 @@
+"""Libraries made by hand: cases and numbers without pictures to decode or processes to start."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.library.library import Library
+from core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
+
+
+def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
+    """A closed library with one source of ``cases`` made-up pictures, ``s/0.png`` and so on."""
+    with Library.create(folder) as library:
+        fill(library, range(cases), findings=findings)
+    return folder
+
+
+def fill(
+    library: Library,
+    numbers: Sequence[int],
+    *,
+    source: str = "s",
+    content: str = "c",
+    findings: Sequence[str] = ("benign", "malignant"),
+) -> SourceRecord:
+    """Catalogue pictures ``0.png``, ``1.png`` ... of one source; content ``c0``, ``c1`` ..."""
+    record = library.catalogue.add_source("folder", source, Path("/pictures") / source)
+    library.catalogue.put(
+        record,
+        [FileRecord(f"{n}.png", 100 + n, n, f"hash{n}", "ok") for n in numbers],
+        [
+            CaseRecord(
+                f"{record.name}/{n}.png",
+                f"{n}.png",
+                finding=findings[n % len(findings)],
+                patient=f"P{n // 2}",
+                attributes={"view": "CC"},
+                width=10,
+                height=20,
+                content=f"{content}{n}",
+            )
+            for n in numbers
+        ],
+    )
+    return record
+
+
+def numbers_set(
+    library: Library, name: str = "made up", width: int = 3, dtype: str = "float32"
+) -> FeatureSet:
+    """A feature set nobody extracted."""
+    columns = [(f"f{n}", f"group {n // 2}") for n in range(width)]
+    return library.features.make(name, "gabor", 1, {}, columns, dtype=dtype)
+
+
+def values_of(rows: Sequence[int], width: int = 3) -> np.ndarray:
+    """(n, width) float32 that tell which case they belong to."""
+    return np.array([[row + 0.25 * column for column in range(width)] for row in rows], dtype=np.float32)
+
+
+def rows_of(library: Library) -> np.ndarray:
+    """(n,) ids of all cases."""
+    return np.array([r.id for r in library.catalogue.all_cases()], dtype=np.int64)
+
+
+def tables_of(library: Path) -> dict[str, list[tuple]]:
+    """Everything in the catalogue, to compare before and after."""
+    with raw(library) as connection:
+        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        return {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
+
+
+@contextlib.contextmanager
+def raw(library: Path) -> Iterator[sqlite3.Connection]:
+    """The catalogue's file, past all our code; changes are committed."""
+    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection:
+        yield connection
+        connection.commit()

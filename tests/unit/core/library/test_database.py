@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from core.errors import BadInput, SemblanceError
+from core.library import database, schema
+from core.library.database import plain_errors, transaction
+from core.library.library import Library
+from core.library.records import CATALOGUE
+from tests.helpers.libraries import fill, make_library, numbers_set, raw, rows_of, tables_of
+
+
+@pytest.fixture
+def path(tmp_path):
+    return make_library(tmp_path / "lib")
+
+
+@pytest.fixture
+def newer(monkeypatch):
+    """This program reads version 3; libraries of version 1 lead there in two steps."""
+    monkeypatch.setattr(schema, "VERSION", 3)
+    steps = {
+        1: (
+            "ALTER TABLE cases ADD COLUMN laterality TEXT",
+            "UPDATE cases SET laterality = 'L:R' WHERE id % 2",
+        ),
+        2: ("CREATE TABLE ledger (id INTEGER PRIMARY KEY, entry TEXT NOT NULL)",),
+    }
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    return steps
+
+
+def version_of(path: Path) -> str:
+    with raw(path) as connection:
+        return connection.execute("SELECT value FROM meta WHERE key='schema'").fetchone()[0]
+
+
+# Versions
+
+
+def test_an_older_library_is_brought_up_to_date(path, newer):
+    before = tables_of(path)
+    with Library.open(path) as opened:
+        assert opened.summary()["cases"] == 6
+    assert version_of(path) == "3"
+    after = tables_of(path)
+    assert [row[:-1] for row in after["cases"]] == before["cases"]
+    assert [row[-1] for row in after["cases"]].count("L:R") == 3
+    assert after["ledger"] == []
+    with Library.open(path, writable=False) as opened:
+        assert opened.summary()["cases"] == 6
+
+
+def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
+    newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+    before = tables_of(path)
+    with pytest.raises(SemblanceError, match="could not be used"):
+        Library.open(path)
+    assert tables_of(path) == before
+    newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)",)
+    Library.open(path).close()
+    assert version_of(path) == "3"
+
+
+def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
+    before = tables_of(path)
+    with pytest.raises(SemblanceError, match="made by an older Semblance.*Open it once where it can be writ"):
+        Library.open(path, writable=False)
+    assert tables_of(path) == before
+
+
+def test_programs_that_open_an_older_library_at_once_migrate_it_once(path, newer):
+    errors: list[Exception] = []
+
+    def open_it() -> None:
+        try:
+            Library.open(path).close()
+        except SemblanceError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    with raw(path) as writer:
+        # All of them read the old version while somebody else holds the catalogue.
+        writer.execute("BEGIN IMMEDIATE")
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(0.1)
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert version_of(path) == "3"
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_newer_library_is_refused_unchanged(path, writable):
+    with raw(path) as connection:
+        connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
+    before = tables_of(path)
+    with pytest.raises(
+        BadInput, match=r"lib was made by a newer Semblance \(catalogue 2.*up to 1\)\. Update Sem"
+    ):
+        Library.open(path, writable=writable)
+    assert tables_of(path) == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("DELETE FROM meta", "not a complete library"),
+        ("DROP TABLE meta", "not a complete library"),
+        ("UPDATE meta SET value = 'soon'", "damaged: its version is 'soon'"),
+    ],
+)
+def test_a_library_without_a_sensible_version_is_refused(path, statement, says):
+    with raw(path) as connection:
+        connection.execute(statement)
+    with pytest.raises(BadInput, match=says):
+        Library.open(path)
+
+
+# Transactions
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(path):
+    before = tables_of(path)
+    with Library.open(path) as opened:
+        with pytest.raises(ZeroDivisionError), opened.catalogue.writing() as connection:
+            connection.execute(schema.meta.insert().values(key="a", value="b"))
+            connection.execute(sa.text("CREATE TABLE extra (id INTEGER)"))
+            raise ZeroDivisionError
+        assert tables_of(path) == before
+
+
+def test_whoever_holds_the_catalogue_too_long_is_told_of(path, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_S", 0.05)
+    with (
+        Library.open(path) as opened,
+        closing(sqlite3.connect(path / CATALOGUE, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        assert opened.summary()["cases"] == 6
+        with pytest.raises(
+            SemblanceError, match=r"lib is busy in another program\. Close the other one, or wait"
+        ):
+            opened.save_search("mine", {})
+        other.execute("ROLLBACK")
+        opened.save_search("mine", {})
+
+
+def test_writers_wait_for_each_other(path):
+    """Threads with connections of their own, as programs have."""
+    before = tables_of(path)["cases"]
+
+    def write(name: str) -> None:
+        with Library.open(path) as opened:
+            for number in range(15):
+                fill(opened, [number], source=name)
+
+    threads = [threading.Thread(target=write, args=(f"from {n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(tables_of(path)["cases"]) == len(before) + 4 * 15
+
+
+# A full disk
+
+
+@pytest.fixture
+def full(path):
+    """A library whose catalogue has no more room than it takes now."""
+    opened = Library.open(path)
+
+    @sa.event.listens_for(opened.catalogue.engine, "connect")
+    def limit(connection: sqlite3.Connection, _record: object) -> None:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+    opened.catalogue.engine.dispose()
+    yield opened
+    opened.close()
+
+
+def test_a_full_disk_is_told_and_everything_before_is_kept(full):
+    path = full.path
+    before = tables_of(path)
+    with pytest.raises(SemblanceError, match=r"The disk holding .*lib is full\. Free some space and start"):
+        fill(full, range(1000, 3000))
+    with pytest.raises(SemblanceError, match="is full"):
+        full.save_search("large", {"much": "x" * 1_000_000})
+    after = tables_of(path)
+    assert len(after.pop("sources")) >= len(before.pop("sources"))
+    assert after == before
+    with raw(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with Library.open(path) as again:
+        fill(again, range(1000, 3000))
+        assert again.summary()["cases"] == 2006
+
+
+def test_a_disk_that_fills_while_numbers_are_written(path, monkeypatch):
+    import zarr.storage._local as local
+
+    with Library.open(path) as opened:
+        made, rows = numbers_set(opened), rows_of(opened)
+        opened.features.write_chunk(made, rows[:2], np.ones((2, 3), np.float32))
+        before = tables_of(path)
+
+        def fail(*args: object, **more: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(local, "_put", fail)
+            with pytest.raises(SemblanceError, match="The disk holding .* is full"):
+                opened.features.write_chunk(made, rows[2:], np.ones((4, 3), np.float32))
+        assert tables_of(path) == before
+        assert opened.features.cases_of(made).tolist() == rows[:2].tolist()
+        opened.features.write_chunk(made, rows[2:], np.full((4, 3), 2, np.float32))
+        assert opened.features.read(made)[1][:, 0].tolist() == [1, 1, 2, 2, 2, 2]
+
+
+# Errors in words
+
+
+@pytest.mark.parametrize(
+    ("raised", "says"),
+    [
+        (OSError(28, "No space left on device"), "disk holding .* is full"),
+        (OSError(30, "Read-only file system"), "cannot be written to.*Copy it"),
+        (PermissionError(13, "Permission denied"), "cannot be written to.*Copy it"),
+        (OSError(5, "Input/output error"), "could not be used: Input/output error.*Check the disk"),
+    ],
+)
+def test_what_the_system_says_is_put_in_words(raised, says):
+    with pytest.raises(SemblanceError, match=says), plain_errors(Path("/some/lib/catalogue.sqlite")):
+        raise raised
+
+
+def test_two_programs_naming_something_alike_is_no_damage(path):
+    with Library.open(path) as opened:
+        opened.save_search("mine", {})
+        with (
+            pytest.raises(SemblanceError, match="Another program changed lib at the same moment"),
+            transaction(opened.catalogue.engine, path / CATALOGUE) as connection,
+        ):
+            connection.execute(schema.searches.insert().values(name="mine", state={}, saved="now"))

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import BadArguments, BadInput
+from core.library.library import Library
+from core.library.records import CHUNK
+from tests.helpers.libraries import fill, make_library, numbers_set, rows_of, values_of
+
+TOP = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture
+def library(tmp_path):
+    with Library.open(make_library(tmp_path / "lib", cases=20)) as opened:
+        yield opened
+
+
+def read(library, made, rows=None):
+    ids, values = library.features.read(made, rows)
+    return ids.tolist(), values
+
+
+def test_numbers_come_back_with_their_cases_in_order(library):
+    made, rows = numbers_set(library), rows_of(library)
+    for part in (rows[12:], rows[3:9], rows[:3]):
+        shuffled = np.random.default_rng(0).permutation(part)
+        assert library.features.write_chunk(made, shuffled, values_of(shuffled)) == len(part)
+    there = np.concatenate([rows[:9], rows[12:]])
+    ids, values = read(library, made)
+    assert ids == there.tolist() == library.features.cases_of(made).tolist()
+    np.testing.assert_array_equal(values, values_of(there))
+    assert values.dtype == np.float32
+    ids, values = read(library, made, np.array([20, 4, 11, 999]))
+    assert ids == [4, 20]
+    np.testing.assert_array_equal(values, values_of([4, 20]))
+    assert library.features.waiting(made, pictures=True).tolist() == rows[9:12].tolist()
+    assert library.features.waiting(made, pictures=False).tolist() == []
+
+
+def test_many_chunks_and_blocks_of_them(library):
+    fill(library, range(1000))
+    made, rows = numbers_set(library), rows_of(library)
+    for start in range(0, 1000, CHUNK):
+        part = rows[start : start + CHUNK]
+        library.features.write_chunk(made, part, values_of(part))
+    library.features.forget([7, 300, 999])
+    for chunks in (1, 2, 16):
+        blocks = list(library.features.blocks(made, chunks))
+        ids = np.concatenate([ids for ids, _ in blocks])
+        np.testing.assert_array_equal(np.concatenate([values for _, values in blocks]), values_of(ids))
+        assert sorted(ids.tolist()) == [row for row in rows if row not in (7, 300, 999)]
+    ids, values = read(library, made, rows[::50])
+    np.testing.assert_array_equal(values, values_of(ids))
+
+
+def test_an_empty_set_reads_empty(library):
+    made = numbers_set(library)
+    ids, values = read(library, made)
+    assert (ids, values.shape, values.dtype) == ([], (0, 3), np.float32)
+    assert list(library.features.blocks(made)) == []
+
+
+def test_a_case_is_counted_once(library):
+    made, rows = numbers_set(library), rows_of(library)
+    assert library.features.write_chunk(made, rows[:10], values_of(rows[:10])) == 10
+    wrong = np.zeros((10, 3), np.float32)
+    assert library.features.write_chunk(made, rows[5:15], wrong) == 5
+    assert library.features.write_chunk(made, rows[:10], wrong) == 0
+    ids, values = read(library, made)
+    assert ids == rows[:15].tolist()
+    np.testing.assert_array_equal(values[:10], values_of(rows[:10]))
+
+
+def test_forgotten_cases_wait_again_and_get_new_numbers(library):
+    made, other, rows = numbers_set(library), numbers_set(library, "other", 2), rows_of(library)
+    library.features.write_chunk(made, rows, values_of(rows))
+    library.features.write_chunk(other, rows[:4], values_of(rows[:4], 2))
+    library.features.forget([2, 5])
+    library.features.forget([])
+    assert library.features.waiting(made, pictures=True).tolist() == [2, 5]
+    assert library.features.cases_of(other).tolist() == [1, 3, 4]
+    again = np.array([2, 5])
+    library.features.write_chunk(made, again, np.full((2, 3), -1, np.float32))
+    ids, values = read(library, made)
+    assert ids == rows.tolist()
+    assert values[[1, 4]].tolist() == [[-1] * 3] * 2
+    np.testing.assert_array_equal(values[5:], values_of(rows[5:]))
+
+
+def test_cases_that_changed_while_they_were_read_are_left_out(library):
+    made, rows = numbers_set(library), rows_of(library)[:4]
+    contents = [f"c{n}" for n in range(4)]
+    fill(library, [1], content="new ")
+    library.catalogue.remove(library.catalogue.sources()[0], ["3.png"], ["s/3.png"])
+    assert library.features.write_chunk(made, rows, values_of(rows), [(4, "c3", "gone")], contents) == 2
+    assert library.features.cases_of(made).tolist() == [1, 3]
+    assert library.features.failures(made) == []
+
+
+def test_failures_are_kept_until_the_case_shows_something_else(library):
+    made, rows = numbers_set(library), rows_of(library)
+    nothing = np.empty((0, 3), np.float32)
+    library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
+    assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
+    assert library.features.waiting(made, pictures=True).tolist() == rows[1:].tolist()
+    fill(library, [0], content="mended ")
+    assert library.features.failures(made) == [("s/1.png", "disk away")]
+    assert library.features.waiting(made, pictures=True).tolist() == rows.tolist()
+    library.features.write_chunk(made, rows[:2], values_of(rows[:2]))
+    assert library.features.failures(made) == []
+
+
+def test_sets_are_made_once_and_never_mixed(library):
+    first = numbers_set(library)
+    assert numbers_set(library) == first
+    assert first.groups == ("group 0", "group 0", "group 1")
+    with pytest.raises(BadArguments, match=r"'made up' was made otherwise \(by gabor 1\).*--name"):
+        numbers_set(library, width=4)
+    with pytest.raises(BadArguments, match="made otherwise"):
+        library.features.make("made up", "gabor", 2, {}, first.columns, dtype="float32")
+    assert [found.name for found in library.features.all()] == ["made up"]
+
+
+def test_one_set_needs_no_name_several_do(library):
+    with pytest.raises(BadInput, match="has no features yet.*semblance features LIB --extractor gabor"):
+        library.features.get(None)
+    first = numbers_set(library)
+    assert library.features.get(None) == first
+    numbers_set(library, "second")
+    with pytest.raises(BadArguments, match="several feature sets.*--features: made up, second"):
+        library.features.get(None)
+    with pytest.raises(BadArguments, match="no feature set 'third'.*There are: made up, second"):
+        library.features.get("third")
+    assert library.features.get("second").name == "second"
+
+
+def test_a_left_over_store_is_replaced(library):
+    """One whose maker was killed before the catalogue knew of it."""
+    store = library.path / "features" / "1.zarr"
+    store.mkdir()
+    (store / "zarr.json").write_text("half")
+    made, rows = numbers_set(library), rows_of(library)
+    library.features.write_chunk(made, rows, values_of(rows))
+    assert read(library, made)[0] == rows.tolist()
+
+
+@pytest.mark.parametrize("damage", ["no store", "no chunk", "cut chunk", "cut description", "shorter"])
+def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
+    made, rows = numbers_set(library), rows_of(library)
+    library.features.write_chunk(made, rows[:10], values_of(rows[:10]))
+    library.features.write_chunk(made, rows[10:], values_of(rows[10:]))
+    store = library.path / "features" / f"{made.id}.zarr"
+    chunk, description = store / "c" / "1" / "0", store / "zarr.json"
+    if damage == "no store":
+        store.rename(store.with_suffix(".gone"))
+    elif damage == "no chunk":
+        chunk.unlink()
+    elif damage == "cut chunk":
+        chunk.write_bytes(chunk.read_bytes()[:20])
+    elif damage == "cut description":
+        description.write_text(description.read_text()[:50])
+    else:
+        description.write_text(description.read_text().replace(str(2 * CHUNK), str(CHUNK)))
+    says = r"numbers of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. Restore.*another name"
+    with pytest.raises(BadInput, match=says):
+        library.features.read(made)
+    with pytest.raises(BadInput, match=says):
+        list(library.features.blocks(made))
+    with pytest.raises(BadInput, match=says):
+        library.features.read(made, rows[15:16])
+
+
+def test_rows_of_tables_may_miss_every_value(library):
+    made, rows = numbers_set(library, dtype="float64"), rows_of(library)
+    library.features.write_chunk(made, rows, np.full((20, 3), np.nan))
+    assert np.isnan(read(library, made)[1]).all()
+
+
+def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
+    code = (
+        "import sys\nimport numpy as np\nfrom pathlib import Path\n"
+        "from core.library.library import Library\n"
+        "from tests.helpers.libraries import numbers_set, rows_of, values_of\n"
+        "with Library.open(Path(sys.argv[1])) as library:\n"
+        "    sys.stdin.readline()\n"
+        "    made, rows = numbers_set(library), rows_of(library)\n"
+        "    rows = np.random.default_rng(int(sys.argv[2])).permutation(rows)\n"
+        "    for start in range(0, len(rows), 30):\n"
+        "        part = rows[start : start + 30]\n"
+        "        library.features.write_chunk(made, part, values_of(part))\n"
+    )
+    fill(library, range(600))
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(library.path), str(seed)],
+            cwd=TOP,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seed in range(2)
+    ]
+    for program in programs:
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    assert [program.communicate()[1] for program in programs] == ["", ""]
+    made, rows = numbers_set(library), rows_of(library)
+    counted = np.concatenate(list(library.features.chunk_rows(made).values()))
+    assert sorted(counted.tolist()) == rows.tolist()
+    ids, values = read(library, made)
+    np.testing.assert_array_equal(values, values_of(ids))
