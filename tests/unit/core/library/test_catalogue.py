@@ -137,7 +137,7 @@ def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(libra
 
 
 def test_an_unknown_case_is_told_with_where_to_look(library):
-    with pytest.raises(BadInput, match="no case 's/77.png' in lib.*info LIB --json"):
+    with pytest.raises(BadInput, match=r"no case 's/77.png' in lib.*info LIB --json"):
         library.catalogue.row_of("s/77.png")
     assert library.catalogue.details([77]) == {}
 

@@ -61,7 +61,7 @@ def test_an_older_library_is_brought_up_to_date(path, newer):
 def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
     newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
     before = tables_of(path)
-    with pytest.raises(SemblanceError, match="could not be used"):
+    with pytest.raises(SemblanceError, match=r"could not be used"):
         Library.open(path)
     assert tables_of(path) == before
     newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)",)
@@ -71,7 +71,9 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
 
 def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
     before = tables_of(path)
-    with pytest.raises(SemblanceError, match="made by an older Semblance.*Open it once where it can be writ"):
+    with pytest.raises(
+        SemblanceError, match=r"made by an older Semblance.*Open it once where it can be writ"
+    ):
         Library.open(path, writable=False)
     assert tables_of(path) == before
 
@@ -195,7 +197,7 @@ def test_a_full_disk_is_told_and_everything_before_is_kept(full):
     before = tables_of(path)
     with pytest.raises(SemblanceError, match=r"The disk holding .*lib is full\. Free some space and start"):
         fill(full, range(1000, 3000))
-    with pytest.raises(SemblanceError, match="is full"):
+    with pytest.raises(SemblanceError, match=r"is full"):
         full.save_search("large", {"much": "x" * 1_000_000})
     after = tables_of(path)
     assert len(after.pop("sources")) >= len(before.pop("sources"))
@@ -220,7 +222,7 @@ def test_a_disk_that_fills_while_numbers_are_written(path, monkeypatch):
 
         with monkeypatch.context() as patched:
             patched.setattr(local, "_put", fail)
-            with pytest.raises(SemblanceError, match="The disk holding .* is full"):
+            with pytest.raises(SemblanceError, match=r"The disk holding .* is full"):
                 opened.features.write_chunk(made, rows[2:], np.ones((4, 3), np.float32))
         assert tables_of(path) == before
         assert opened.features.cases_of(made).tolist() == rows[:2].tolist()
@@ -249,7 +251,7 @@ def test_two_programs_naming_something_alike_is_no_damage(path):
     with Library.open(path) as opened:
         opened.save_search("mine", {})
         with (
-            pytest.raises(SemblanceError, match="Another program changed lib at the same moment"),
+            pytest.raises(SemblanceError, match=r"Another program changed lib at the same moment"),
             transaction(opened.catalogue.engine, path / CATALOGUE) as connection,
         ):
             connection.execute(schema.searches.insert().values(name="mine", state={}, saved="now"))

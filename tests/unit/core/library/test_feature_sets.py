@@ -122,20 +122,20 @@ def test_sets_are_made_once_and_never_mixed(library):
     assert first.groups == ("group 0", "group 0", "group 1")
     with pytest.raises(BadArguments, match=r"'made up' was made otherwise \(by gabor 1\).*--name"):
         numbers_set(library, width=4)
-    with pytest.raises(BadArguments, match="made otherwise"):
+    with pytest.raises(BadArguments, match=r"made otherwise"):
         library.features.make("made up", "gabor", 2, {}, first.columns, dtype="float32")
     assert [found.name for found in library.features.all()] == ["made up"]
 
 
 def test_one_set_needs_no_name_several_do(library):
-    with pytest.raises(BadInput, match="has no features yet.*semblance features LIB --extractor gabor"):
+    with pytest.raises(BadInput, match=r"has no features yet.*semblance features LIB --extractor gabor"):
         library.features.get(None)
     first = numbers_set(library)
     assert library.features.get(None) == first
     numbers_set(library, "second")
-    with pytest.raises(BadArguments, match="several feature sets.*--features: made up, second"):
+    with pytest.raises(BadArguments, match=r"several feature sets.*--features: made up, second"):
         library.features.get(None)
-    with pytest.raises(BadArguments, match="no feature set 'third'.*There are: made up, second"):
+    with pytest.raises(BadArguments, match=r"no feature set 'third'.*There are: made up, second"):
         library.features.get("third")
     assert library.features.get("second").name == "second"
 

@@ -48,9 +48,9 @@ def test_create_refuses_what_is_there(tmp_path):
     (tmp_path / "folder" / "thesis.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for name in ("folder", "file"):
-        with pytest.raises(BadInput, match="exists and is not a library.*another name"):
+        with pytest.raises(BadInput, match=r"exists and is not a library.*another name"):
             Library.create(tmp_path / name)
-    with pytest.raises(SemblanceError, match="could not be used"):
+    with pytest.raises(SemblanceError, match=r"could not be used"):
         Library.create(tmp_path / "file" / "lib")
     assert sorted(found.name for found in tmp_path.iterdir()) == ["file", "folder"]
     assert (tmp_path / "folder" / "thesis.txt").read_text() == "mine"
@@ -127,9 +127,9 @@ def test_a_folder_that_is_no_library_is_told(tmp_path):
     (tmp_path / "plain").mkdir()
     (tmp_path / "file").write_text("")
     for name in ("plain", "file"):
-        with pytest.raises(BadInput, match="is not a library.*made by `semblance import`"):
+        with pytest.raises(BadInput, match=r"is not a library.*made by `semblance import`"):
             Library.open(tmp_path / name)
-    with pytest.raises(BadInput, match="gone does not exist"):
+    with pytest.raises(BadInput, match=r"gone does not exist"):
         Library.open(tmp_path / "gone")
 
 
@@ -139,7 +139,7 @@ def test_damage_in_the_middle_is_named_when_it_is_met(tmp_path):
     start = 4096 * 10
     data[start : start + 4096 * 20] = os.urandom(4096 * 20)
     (path / CATALOGUE).write_bytes(data)
-    with Library.open(path) as opened, pytest.raises(BadInput, match="catalogue.sqlite is damaged"):
+    with Library.open(path) as opened, pytest.raises(BadInput, match=r"catalogue.sqlite is damaged"):
         opened.catalogue.all_cases()
         opened.catalogue.details(range(1, 401))
 
@@ -189,14 +189,14 @@ def test_a_library_that_cannot_be_written_opens_for_reading(read_only):
             lambda: opened.catalogue.add_source("folder", "x", Path("/x")),
             lambda: opened.features.forget([1]),
         ):
-            with pytest.raises(SemblanceError, match="cannot be written to.*Copy it to a folder"):
+            with pytest.raises(SemblanceError, match=r"cannot be written to.*Copy it to a folder"):
                 write()
 
 
 def test_who_must_write_is_told_the_way_out(read_only):
     with pytest.raises(SemblanceError, match=r"lib cannot be written to\. Copy it to a folder you may write"):
         Library.open(read_only, writable=True)
-    with pytest.raises(SemblanceError, match="cannot be written to"):
+    with pytest.raises(SemblanceError, match=r"cannot be written to"):
         Library.open_or_create(read_only)
 
 
@@ -229,7 +229,7 @@ def test_a_metric_is_replaced_by_one_of_its_name(tmp_path):
         assert [found.name for found in (path / DERIVED).iterdir()] == [f"{files[1].stem}.abc.npz"]
         opened.set_scores("mine", {"auc": 0.5})
         assert opened.metric("mine").scores == {"auc": 0.5}
-        with pytest.raises(BadArguments, match="no metric 'other'.*There are: mine"):
+        with pytest.raises(BadArguments, match=r"no metric 'other'.*There are: mine"):
             opened.metric("other")
 
 
