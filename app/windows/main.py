@@ -178,6 +178,8 @@ class MainWindow(QMainWindow):
         self.ranking.menu_wanted.connect(self._case_menu)
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
+        self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
+        self.evaluation.train_wanted.connect(self.commands.train)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
         self.start_page.new_wanted.connect(self.actions_["new_library"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)

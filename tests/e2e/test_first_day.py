@@ -12,7 +12,7 @@ from app.screenshot import settle
 from app.windows.main import MainWindow
 from core.workflows import demo
 from core.workflows.demo import demo_query, make_demo
-from tests.helpers.windows import open_window
+from tests.helpers.windows import open_window, wait_for
 
 PATIENCE_MS = 120_000
 
@@ -45,10 +45,9 @@ def test_first_start_offers_the_demo_and_opens_it(
         assert not window.docks["library"].isVisible()
         button = window.start_page.demo_button
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: window.state.library is not None, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: window.state.library is not None)
         assert window.ranking.isVisible()
-        assert len(window.state.columns) == 460
+        assert len(window.state.columns) == 532
         assert {"benign", "malignant"} < set(window.state.columns.findings)
         assert window.context.messages.history == []
 
@@ -73,8 +72,7 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
         assert window.state.training.running
         # The window stays the user's: another question is answered while it trains.
         choose(window, ranking.ranked[1].case_id, qtbot)
-        qtbot.waitUntil(lambda: not window.jobs.active, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: not window.jobs.active)
         assert window.state.library is not None
         assert len(window.state.library.metrics) == before + 1
         assert window.state.metric is not None
@@ -95,8 +93,7 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
         settle(window)
 
     with open_window() as window:
-        qtbot.waitUntil(lambda: window.state.ranking is not None, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: window.state.ranking is not None)
         assert window.state.path == demo_library
         assert window.state.query is not None
         assert window.state.metric is not None

@@ -5,33 +5,26 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.dialogs.extract import ExtractDialog
 from app.dialogs.import_source import ImportDialog
 from app.operations import reporting
-from app.screenshot import settle
-from app.windows.main import MainWindow
 from tests.helpers.pictures import striped_folder
-from tests.helpers.windows import open_window
-
-PATIENCE_MS = 120_000
+from tests.helpers.windows import open_window, wait_for
 
 
-def drop(window: MainWindow, path: Path) -> None:
+def drop(widget: QWidget, path: Path) -> None:
+    """Let a file or folder go over the middle of ``widget``."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path))])
-    event = QDropEvent(
-        QPointF(200, 200),
-        Qt.DropAction.CopyAction,
-        mime,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
-    )
-    window.dropEvent(event)
+    where, copying = widget.rect().center(), Qt.DropAction.CopyAction
+    held = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(widget, QDragEnterEvent(where, copying, *held))
+    QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
 
 
 def accept(kind: type[ImportDialog] | type[ExtractDialog], seen: list[object]) -> QTimer:
@@ -58,8 +51,7 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         seen: list[object] = []
         timer = accept(ImportDialog, seen)
         drop(window, folder)
-        qtbot.waitUntil(lambda: window.state.library is not None, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: window.state.library is not None)
         timer.stop()
         assert len(seen) == 1
         assert window.state.library is not None
@@ -71,17 +63,14 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         timer = accept(ExtractDialog, seen)
         window.actions_["extract"].trigger()
         timer.stop()
-        qtbot.waitUntil(lambda: bool(window.state.library.feature_sets), timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: bool(window.state.library.feature_sets))
         assert window.state.library.feature_sets[0].cases == 40
 
         window.actions_["train"].trigger()
-        qtbot.waitUntil(lambda: window.state.metric is not None, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, lambda: window.state.metric is not None)
 
-        drop_on_query(window, outside)
-        qtbot.waitUntil(lambda: window.state.ranking is not None, timeout=PATIENCE_MS)
-        settle(window)
+        drop(window.query, outside)
+        wait_for(window, lambda: window.state.ranking is not None)
         ranking = window.state.ranking
         assert ranking is not None
         assert ranking.ranked[0].case_id.endswith("upright/p002.png")
@@ -89,20 +78,5 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
 
         report = tmp_path / "report.pdf"
         reporting.write_report(window.context, report)
-        qtbot.waitUntil(report.exists, timeout=PATIENCE_MS)
-        settle(window)
+        wait_for(window, report.exists)
         assert report.read_bytes().startswith(b"%PDF")
-
-
-def drop_on_query(window: MainWindow, path: Path) -> None:
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(path))])
-    where = window.query.rect().center()
-    event = QDropEvent(
-        QPointF(QPoint(where)),
-        Qt.DropAction.CopyAction,
-        mime,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
-    )
-    window.query.dropEvent(event)

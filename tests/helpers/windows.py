@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QEventLoop
 
 from app.program import make_application
 from app.screenshot import settle
 from app.windows.main import MainWindow
+
+#: A loaded machine may take this long for anything a test waits for.
+PATIENCE_MS = 120_000
 
 
 def flush() -> None:
@@ -18,6 +21,18 @@ def flush() -> None:
     for _ in range(3):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         QCoreApplication.processEvents()
+
+
+def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
+    """Run the event loop until ``condition`` holds and the window rests; an error message ends the wait."""
+    clock = QElapsedTimer()
+    clock.start()
+    while not condition():
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        errors = [m for m in window.context.messages.history if m.level == "error"]
+        assert not errors, f"{errors[0].what} {errors[0].hint} {errors[0].details}"
+        assert clock.elapsed() < PATIENCE_MS, "it did not happen"
+    settle(window)
 
 
 @contextlib.contextmanager
