@@ -139,6 +139,7 @@ def search(
         for place, (row, distance, alike) in enumerate(
             zip(rows, ranking.distances.tolist(), ranking.folded.tolist(), strict=True), start=1
         )
+        if row in details
     )
     findings = [case.finding for case in ranked[:VOTERS] if case.finding is not None]
     usual = desk.usual_nearest()
