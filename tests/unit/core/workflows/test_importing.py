@@ -432,7 +432,7 @@ def test_sources_of_one_name_stay_apart(tmp_path, library):
 
 
 def test_kinds_are_recognised_best_first(pictures, tmp_path):
-    assert [kind for kind, _, _ in recognise_source(pictures)][0] == "folder"
+    assert recognise_source(pictures)[0][0] == "folder"
     assert [kind for kind, _, _ in recognise_source(arrays(tmp_path / "x.npz"))] == ["medmnist"]
 
 
