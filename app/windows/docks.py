@@ -44,6 +44,9 @@ class Dock(QDockWidget):
         self.setObjectName(name)
         self.wanted = True
         self._panel = panel
+        # What a rail stands for waits here, so that it goes when the dock goes.
+        self._aside = QWidget(self)
+        self._aside.hide()
         if header is None:
             bar = _Title(self, title, actions)
             bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
@@ -66,10 +69,10 @@ class Dock(QDockWidget):
     def fold(self, rail: QWidget | None) -> None:
         """Show ``rail`` instead of the panel, or the panel again."""
         if rail is not None:
-            self._panel.setParent(None)
             self.setWidget(rail)
-            self._bar.setParent(None)
             self.setTitleBarWidget(_Nothing())
+            self._panel.setParent(self._aside)
+            self._bar.setParent(self._aside)
             rail.show()
         elif self.folded:
             self.setWidget(self._panel)
