@@ -29,8 +29,8 @@ class Command:
 
 
 COMMANDS = (
-    Command("new_library", "New library from folder or file…", "File", "Ctrl+N", "folder-plus"),
-    Command("new_library_folder", "New library from folder…", "File", "Ctrl+Shift+N", "folder"),
+    Command("new_library_folder", "New library from a folder…", "File", "Ctrl+N", "folder-plus"),
+    Command("new_library", "New library from a zip, table or file…", "File", "Ctrl+Shift+N", "folder-plus"),
     Command("open_library", "Open library…", "File", "Ctrl+O", "folder"),
     Command("demo", "Try the demo", "File", "Ctrl+D", "play"),
     Command(

@@ -35,10 +35,7 @@ from app.widgets.elided_label import ElidedLabel
 
 WIDEST = 896
 RECENT = 6
-KINDS = (
-    "DICOM tree · MIAS · radiographs with codes · polyp candidates · Corel · "
-    "folders as findings · MedMNIST · table (CSV)"
-)
+KINDS = "folders as findings · zips of them · table (CSV) · Corel · MedMNIST"
 
 
 class StartPage(QScrollArea):
@@ -75,9 +72,9 @@ class StartPage(QScrollArea):
         self._new = _Card(
             "folder-plus",
             "New library",
-            "From a folder of pictures, DICOM files or a table. You see what was recognised and can "
-            "correct it before anything is kept.",
-            "Choose a folder or file…",
+            "From a folder of pictures, or with Ctrl+Shift+N from a zip or table. You see what was "
+            "recognised and can correct it before anything is kept.",
+            "Choose a folder…",
             "Ctrl+N",
         )
         self._open = _Card(

@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
         self.evaluation.train_wanted.connect(self.commands.train)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
-        self.start_page.new_wanted.connect(self.actions_["new_library"].trigger)
+        self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
         self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
         self.start_page.words_wanted.connect(self.actions_["words"].trigger)
