@@ -186,7 +186,8 @@ def close_desks() -> None:
 def _load(file: Path) -> _Embedded | None:
     """What :func:`_keep` kept; ``None`` where nothing usable is: derived data is made again."""
     try:
-        with np.load(file, allow_pickle=False) as kept:
+        # numpy leaves a damaged file open when it opens it itself.
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
             rows, embedding, ties = kept["rows"], kept["embedding"], kept["ties"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None

@@ -1,0 +1,42 @@
+"""Small generated tables, and libraries made of them: everything but pictures, without any process."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+
+#: Columns that tell the findings apart, and columns of noise far louder than these.
+TELLING, NOISE = 2, 3
+
+
+def write_table(
+    path: Path, *, n: int = 60, seed: int = 0, findings: int = 2, patients: bool = True, missing: bool = False
+) -> Path:
+    """``n`` rows c0, c1 ...; two rows a patient, both of one finding."""
+    rng = np.random.default_rng(seed)
+    columns = [f"f{number}" for number in range(TELLING + NOISE)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["case_id", *(["patient_id"] if patients else []), *columns, "label"])
+        for row in range(n):
+            finding = row // 2 % findings
+            telling = finding + rng.normal(0, 0.15, TELLING)
+            cells = [f"{value:.5f}" for value in (*telling, *rng.normal(0, 1, NOISE))]
+            if missing and row % 7 == 0:
+                cells[row % len(cells)] = ""
+            writer.writerow([f"c{row}", *([f"P{row // 2}"] if patients else []), *cells, f"kind {finding}"])
+    return path
+
+
+def table_library(folder: Path, **options: object) -> Path:
+    """A library of one table with its feature set ``raw``; cases are ``t/c0``, ``t/c1`` ..."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "lib.semblance"
+    import_source(write_table(folder / "t.csv", **options), library)
+    extract_features(library, "raw")
+    return library
