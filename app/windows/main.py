@@ -50,8 +50,6 @@ NARROW = 1360
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
 LAYOUT_VERSION = 1
-#: News that need no answer leave by themselves.
-INFO_MS = 6000
 
 
 class MainWindow(QMainWindow):
@@ -279,9 +277,11 @@ class MainWindow(QMainWindow):
         self.commands.show_help(page)
 
     def _show_message(self, message: Message) -> None:
-        view = self.message_bar.add(message.level, message.what, message.hint, message.details)
-        if message.level == "info":
-            QTimer.singleShot(INFO_MS, view, lambda: self.message_bar.remove(view))
+        """News without anything to do go to the status line: nothing a person is aiming at may move."""
+        if message.level == "info" and not message.hint:
+            self.status.tell(message.what)
+            return
+        self.message_bar.add(message.level, message.what, message.hint, message.details)
 
     def focused_panel(self) -> str:
         """Which panel the keyboard is in: its help page's name."""

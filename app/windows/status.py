@@ -13,6 +13,8 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.progress_line import ProgressLine
 
 HEIGHT = 28
+#: How long news stay.
+NEWS_MS = 8000
 
 
 class StatusLine(QFrame):
@@ -33,6 +35,11 @@ class StatusLine(QFrame):
         self.not_read.setIcon(icon("warning"))
         self.not_read.clicked.connect(self.not_read_wanted)
         self.where = ElidedLabel(role="small")
+        self._told = ElidedLabel()
+        self._leave = QTimer(self)
+        self._leave.setSingleShot(True)
+        self._leave.setInterval(NEWS_MS)
+        self._leave.timeout.connect(lambda: self._told.setText(""))
         self.jobs = JobStrip(context)
         self.jobs.list_wanted.connect(self.jobs_wanted)
         row = QHBoxLayout(self)
@@ -40,13 +47,19 @@ class StatusLine(QFrame):
         row.setSpacing(16)
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
-        row.addWidget(self.where, 1)
+        row.addWidget(self.where)
+        row.addWidget(self._told, 1)
         row.addWidget(self.jobs)
         self._state.cases_changed.connect(self._renew)
         self._state.library_changed.connect(self._renew)
         news.changed.connect(self._fit)
         self._fit()
         self._renew()
+
+    def tell(self, news_text: str) -> None:
+        """Say something that needs no answer; it leaves by itself."""
+        self._told.setText(news_text)
+        self._leave.start()
 
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(HEIGHT))
