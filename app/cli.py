@@ -34,6 +34,9 @@ def run(arguments: list[str]) -> int:
     try:
         outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
         sys.stdout.flush()
+        if outcome == CANCELLED:
+            # Typer takes Ctrl-C for an exit of its own.
+            raise KeyboardInterrupt
         return outcome if isinstance(outcome, int) else DONE
     except typer.TyperException as error:
         say(f"{error.format_message()} See `semblance --help`, or --help after a command.")
@@ -108,7 +111,7 @@ def demo(
 
 @cli.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(help="A folder, a zip or a file.")],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a zip or a file.")],
     library: Annotated[Path, typer.Option(metavar="LIB", help="Made when it is not there.")],
     kind: Annotated[str, typer.Option(help="What the source is; `semblance kinds` lists them.")] = "auto",
     as_json: Json = False,

@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from app import cli, console
+from app.cli import run
+from app.console import ConsoleReporter
+from core.tasks import Cancelled
+from core.workflows.desk import close_desks
+from core.workflows.extracting import extract_features
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+from tests.helpers.tables import table_library, write_table
+
+
+@pytest.fixture(autouse=True)
+def no_desk_is_left():
+    yield
+    close_desks()
+
+
+@pytest.fixture
+def told(capsys):
+    """Run one command line: (exit status, stdout, stderr)."""
+
+    def run_it(*arguments: object) -> tuple[int, str, str]:
+        status = run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run_it
+
+
+@pytest.fixture
+def document(told):
+    """The JSON one command line prints, and nothing else anywhere."""
+
+    def run_it(*arguments: object) -> object:
+        status, out, err = told(*arguments, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return run_it
+
+
+@pytest.fixture
+def library(tmp_path):
+    made = table_library(tmp_path)
+    train_metric(made, TrainRequest("euclidean", "plain"))
+    return made
+
+
+# The commands
+
+
+def test_from_a_table_to_a_ranking(document, tmp_path):
+    library = tmp_path / "lib"
+    table = write_table(tmp_path / "t.csv")
+    assert document("import", table, "--library", library)["added"] == 60
+    assert document("import", table, "--library", library)["unchanged"] == 60
+    assert document("features", library, "--extractor", "raw", "--name", "own")["extracted"] == 60
+    trained = document(
+        "train", library, "--learner", "bdm_v", "--name", "mine", "--set", "rounds=9", "--set",
+        "visual_neighbours=3", "--seed", "4", "--max-cases", "50", "--steps", "standardise,pca:3",
+        "--features", "own", "--findings", "kind 0=low",
+    )  # fmt: skip
+    assert trained["metric"] == "mine"
+    assert trained["card"]["parameters"] == {"rounds": 9, "visual_neighbours": 3, "step": "paper"}
+    assert trained["card"]["split"]["seed"] == 4
+    assert set(trained["card"]["findings"]) == {"low", "kind 1"}
+    found = document("search", library, "--metric", "mine", "--case", "t/c0", "-k", "7")
+    assert len(found["results"]) == 7
+    info = document("info", library)
+    assert (info["feature_sets"], info["metrics"], info["cases"]) == (["own"], ["mine"], 60)
+    scored = document(
+        "evaluate", library, "--learner", "euclidean,bdm", "--protocol", "bdm", "--set", "bdm.rounds=4",
+        "--repeats", "2", "--seed", "3",
+    )  # fmt: skip
+    assert [result["learner"] for result in scored["results"]] == ["euclidean", "bdm"]
+    assert (scored["repeats"], scored["seed"]) == (2, 3)
+    by_table = document(
+        "evaluate", "--table", table, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
+    )
+    assert by_table["source"]["path"] == str(table)
+
+
+def test_pictures(document, told, tmp_path):
+    pictures = striped_folder(tmp_path / "pictures", n=12)
+    library = tmp_path / "lib"
+    assert document("import", pictures, "--library", library, "--kind", "folder")["added"] == 12
+    assert document("features", library, "--extractor", "colour_edge_texture")["extracted"] == 12
+    document("train", library, "--learner", "euclidean", "--name", "plain")
+    image = shutil.copy(pictures / "level" / "p000.png", tmp_path / "asked.png")
+    found = document("search", library, "--metric", "plain", "--image", image)
+    assert found["results"][0]["case_id"] == "pictures/level/p000.png"
+    assert found["query"]["image"] == str(image)
+    part = document("search", library, "--metric", "plain", "--image", image, "--region", "1,2,30,20")
+    assert part["query"]["region"]["width"] == 30
+    pictures.rename(tmp_path / "moved")
+    moved = document("relink", library, tmp_path / "moved")
+    assert moved == {"moved": {"pictures": str(tmp_path / "moved")}, "found": 12, "still_missing": 0}
+    (tmp_path / "moved").rename(tmp_path / "hidden")
+    (tmp_path / "empty").mkdir()
+    status, out, err = told("relink", library, tmp_path / "empty", "--json")
+    assert (status, json.loads(out)["still_missing"]) == (1, 12)
+    assert err.startswith(f"None of the 12 missing files of {library} was found under {tmp_path / 'empty'}.")
+
+
+@pytest.mark.parametrize("what", cli.LISTS)
+def test_what_there_is(document, told, what):
+    listed = document(what)
+    assert listed
+    assert document("info", what) == listed
+    status, out, err = told(what)
+    assert (status, err) == (0, "")
+    assert all(item["name"] in out for item in listed)
+
+
+def test_results_for_people(told, library, tmp_path):
+    (tmp_path / "u.csv").write_text("a,label\n1,x\nwords,y\n2,y\n")
+    status, out, err = told("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")
+    assert (status, err) == (0, "")
+    assert "2 added, 0 unchanged, 1 failed, 0 ignored (table)" in out
+    assert "2 cases; x 1, y 1" in out
+    assert "failed: u.csv:3: Line 3:" in out
+    (tmp_path / "u.csv").write_text("a,label\n1,x\n")
+    assert "removed: u/row3" in told("import", tmp_path / "u.csv", "--library", tmp_path / "lib2")[1]
+    status, out, err = told("search", library, "--metric", "plain", "--case", "t/c0", "-k", "3")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["rank", "case", "finding", "distance"]
+    assert [line.split()[0] for line in lines[1:4]] == ["1", "2", "3"]
+    assert "of the 10 nearest: " in out
+    status, out, err = told("info", library)
+    assert "cases: 60" in out
+    assert out.count("t/c") == console.FEW
+    assert "--json lists them" in out
+    status, out, err = told(
+        "evaluate", library, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
+    )
+    assert (status, err) == (0, "")
+    assert "retrieval_accuracy@10" in out
+    assert "measured on held-out cases, patients known" in out
+    assert told("features", library, "--extractor", "raw")[1].splitlines()[1] == "features: raw"
+    assert "metric: again" in told("train", library, "--learner", "euclidean", "--name", "again")[1]
+
+
+def test_version_and_help(told):
+    status, out, err = told("--version")
+    assert (status, err) == (0, "")
+    assert out.startswith("semblance ")
+    for arguments in (["--help"], ["search", "--help"]):
+        status, out, err = told(*arguments)
+        assert (status, err) == (0, "")
+        assert "Usage: semblance" in out
+
+
+# Wrong arguments: 2, with what there is
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["magic"], "No such command 'magic'"),
+        (["--magic"], "No such option: --magic"),
+        (["import"], "Missing argument 'SOURCE'"),
+        (["import", "x"], "Missing option '--library'"),
+        (["import", "T", "--library", "L2", "--kind", "magic"], "There is no kind of source called 'magic'"),
+        (["features", "LIB"], "Missing option '--extractor'"),
+        (["features", "LIB", "--extractor", "magic"], "Known extractors: gabor"),
+        (
+            ["features", "LIB", "--extractor", "gabor", "--set", "size=3"],
+            "'size=3' is not a setting of gabor",
+        ),
+        (["train", "LIB", "--learner", "magic", "--name", "x"], "Learners: euclidean"),
+        (["train", "LIB", "--learner", "bdm", "--name", "x", "--set", "rounds=x"], "It must be a number"),
+        (["train", "LIB", "--learner", "bdm", "--name", "x", "--set", "rounds"], "Write key=value"),
+        (["train", "LIB", "--learner", "bdm", "--name", "x", "--features", "magic"], "There are: raw"),
+        (["train", "LIB", "--learner", "bdm", "--name", "x", "--max-cases", "1"], "--max-cases"),
+        (["train", "LIB", "--learner", "bdm", "--name", "x", "--seed", "x"], "--seed"),
+        (["search", "LIB", "--metric", "magic", "--case", "t/c0"], "There are: plain"),
+        (["search", "LIB", "--metric", "plain"], "Give either --case or --image"),
+        (["search", "LIB", "--metric", "plain", "--case", "t/c0", "--image", "x"], "Give either"),
+        (["search", "LIB", "--metric", "plain", "--case", "t/c0", "-k", "0"], "-k"),
+        (["search", "LIB", "--metric", "plain", "--image", "x", "--region", "1,2"], "Write it like 20,30"),
+        (["search", "LIB", "--metric", "plain", "--image", "x", "--region", ""], "is not x,y,w,h"),
+        (["search", "LIB", "--metric", "plain", "--image", "x", "--region", "1,2,0,4"], "is empty"),
+        (["evaluate", "LIB", "--learner", "euclidean", "--protocol", "magic"], "bdm"),
+        (["evaluate", "--learner", "euclidean", "--protocol", "bdm"], "Give either a library or --table"),
+        (["evaluate", "LIB", "--learner", " , ", "--protocol", "bdm"], "No learner is named"),
+        (["evaluate", "--table", "builtin:magic", "--learner", "euclidean", "--protocol", "bdm"], "iris"),
+    ],
+)
+def test_wrong_arguments(told, library, tmp_path, arguments, says):
+    names = {"LIB": library, "T": tmp_path / "t.csv", "L2": tmp_path / "other"}
+    status, out, err = told(*(names.get(argument, argument) for argument in arguments))
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "other").exists()
+
+
+def test_several_feature_sets_need_a_name(told, library):
+    extract_features(library, "raw", name="second")
+    for command in (
+        ["train", library, "--learner", "euclidean", "--name", "x"],
+        ["evaluate", library, "--learner", "euclidean", "--protocol", "bdm"],
+    ):
+        status, out, err = told(*command)
+        assert (status, out) == (2, "")
+        assert err == "The library has several feature sets. Choose one with --features: raw, second.\n"
+
+
+# Could not: 1, one line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["import", "gone", "--library", "L2"], "is not there. Check the name"),
+        (["import", "EMPTY", "--library", "L2"], "is empty. Choose pictures"),
+        (["info", "gone"], "does not exist. A library is a folder made by `semblance import`."),
+        (["info", "EMPTY"], "is not a library"),
+        (["features", "gone", "--extractor", "gabor"], "does not exist"),
+        (["features", "LIB", "--extractor", "gabor"], "holds no pictures for 'gabor'"),
+        (["train", "gone", "--learner", "bdm", "--name", "x"], "does not exist"),
+        (["search", "LIB", "--metric", "plain", "--case", "t/c99"], "There is no case 't/c99'"),
+        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Ask with --case"),
+        (["evaluate", "--table", "gone.csv", "--learner", "euclidean", "--protocol", "bdm"], "gone.csv"),
+        (["relink", "LIB", "gone"], "does not exist. Choose the folder or zip"),
+    ],
+)
+def test_what_could_not_be_done(told, library, tmp_path, arguments, says):
+    (tmp_path / "empty").mkdir()
+    names = {
+        "LIB": library, "EMPTY": tmp_path / "empty", "L2": tmp_path / "other", "gone": tmp_path / "gone",
+        "gone.csv": tmp_path / "gone.csv", "gone.png": tmp_path / "gone.png",
+    }  # fmt: skip
+    status, out, err = told(*(names.get(argument, argument) for argument in arguments))
+    assert (status, out) == (1, "")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_source_without_one_usable_file_is_told_after_its_list(told, tmp_path):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "a.png").write_bytes(b"")
+    (tmp_path / "bad" / "b.png").write_bytes(b"x" * 99)
+    status, out, err = told("import", tmp_path / "bad", "--library", tmp_path / "lib", "--json")
+    assert status == 1
+    assert [item["path"] for item in json.loads(out)["failed"]] == ["a.png", "b.png"]
+    assert err.startswith(f"Nothing in {tmp_path / 'bad'} could be used: 2 failed, 0 ignored.")
+    assert told("info", tmp_path / "lib")[0] == 0
+
+
+def test_features_nothing_gave_are_told(told, tmp_path):
+    pictures = striped_folder(tmp_path / "pictures", n=4)
+    assert told("import", pictures, "--library", tmp_path / "lib")[0] == 0
+    shutil.rmtree(pictures)
+    status, out, err = told("features", tmp_path / "lib", "--extractor", "colour_edge_texture", "--json")
+    assert (status, len(json.loads(out)["failed"])) == (1, 4)
+    assert err.startswith("No case of ")
+    assert err.count("\n") == 1
+
+
+def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
+    def fail(*args: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("core.workflows.describing.describe_library", fail)
+    status, out, err = told("info", library)
+    assert (status, out) == (1, "")
+    assert err == (
+        "A defect in Semblance (ZeroDivisionError: a defect). Run it again with --debug for details.\n"
+    )
+    status, out, err = told("--debug", "info", library)
+    assert status == 1
+    assert "Traceback" in err
+    assert told("info", library)[2].count("\n") == 1
+
+
+def test_numbers_json_does_not_know_print_nothing_half(told, library, monkeypatch):
+    monkeypatch.setattr(
+        "core.workflows.describing.describe_library", lambda path: {"a": 1, "b": float("nan")}
+    )
+    status, out, err = told("info", library, "--json")
+    assert (status, out) == (1, "")
+    assert "A defect" in err
+
+
+def test_output_in_a_narrow_alphabet(told, library, monkeypatch, tmp_path):
+    class Narrow:
+        encoding = "ascii"
+
+        def __init__(self) -> None:
+            self.text = ""
+
+        def write(self, text: str) -> None:
+            self.text += text.encode("ascii").decode()
+
+        def flush(self) -> None:
+            return
+
+    narrow = Narrow()
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", narrow)
+        assert run(["evaluate", "--table", str(write_table(tmp_path / "表.csv")), "--learner", "euclidean",
+                    "--protocol", "bdm", "--repeats", "2", "--json"]) == 0  # fmt: skip
+    assert json.loads(narrow.text)["source"]["path"].endswith("表.csv")
+
+
+# Cancelled: 130
+
+
+def test_cancelled_work_says_so(told, library, monkeypatch):
+    def cancel(*args: object, **more: object) -> None:
+        raise Cancelled
+
+    monkeypatch.setattr("core.workflows.describing.describe_library", cancel)
+    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+
+    def interrupt(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("core.workflows.describing.describe_library", interrupt)
+    assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
+
+
+def test_the_first_ctrl_c_asks_and_the_second_ends():
+    before = signal.getsignal(signal.SIGINT)
+    with ConsoleReporter() as reporter:
+        reporter.progress(1, 2, "work")
+        reporter.check_cancelled()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(Cancelled):
+            reporter.check_cancelled()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_goes_to_stderr_only_where_someone_looks(capfd):
+    with ConsoleReporter() as reporter:
+        for done in range(3):
+            reporter.progress(done, None, "reading")
+            reporter.progress(done, 2, "work")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_library_that_cannot_be_written(told, document, library, tmp_path, monkeypatch):
+    import os
+
+    usual = os.access
+    monkeypatch.setattr(os, "access", lambda p, mode, **more: usual(p, mode, **more) and not (mode & os.W_OK))
+    assert document("info", library)["cases"] == 60
+    assert len(document("search", library, "--metric", "plain", "--case", "t/c0")["results"]) == 20
+    for command in (
+        ["import", tmp_path / "t.csv", "--library", library],
+        ["features", library, "--extractor", "raw"],
+        ["train", library, "--learner", "euclidean", "--name", "x"],
+        ["relink", library, tmp_path],
+    ):
+        status, out, err = told(*command)
+        assert (status, out) == (1, "")
+        assert err == (
+            f"The library {library} cannot be written to. Copy it to a folder you may write to, or change "
+            "its permissions.\n"
+        )
+
+
+def test_names_that_are_paths_and_words_at_once(told, tmp_path, monkeypatch):
+    """A library that is called like a list is a library."""
+    table_library(tmp_path).rename(tmp_path / "kinds")
+    monkeypatch.chdir(tmp_path)
+    assert "cases: 60" in told("info", Path("kinds"))[1]
