@@ -208,7 +208,7 @@ def search(
 def evaluate(
     learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]")],
     protocol: Annotated[str, typer.Option(help="`semblance protocols` lists them.")],
-    library: Annotated[Path | None, typer.Argument(metavar="[LIB]")] = None,
+    library: Annotated[Path | None, typer.Argument(metavar="LIB")] = None,
     table: Annotated[str | None, typer.Option(metavar="CSV|builtin:NAME")] = None,
     features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
     steps: Annotated[str, typer.Option()] = "",
@@ -261,7 +261,7 @@ def report(
 @cli.command()
 def relink(
     library: LibraryPath,
-    folder: Annotated[Path, typer.Argument(help="Where the moved pictures are now.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the moved pictures are now.")],
     as_json: Json = False,
 ) -> None:
     """Find moved pictures again by their content."""

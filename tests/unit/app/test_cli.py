@@ -48,11 +48,18 @@ def document(told):
     return run_it
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    library = table_library(tmp_path_factory.mktemp("made"))
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
 @pytest.fixture
-def library(tmp_path):
-    made = table_library(tmp_path)
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    return made
+def library(made, tmp_path):
+    """60 cases of a table with a metric; the test's own."""
+    shutil.copy(made.parent / "t.csv", tmp_path)
+    return shutil.copytree(made, tmp_path / made.name)
 
 
 # The commands
