@@ -99,7 +99,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
             elif step % 4 == 2:
                 window.resize(1300 + int(rng.integers(140)), 820 + int(rng.integers(80)))
             else:
-                tabs = window.evaluation.tabs
+                tabs = window.evaluation.header.tabs
                 tabs.setCurrentIndex((tabs.currentIndex() + 1) % tabs.count())
     timer.stop()
     return lateness
