@@ -102,6 +102,7 @@ class ExtractDialog(QDialog):
 
     def _tell(self) -> None:
         total = len(self._library.columns)
+        self.go.setEnabled(True)
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
             self._state.setText(f"{total:,} cases will get their numbers.")
@@ -111,3 +112,4 @@ class ExtractDialog(QDialog):
             )
         else:
             self._state.setText("All cases have these features already.")
+            self.go.setEnabled(False)

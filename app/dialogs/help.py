@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDialog, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QDialog, QFrame, QTextBrowser, QVBoxLayout, QWidget
 
 import resources
+from app.theme import DISPLAY, OUTCOME, font, theme
 
 
 class HelpDialog(QDialog):
@@ -16,6 +18,8 @@ class HelpDialog(QDialog):
         self.resize(560, 640)
         self.page = QTextBrowser()
         self.page.setOpenLinks(False)
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
         self.page.anchorClicked.connect(lambda url: self.show_page(url.fileName().removesuffix(".md")))
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
@@ -28,5 +32,30 @@ class HelpDialog(QDialog):
         if not file.is_file():
             file = pages / "words.md"
         self.page.setMarkdown(file.read_text(encoding="utf-8"))
+        self._set_type()
         self.show()
         self.raise_()
+
+    def _set_type(self) -> None:
+        """Headings and spaces as in the rest of the window; Markdown has none of its own."""
+        document = self.page.document()
+        document.setDocumentMargin(16)
+        document.setIndentWidth(16)
+        cursor = QTextCursor(document)
+        block = document.begin()
+        while block.isValid():
+            cursor.setPosition(block.position())
+            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+            level = block.blockFormat().headingLevel()
+            space = QTextBlockFormat()
+            space.setTopMargin(theme().px(14) if level > 1 else 0)
+            space.setBottomMargin(theme().px(8))
+            space.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+            cursor.mergeBlockFormat(space)
+            if level:
+                heading = QTextCharFormat()
+                heading.setFont(font(DISPLAY if level == 1 else OUTCOME, 600))
+                cursor.mergeCharFormat(heading)
+            block = block.next()
+        cursor.setPosition(0)
+        self.page.setTextCursor(cursor)

@@ -60,6 +60,7 @@ class ImportDialog(QDialog):
         choose.setEnabled(library is None)
         choose.clicked.connect(self._choose)
         place = QHBoxLayout()
+        place.setSpacing(8)
         place.addWidget(self._where, 1)
         place.addWidget(choose)
 

@@ -77,7 +77,9 @@ class NotReadDialog(QDialog):
 
     def _fill(self) -> None:
         lines = self.lines()
-        self._told.setText(f"{len(lines):,} files" if lines else "Every file could be read.")
+        self._told.setText(
+            f"{len(lines):,} file{'s' if len(lines) != 1 else ''}" if lines else "Every file could be read."
+        )
         self.table.setRowCount(len(lines))
         for row, line in enumerate(lines):
             for place, text in enumerate(line):
