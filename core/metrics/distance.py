@@ -29,6 +29,8 @@ class Distance(abc.ABC):
     is_metric: bool = True
     #: Different rows are often at exactly the same distance; the Euclidean one then decides their order.
     ties: bool = False
+    #: :meth:`embed` works; where it does not, cases are found by comparing the query with each of them.
+    embeds: bool = True
 
     @property
     @abc.abstractmethod

@@ -8,10 +8,11 @@ from core.errors import BadArguments
 from core.metrics.bdm import BDM, BDMV
 from core.metrics.euclidean import Euclidean
 from core.metrics.learner import Learner
+from core.metrics.metricboost import MetricBoost
 from core.metrics.passive_aggressive import PassiveAggressive
 from core.parameters import checked
 
-_LEARNERS: tuple[type[Learner], ...] = (Euclidean, BDM, BDMV, PassiveAggressive)
+_LEARNERS: tuple[type[Learner], ...] = (Euclidean, BDM, BDMV, MetricBoost, PassiveAggressive)
 
 
 def learners() -> tuple[type[Learner], ...]:

@@ -46,6 +46,12 @@ _LISTED = (
     Variant("bdm", {"rounds": 12}),
     Variant("bdm", {"rounds": 12, "step": "exact"}),
     Variant("bdm_v", {"rounds": 12, "visual_neighbours": 2}, refuses=HOPELESS - {"only one-case findings"}),
+    Variant("metricboost", {"rounds": 6}),
+    Variant("metricboost", {"rounds": 6, "readout": "votes", "threshold": "gaussian"}),
+    Variant("metricboost", {"rounds": 6, "weak": "normalised"}),
+    Variant("metricboost", {"rounds": 6, "weak": "real", "anchors": 5}, order_free=False),
+    Variant("metricboost", {"rounds": 6, "weak": "real", "allow_similarity": True}),
+    Variant("metricboost", {"rounds": 6, "readout": "votes", "allow_similarity": True}),
     *(
         Variant("passive_aggressive", {"variant": variant, "psd": psd}, order_free=False)
         for variant in ("pa", "pa1", "pa2", "pals")
@@ -96,6 +102,12 @@ def _apart():
     return X + 50.0 * (y == "finding 1")[:, None], y
 
 
+def _sorted():
+    X, y = _blobs([9, 9])
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
 def _single():
     X, y = _blobs([10, 9, 1, 1])
     return X, y
@@ -115,7 +127,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "tiny scale": lambda: _scaled(1e-8),
     "unequal scales": _unequal_scales,
     "float32 input": lambda: (_blobs([8, 8])[0].astype(np.float32), _blobs([8, 8])[1]),
-    "sorted rows": lambda: (_blobs([9, 9])[0], np.sort(_blobs([9, 9])[1])),
+    "sorted rows": _sorted,
     "far apart": _apart,
     "one finding": lambda: (_blobs([9])[0], np.array(["finding 0"] * 9)),
     "only one-case findings": lambda: _blobs([1] * 6),

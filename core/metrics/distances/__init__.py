@@ -6,7 +6,15 @@ from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
+from core.metrics.distances.signed import SignedDistance
+from core.metrics.distances.votes import VoteDistance
 
-DISTANCES: tuple[type[Distance], ...] = (LinearDistance, BitDistance, MappedDistance)
+DISTANCES: tuple[type[Distance], ...] = (
+    LinearDistance,
+    BitDistance,
+    MappedDistance,
+    VoteDistance,
+    SignedDistance,
+)
 
-__all__ = ["DISTANCES", "BitDistance", "LinearDistance", "MappedDistance"]
+__all__ = ["DISTANCES", "BitDistance", "LinearDistance", "MappedDistance", "SignedDistance", "VoteDistance"]

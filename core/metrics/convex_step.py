@@ -1,0 +1,48 @@
+"""The step length of a boosting round: the minimum of a convex function of one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+#: First, second and third derivative at a step.
+Slopes = tuple[float, float, float]
+
+_DOUBLINGS = 80
+#: A step of Halley's method this small, relative to the place, leaves an error of about its cube, 1e-11.
+_CLOSE = 2e-4
+
+
+def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float = math.inf) -> float:
+    """The minimum over (0, ``most``] of a convex function that falls at 0, from its ``slopes``.
+
+    Halley's method on the first derivative, held inside the bracket where that changes sign: about three
+    calls. Where the function falls without end the bracket is doubled 80 times and its end taken.
+    """
+    low, high, place = 0.0, most, min(start, most)
+    bracketed = False
+    doublings = 0
+    while True:
+        first, second, third = slopes(place)
+        if first == 0.0 or (first < 0.0 and place >= most):
+            return place
+        if first < 0.0:
+            low = place
+        else:
+            high, bracketed = place, True
+        curved = 2.0 * second * second - first * third
+        step = -2.0 * first * second / curved if curved > 0.0 else math.nan
+        wanted = place + step
+        if abs(step) <= _CLOSE * place:
+            return min(max(wanted, low), high)
+        if not low < wanted < high or (not bracketed and wanted > 16.0 * place):
+            if bracketed:
+                wanted = 0.5 * (low + high)
+            else:
+                doublings += 1
+                if doublings > _DOUBLINGS:
+                    return place
+                wanted = min(2.0 * place, most)
+        if bracketed and high - low <= 4e-16 * high:
+            return wanted
+        place = wanted

@@ -1,0 +1,84 @@
+"""Votes of thresholded projections: a distance without coordinates (Bi et al. 2011, 3.2)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Distance, Matrix, Part
+
+_BLOCK = 1 << 16
+
+
+class VoteDistance(Distance):
+    """H(x, x') = sum_t alpha_t [(u_t . (x - x'))^2 >= beta_t], and 0 where that is negative.
+
+    ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the beta_t > 0, ``weights`` (T,) the
+    alpha_t, of either sign. Few values are possible, so many cases tie. No triangle inequality holds.
+    """
+
+    kind: ClassVar[str] = "votes"
+    is_metric = False
+    ties = True
+    embeds = False
+
+    def __init__(self, directions: Matrix, thresholds: Matrix, weights: Matrix) -> None:
+        self.directions = directions
+        self.thresholds = thresholds
+        self.weights = weights
+
+    @property
+    def n_features(self) -> int:
+        return int(self.directions.shape[0])
+
+    def embed(self, X: Matrix) -> Matrix:
+        raise BadInput(
+            "A metric of votes has no coordinates: it compares pairs.",
+            "Search it by comparing all cases, or train with readout=mahalanobis.",
+        )
+
+    def between(self, Q: Matrix, X: Matrix) -> Matrix:
+        from_q, from_x = Q @ self.directions, X @ self.directions
+        out = np.empty((len(from_q), len(from_x)))
+        rows = max(1, _BLOCK // max(1, len(self.weights)))
+        for start in range(0, len(from_x), rows):
+            block = from_x[start : start + rows]
+            for row, q in enumerate(from_q):
+                difference = block - q
+                voted = difference * difference >= self.thresholds
+                out[row, start : start + rows] = np.where(voted, self.weights, 0.0).sum(axis=1)
+        return np.maximum(out, 0.0, out=out)
+
+    def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
+        """One part a vote, numbered from 1, and one that lifts a negative sum to 0."""
+        difference = (q - x) @ self.directions
+        amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)
+        parts = [Part(f"vote {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
+        return lifted(parts, float(amounts.sum()))
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"directions": self.directions, "thresholds": self.thresholds, "weights": self.weights}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        if settings or set(arrays) != {"directions", "thresholds", "weights"}:
+            raise BadInput("A distance of votes needs directions, thresholds and weights.")
+        directions, thresholds, weights = (arrays[name] for name in ("directions", "thresholds", "weights"))
+        if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
+            raise BadInput("The arrays of a distance of votes have the wrong form.")
+        if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
+            raise BadInput("The arrays of a distance of votes do not fit together.")
+        if directions.shape[0] < 1 or not (thresholds > 0).all():
+            raise BadInput("The thresholds of a distance of votes are not all positive.")
+        return cls(directions, thresholds, weights)
+
+
+def lifted(parts: list[Part], total: float) -> list[Part]:
+    """``parts``, and where their sum ``total`` is negative the part that makes it the distance 0."""
+    return [*parts, Part("lifted to zero", -total)] if total < 0.0 else parts
