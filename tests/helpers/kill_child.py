@@ -1,0 +1,95 @@
+"""The program that is killed: one phase of a library's life, telling what it has done as it goes.
+
+    python -m tests.helpers.kill_child
+
+reads lines ``PHASE LIBRARY SOURCE LOG`` from stdin. Each is done in a process forked from this one, where
+everything is loaded already, in a session of its own; its pid is printed, then, when it has ended, its
+status. What the work reports as done is written to LOG at once, one JSON document a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from core.tasks import Reporter
+
+#: "again" imports a source of which many pictures have changed since their numbers were worked out.
+PHASES = ("import", "features", "train", "again")
+EXTRACTOR = "colour_edge_texture"
+METRIC = "mine"
+#: Small enough for many transactions in a short life.
+BATCH, CHUNK = 9, 8
+ROUNDS = 60
+
+
+class Logging(Reporter):
+    """Writes down what was reported, past every buffer of this process."""
+
+    def __init__(self, log: Path, phase: str) -> None:
+        self._file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._phase = phase
+
+    def tell(self, **facts: object) -> None:
+        os.write(self._file, (json.dumps({"phase": self._phase, **facts}) + "\n").encode())
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        if self._phase in ("import", "again"):
+            self.tell(done=done)
+
+    def partial(self, result: object) -> None:
+        if self._phase == "features":
+            self.tell(done=result)
+
+
+def work(phase: str, library: Path, source: Path, log: Path) -> None:
+    """One phase, as the command line does it, but in smaller portions."""
+    from core.workflows import extracting, importing
+    from core.workflows.training import TrainRequest, train_metric
+
+    importing.BATCH, extracting.CHUNK, extracting.STEP = BATCH, CHUNK, CHUNK
+    reporter = Logging(log, phase)
+    if phase in ("import", "again"):
+        importing.import_source(source, library, reporter=reporter)
+    elif phase == "features":
+        extracting.extract_features(library, EXTRACTOR, workers=2, reporter=reporter)
+    else:
+        train_metric(library, TrainRequest("bdm_v", METRIC, settings={"rounds": ROUNDS}), reporter=reporter)
+    reporter.tell(finished=True)
+
+
+def main() -> None:
+    # All that the phases load themselves, so that lives are short and moments fall into the work.
+    import PIL.Image
+    import sqlalchemy.dialects.sqlite
+    import zarr
+
+    import core.evaluation.evaluate_metric
+    import core.library.library
+    import core.workflows.extracting
+    import core.workflows.importing
+    import core.workflows.training
+
+    PIL.Image.init()
+    del sqlalchemy, zarr, core
+    for line in sys.stdin:
+        phase, *paths = shlex.split(line)
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            status = 1
+            try:
+                work(phase, *map(Path, paths))
+                status = 0
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        print(pid, flush=True)
+        print(os.waitpid(pid, 0)[1], flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""Kills the program at random moments and looks at what it left; also by hand, for more moments:
+
+python -m tests.helpers.kill_harness --moments 300 --seed 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.features.registry import make_extractor
+from core.imaging import open_picture
+from core.library.content import content_of_file
+from core.library.library import Library
+from core.library.records import CATALOGUE
+from core.metrics.storage import load_metric
+from tests.helpers.kill_child import EXTRACTOR, METRIC, PHASES
+from tests.helpers.libraries import raw
+from tests.helpers.pictures import striped_folder
+
+TOP = Path(__file__).resolve().parents[2]
+PICTURES = 160
+
+
+class Child:
+    """Lives of :mod:`tests.helpers.kill_child`, one after the other."""
+
+    def __init__(self, errors: Path) -> None:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(TOP)}
+        with errors.open("w") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.helpers.kill_child"],
+                cwd=TOP,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+
+    def live(
+        self,
+        phase: str,
+        library: Path,
+        source: Path,
+        log: Path,
+        *,
+        moment: float | None = None,
+        group: bool = True,
+    ) -> int | None:
+        """Do a phase and return its status; ``None`` where it was killed, ``moment`` seconds after its start.
+
+        ``group``: its workers are killed with it, else they are left to notice.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(shlex.join([phase, str(library), str(source), str(log)]) + "\n")
+        self._process.stdin.flush()
+        pid = int(self._process.stdout.readline())
+        timer = threading.Timer(moment or 0, _kill, [pid, group])
+        if moment is not None:
+            timer.start()
+        status = int(self._process.stdout.readline())
+        timer.cancel()
+        if moment is not None:
+            timer.join()
+        return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def _kill(pid: int, group: bool) -> None:
+    try:
+        (os.killpg if group else os.kill)(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+@dataclass
+class End:
+    """What a finished library holds, but for what differs from run to run."""
+
+    cases: dict[str, tuple[Any, ...]]
+    files: dict[str, tuple[Any, ...]]
+    numbers: dict[str, bytes]
+    metric: str | None
+    scores: Any
+
+
+@dataclass
+class Harness:
+    """Makes the pictures, the libraries before each phase, and the ends an unkilled run reaches."""
+
+    folder: Path
+    before: dict[str, Path | None] = field(init=False, default_factory=dict)
+    after: dict[str, End] = field(init=False, default_factory=dict)
+    seconds: dict[str, float] = field(init=False, default_factory=dict)
+    killed: dict[str, int] = field(init=False, default_factory=lambda: dict.fromkeys(PHASES, 0))
+    #: What a picture shows -> its numbers, worked out here.
+    expected: dict[str, np.ndarray] = field(init=False, default_factory=dict)
+
+    def prepare(self, child: Child) -> None:
+        self.sources = dict.fromkeys(PHASES, self.folder / "pictures")
+        self.sources["again"] = self.folder / "changing"
+        pictures = striped_folder(self.sources["import"], n=PICTURES)
+        cut = pictures / "level" / "cut.png"
+        cut.write_bytes((pictures / "level" / "p000.png").read_bytes()[:300])
+        self._expect(pictures)
+        log, whole, changed = self.folder / "whole.log", self.folder / "whole", self.folder / "changed"
+        for phase in PHASES[:-1]:
+            self._do(child, phase, whole, log)
+        for phase in ("import", "features"):
+            shutil.copytree(pictures, self.sources["again"], dirs_exist_ok=True)
+            assert child.live(phase, changed, self.sources["again"], log) == 0
+        striped_folder(self.sources["again"], n=PICTURES // 2, seed=1)
+        for number in (PICTURES - 1, PICTURES - 5):
+            (self.sources["again"] / "upright" / f"p{number:03d}.png").unlink()
+        self._expect(self.sources["again"])
+        self._do(child, "again", changed, log)
+
+    def _expect(self, pictures: Path) -> None:
+        extractor = make_extractor(EXTRACTOR)
+        for path in sorted(pictures.rglob("p*.png")):
+            self.expected[content_of_file(path.read_bytes(), None)] = extractor.extract(open_picture(path))
+
+    def _do(self, child: Child, phase: str, library: Path, log: Path) -> None:
+        self.before[phase] = None
+        if library.exists():
+            self.before[phase] = Path(shutil.copytree(library, self.folder / f"before {phase}"))
+        start = time.monotonic()
+        assert child.live(phase, library, self.sources[phase], log) == 0, phase
+        self.seconds[phase] = time.monotonic() - start
+        self.after[phase] = end_of(library)
+
+    def try_moment(self, child: Child, number: int, rng: random.Random) -> str:
+        """Kill one life, check what it left, and let another finish; returns what happened."""
+        phase = PHASES[number % len(PHASES)]
+        library = self.folder / f"lib {number}"
+        log = self.folder / f"{number}.log"
+        log.touch()
+        before = self.before[phase]
+        if before is not None:
+            shutil.copytree(before, library)
+        group = rng.random() < 0.7
+        moment = rng.uniform(0, 1) * self.seconds[phase]
+        status = child.live(phase, library, self.sources[phase], log, moment=moment, group=group)
+        told = f"{phase} at {moment:.3f} s of {self.seconds[phase]:.3f}, {'group' if group else 'parent'}"
+        assert status in (None, 0), f"{told}: ended with {status}"
+        self.killed[phase] += status is None
+        if status == 0:
+            # The first life took longer than those after it.
+            self.seconds[phase] *= 0.9
+        self._check(library, phase, log, told)
+        assert child.live(phase, library, self.sources[phase], log) == 0, f"{told}: the next did not finish"
+        assert end_of(library) == self.after[phase], f"{told}: the next run ended otherwise"
+        left = sorted(path.name for path in self.folder.glob(f"{library.name}.*.making"))
+        assert len(left) <= 1, told
+        shutil.rmtree(library)
+        return f"{told}: {'killed' if status is None else 'finished before'}"
+
+    def _check(self, library: Path, phase: str, log: Path, told: str) -> None:
+        """Everything reported as done is there, and nothing is damaged or wrong."""
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        done = max((line["done"] for line in lines if "done" in line), default=0)
+        finished = any("finished" in line for line in lines)
+        if not (library / CATALOGUE).exists():
+            assert done == 0, told
+            assert not library.exists(), told
+            return
+        with raw(library) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], told
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], told
+        with Library.open(library) as opened:
+            known = len(opened.catalogue.all_cases()) + len(opened.catalogue.not_read())
+            assert known >= (done if phase == "import" else PICTURES + 2), told
+            counted = self._check_numbers(opened, told)
+            least = {"import": 0, "features": done, "train": PICTURES, "again": 0}[phase]
+            assert counted >= least, told
+            for record in opened.metrics():
+                load_metric(record.file)
+            assert phase != "train" or not finished or opened.metric(METRIC), told
+
+    def _check_numbers(self, library: Library, told: str) -> int:
+        """Every case has the numbers of what the catalogue says it shows, once; returns how many have any."""
+        for feature_set in library.features.all():
+            ids, values = library.features.read(feature_set)
+            assert len(set(ids.tolist())) == len(ids), told
+            details = library.catalogue.details(ids.tolist())
+            for row, value in zip(ids.tolist(), values, strict=True):
+                np.testing.assert_array_equal(value, self.expected[details[row].content], told)
+            return len(ids)
+        return 0
+
+
+def end_of(library: Path) -> End:
+    with Library.open(library) as opened:
+        rows = opened.catalogue.all_cases()
+        (source,) = opened.catalogue.sources()
+        files = {name: (f.size, f.hash, f.state) for name, f in opened.catalogue.files(source).items()}
+        cases = {r.case_id: (r.finding, r.patient, r.content, r.state) for r in rows}
+        names = {r.id: r.case_id for r in rows}
+        numbers = {}
+        for feature_set in opened.features.all():
+            ids, values = opened.features.read(feature_set)
+            numbers = {names[row]: value.tobytes() for row, value in zip(ids.tolist(), values, strict=True)}
+        metrics = opened.metrics()
+        metric = metrics[0].card["content_hash"] if metrics else None
+        scores = dict(metrics[0].scores or {}) if metrics else {}
+        # How often the curve is scored depends on the clock.
+        scores.pop("training_curve", None)
+        return End(cases, files, numbers, metric, scores)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moments", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    wanted = parser.parse_args()
+    rng = random.Random(wanted.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        harness = Harness(Path(folder))
+        child = Child(Path(folder) / "errors")
+        harness.prepare(child)
+        print("seconds unkilled:", {phase: round(took, 2) for phase, took in harness.seconds.items()})
+        for number in range(wanted.moments):
+            print(number, harness.try_moment(child, number, rng), flush=True)
+        child.close()
+        print("killed:", harness.killed, "errors:", (Path(folder) / "errors").read_text() or "none")
+
+
+if __name__ == "__main__":
+    main()
