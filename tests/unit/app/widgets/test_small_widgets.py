@@ -191,7 +191,7 @@ def test_the_start_page_leads_on(qtbot) -> None:
     start.show()
     for text, signal in (
         ("Try the demo", start.demo_wanted),
-        ("Choose a folder or file…", start.new_wanted),
+        ("Choose a folder…", start.new_wanted),
         ("Open…", start.open_wanted),
         ("What is a metric? A finding? Words used here", start.words_wanted),
     ):
