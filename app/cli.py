@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sys
@@ -31,6 +32,9 @@ LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's 
 
 def run(arguments: list[str]) -> int:
     """Run one command line; returns its exit status and lets no traceback through without --debug."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path need not be text.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
         sys.stdout.flush()

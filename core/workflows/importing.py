@@ -17,7 +17,7 @@ from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
 from core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
-from core.workflows.reading import FileReader, ReadFile
+from core.workflows.reading import FileReader, ReadFile, check_is_text
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -79,6 +79,7 @@ def import_source(
         BadArguments: unknown ``kind``.
         Cancelled: asked for by the reporter.
     """
+    check_is_text(source)
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
         with open_or_create_library(library) as into:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from core.errors import BadInput, SemblanceError
 from core.imaging.container import PictureReader
@@ -12,7 +12,7 @@ from core.imaging.package import Package
 from core.imaging.thumbnail import inspect, thumbnail
 from core.library.content import content_hash, content_of_file, content_of_numbers, content_of_pixels
 from core.library.importers.importer import FoundCase
-from core.library.importers.source import Source
+from core.library.importers.source import Source, printable
 from core.library.records import CaseRecord, FileRecord
 
 #: Stamp of a file whose cases are not all written yet; no file has it, so it is read again.
@@ -128,6 +128,16 @@ class FileReader:
             content,
             case.values,
         )
+
+
+def check_is_text(path: Path) -> None:
+    """
+    Raises:
+        BadInput: the path has bytes that are no text, which the catalogue could not keep.
+    """
+    shown = printable(str(path.absolute()))
+    if shown != str(path.absolute()):
+        raise BadInput(f"The name of '{shown}' is not valid text.", "Rename it first.")
 
 
 def file_identity(source: Source, path: str) -> str:

@@ -13,7 +13,7 @@ from core.library import open_library
 from core.library.importers.source import Source
 from core.library.records import FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
-from core.workflows.reading import file_identity
+from core.workflows.reading import check_is_text, file_identity
 
 #: Files compared byte for byte before a folder is taken for the moved source.
 PROBES = 8
@@ -43,6 +43,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
     """
     if not folder.exists():
         raise BadInput(f"{folder} does not exist.", "Choose the folder or zip the pictures are in now.")
+    check_is_text(folder)
     moved: dict[str, str] = {}
     found = missing = 0
     with open_library(library, writable=True) as opened:
