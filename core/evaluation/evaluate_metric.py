@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData
 from core.evaluation.intervals import over_queries
-from core.evaluation.neighbours import EmbeddedDistances, distances_after_steps
+from core.evaluation.neighbours import distances_after_steps
 from core.evaluation.result import number_or_none
 from core.evaluation.roc import auc_with_interval, defined, roc
 from core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
@@ -198,7 +198,7 @@ def accuracy_after_steps(
     distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, k: int = 10
 ) -> float | None:
     """Retrieval accuracy @ ``k`` inside rows (n, m) that went through the steps: a point of a live curve."""
-    distances: EmbeddedDistances = distances_after_steps(distance, rows, rows)
+    distances = distances_after_steps(distance, rows, rows)
     curve = mean_over_queries(retrieval_accuracy(distances, findings, patients, k))
     return number_or_none(float(curve[-1]))
 

@@ -99,6 +99,35 @@ class EmbeddedDistances:
         return None if self._second is None else _between(*self._second, queries, gallery)
 
 
+class ScannedDistances:
+    """Distances without embeddings: of ``queries`` (q, d) to ``gallery`` (n, d), by the ``distance`` itself.
+
+    ``second`` is the pair of (q, m) and (n, m) rows whose Euclidean distance breaks ties.
+    """
+
+    def __init__(
+        self,
+        distance: Distance,
+        queries: Matrix,
+        gallery: Matrix,
+        second: tuple[Matrix, Matrix] | None = None,
+    ) -> None:
+        self._distance, self._q, self._x, self._second = distance, queries, gallery, second
+        self.n_queries, self.n_gallery = len(queries), len(gallery)
+        self.width = max(1, queries.shape[1])
+
+    def rough(self, queries: Rows) -> tuple[Matrix, float]:
+        return self._distance.between(self._q[queries], self._x), 0.0
+
+    def exact(self, queries: Rows, gallery: Rows) -> Matrix:
+        pairs = zip(queries.tolist(), gallery, strict=True)
+        between = self._distance.between
+        return np.concatenate([between(self._q[q : q + 1], self._x[rows]) for q, rows in pairs])
+
+    def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
+        return None if self._second is None else _between(*self._second, queries, gallery)
+
+
 def _between(q: Matrix, x: Matrix, queries: Rows, gallery: Rows) -> Matrix:
     difference = x[gallery]
     difference -= q[queries][:, None, :]
@@ -218,7 +247,7 @@ def _tie_numbers(ascending: Matrix) -> Rows:
     return tie
 
 
-def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances:
+def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
     """Distances of ``metric`` from rows (q, d) to rows (n, d), as extracted.
 
     Where the distance is one of those that tie, the Euclidean one after the steps breaks the ties.
@@ -229,6 +258,9 @@ def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances:
     return distances_after_steps(metric.distance, metric.transform(Q), metric.transform(X))
 
 
-def distances_after_steps(distance: Distance, Q: Matrix, X: Matrix) -> EmbeddedDistances:
+def distances_after_steps(distance: Distance, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
     """The same for rows (q, m) and (n, m) that went through the steps already."""
-    return EmbeddedDistances(distance.embed(Q), distance.embed(X), (Q, X) if distance.ties else None)
+    second = (Q, X) if distance.ties else None
+    if not distance.embeds:
+        return ScannedDistances(distance, Q, X, second)
+    return EmbeddedDistances(distance.embed(Q), distance.embed(X), second)

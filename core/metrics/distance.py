@@ -39,7 +39,11 @@ class Distance(abc.ABC):
 
     @abc.abstractmethod
     def embed(self, X: Matrix) -> Matrix:
-        """(n, d) -> (n, m) such that the distance is the squared Euclidean one between embeddings."""
+        """(n, d) -> (n, m) such that the distance is the squared Euclidean one between embeddings.
+
+        Raises:
+            BadInput: there is no such embedding.
+        """
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
         """(q, d), (n, d) -> (q, n) by direct difference in float64, never negative."""

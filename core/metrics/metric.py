@@ -78,9 +78,19 @@ class Metric:
         """(n, d) -> (n, m) float64: the distance is the squared Euclidean one between embeddings.
 
         Raises:
-            BadInput: rows this metric cannot take.
+            BadInput: rows this metric cannot take, or its distance has no embedding.
         """
         return self.distance.embed(self.transform(X))
+
+    def coordinates(self, X: npt.ArrayLike) -> Matrix:
+        """(n, d) -> (n, m): what an index keeps of each case, the embedding where there is one.
+
+        Where there is none (``distance.embeds``), the rows after the steps, for ``distance`` to compare.
+
+        Raises:
+            BadInput: rows this metric cannot take.
+        """
+        return self.embed(X) if self.distance.embeds else self.transform(X)
 
     def tie_break(self, X: npt.ArrayLike) -> Matrix | None:
         """(n, m) rows whose Euclidean distance orders cases at equal distance; ``None`` where none tie.

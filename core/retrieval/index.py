@@ -80,7 +80,7 @@ class Index:
         Raises:
             BadInput: a query that does not fit the index or is not finite.
         """
-        q = _query(query, self.n_features)
+        q = checked_query(query, self.n_features)
         if allowed is not None and allowed.shape != (len(self),):
             raise BadInput("The filter does not fit the index.")
         k = min(k, len(self))
@@ -93,7 +93,7 @@ class Index:
             rows, distances = rows[order], distances[order]
         if self._ties is None or tie_query is None:
             return Hits(rows[:k], distances[:k])
-        return self._untie(rows, distances, k, _query(tie_query, self._ties.n_features))
+        return self._untie(rows, distances, k, checked_query(tie_query, self._ties.n_features))
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
         """(r,) squared distances of ``query`` (m,) to some ``rows`` (r,), as :meth:`search` gives them.
@@ -101,7 +101,7 @@ class Index:
         Raises:
             BadInput: a query that does not fit the index or is not finite.
         """
-        return self._measure(np.asarray(rows, dtype=np.int64), _query(query, self.n_features))
+        return self._measure(np.asarray(rows, dtype=np.int64), checked_query(query, self.n_features))
 
     def _prepare(self) -> None:
         """Float32 rows, centred and scaled where that is of use, half their squares, and largest norms."""
@@ -205,7 +205,12 @@ class Index:
         return Hits(rows[order], distances[order])
 
 
-def _query(query: npt.ArrayLike, n_features: int) -> Matrix:
+def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:
+    """``query`` as (n_features,) float64.
+
+    Raises:
+        BadInput: another length, or a value that is not finite.
+    """
     q = np.asarray(query, dtype=np.float64).reshape(-1)
     if len(q) != n_features:
         raise BadInput(f"The query has {len(q)} numbers, the index {n_features}.")

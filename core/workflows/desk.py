@@ -19,9 +19,9 @@ from core.library import open_library
 from core.library.records import DERIVED, MetricRecord
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
-from core.retrieval.index import Index
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
+from core.retrieval.scan import index_for
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Desk:
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
         self.ties = ties if ties.shape[1] else None
-        self.index = Index(self.embedding, self.ties)
+        self.index = index_for(self.metric.distance, self.embedding, self.ties)
         self._place = {int(row): place for place, row in enumerate(self.rows)}
         facts = [self._facts[int(row)] for row in self.rows]
         self.findings = [finding for finding, _, _ in facts]
@@ -94,7 +94,7 @@ class Desk:
             wide = numbers.astype(np.float64)
             tie = self.metric.tie_break(wide)
             ids.append(rows)
-            parts.append(self.metric.embed(wide))
+            parts.append(self.metric.coordinates(wide))
             ties.append(np.empty((len(rows), 0)) if tie is None else tie)
         if not ids:
             raise BadInput(

@@ -179,7 +179,9 @@ def _asked(desk: Desk, query: Query) -> RankQuery:
             return RankQuery(desk.embedding[place], tie, place, patient, key)
     numbers = _numbers(desk, query)[None, :]
     tie = desk.metric.tie_break(numbers)
-    return RankQuery(desk.metric.embed(numbers)[0], None if tie is None else tie[0], place, patient, key)
+    return RankQuery(
+        desk.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
+    )
 
 
 def _numbers(desk: Desk, query: Query) -> Any:

@@ -403,3 +403,15 @@ def test_a_metric_file_that_is_gone_or_damaged_is_named(table):
         search(table, "plain", Query("t/c0"))
     file.write_bytes(data)
     assert search(table, "plain", Query("t/c0")).ranked
+
+
+def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
+    library = table_library(tmp_path)
+    train_metric(library, TrainRequest("metricboost", "votes", settings={"readout": "votes"}))
+    asked = Query(case=next(iter(desk_for(library, "votes").case_ids.values())))
+    first = search(library, "votes", asked, k=5)
+    distances = [case.distance for case in first.ranked]
+    assert len(distances) == 5
+    assert distances == sorted(distances)
+    parts = explain(library, "votes", asked, first.ranked[3].case_id)
+    assert sum(part.amount for part in parts) == pytest.approx(distances[3], rel=1e-9, abs=1e-12)
