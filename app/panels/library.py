@@ -96,6 +96,11 @@ class LibraryPanel(QWidget):
         index = self._state.columns.index_of_row(self.grid.current())
         return self._state.columns.ids[index] if index >= 0 else None
 
+    def show_current(self) -> None:
+        """Scroll to the case that is current."""
+        if self.grid.current() >= 0:
+            self.grid.set_current(self.grid.current())
+
     def ask_current(self) -> None:
         self._ask(self.grid.current())
 

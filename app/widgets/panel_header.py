@@ -40,6 +40,10 @@ class _Header(QFrame):
         self.add_action(button)
         return button
 
+    def sizeHint(self) -> QSize:
+        """A dock gives its title bar the height asked for here, whatever stands in it."""
+        return QSize(super().sizeHint().width(), theme().px(HEIGHT))
+
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(HEIGHT))
 

@@ -214,7 +214,7 @@ class MainWindow(QMainWindow):
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
         if there:
-            self.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
         if there and not self._laid_out:
             QTimer.singleShot(0, self, self._lay_out)
         self._enable()
@@ -267,6 +267,7 @@ class MainWindow(QMainWindow):
             self.usual_sizes()
         for dock in self.docks.values():
             dock.wanted = not dock.isHidden()
+        QTimer.singleShot(0, self, self.library.show_current)
 
     # Showing
 
