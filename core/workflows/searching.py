@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,13 +126,15 @@ def search(
     begin = time.perf_counter()
     asked = _asked(desk, query)
     features_done = time.perf_counter()
-    ranking = rank(
+    nearest = partial(
+        rank,
         desk.index,
         asked,
-        k,
         patients=desk.patients if hide_same_patient else None,
         keys=desk.keys if fold_duplicates else None,
     )
+    ranking = nearest(k)
+    voters = (ranking if k >= VOTERS else nearest(VOTERS)).rows[:VOTERS]
     rows = desk.rows[ranking.rows].tolist()
     details = desk.library.catalogue.details(rows)
     ranked = tuple(
@@ -141,7 +144,7 @@ def search(
         )
         if row in details
     )
-    findings = [case.finding for case in ranked[:VOTERS] if case.finding is not None]
+    findings = [finding for place in voters.tolist() if (finding := desk.findings[place]) is not None]
     usual = desk.usual_nearest()
     return SearchResult(
         query,

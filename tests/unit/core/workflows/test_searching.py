@@ -127,6 +127,12 @@ def test_the_shape_of_the_json(table):
     assert set(document["seconds"]) == {"features", "search"}
 
 
+def test_the_ten_nearest_vote_however_many_are_shown(table):
+    votes = [search(table, "learnt", Query("t/c0"), k=k).counts for k in (1, 10, 30)]
+    assert votes[0] == votes[1] == votes[2]
+    assert sum(votes[0].values()) == 10
+
+
 def test_unknown_names_are_told(table):
     with pytest.raises(BadArguments, match=r"no metric 'magic'.*There are: learnt, plain|plain, learnt"):
         search(table, "magic", Query("t/c0"))
