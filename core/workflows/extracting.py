@@ -106,9 +106,12 @@ def extract_features(
 
 
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
+    found_cases = library.catalogue.all_cases()
+    if not found_cases:
+        raise BadInput(f"{library.path.name} holds no cases yet.", "Import some first: semblance import.")
     if extractor.needs_picture:
         columns = [(f.name, f.group) for f in extractor.feature_names]
-        if not any(r.has_picture for r in library.catalogue.all_cases()):
+        if not any(r.has_picture for r in found_cases):
             raise BadInput(
                 f"{library.path.name} holds no pictures for '{extractor.name}'.",
                 "Its cases are rows of a table: use --extractor raw.",

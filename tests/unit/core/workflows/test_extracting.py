@@ -307,6 +307,10 @@ def test_what_cannot_be_extracted_is_told(library, tmp_path):
         extract_features(tmp_path / "table", "gabor")
     with pytest.raises(SemblanceError, match="does not exist"):
         extract_features(tmp_path / "gone", "gabor")
+    Library.create(tmp_path / "new").close()
+    for name in ("gabor", "raw"):
+        with pytest.raises(BadInput, match=r"new holds no cases yet\. Import some first"):
+            extract_features(tmp_path / "new", name)
 
 
 @pytest.mark.usefixtures("here")
