@@ -16,7 +16,7 @@ from app.models.entries import Entry
 @dataclass(frozen=True)
 class Command:
     """``menu`` is the menu and the palette's category; ``needs`` what must be there for it to be enabled:
-    "library", "writable", "features", "metric", "query" or nothing."""
+    one of :attr:`app.state.State.there`, or nothing."""
 
     id: str
     text: str
@@ -60,7 +60,7 @@ COMMANDS = (
     Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
-    Command("score", "Score this metric again", "Metric", "", "chart", "metric", separator=True),
+    Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
     Command("save_plot", "Save the plots…", "Metric", "Ctrl+S", "save", "scores"),
     Command("help", "Help for this panel", "Help", "F1", "help"),
     Command("words", "Words used here", "Help", "", "info"),

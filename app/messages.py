@@ -54,9 +54,7 @@ class Messages(QObject):
     def install_hooks(self) -> None:
         """Show exceptions nobody caught, of any thread, instead of losing them."""
 
-        def hook(
-            kind: type[BaseException], error: BaseException, trace: TracebackType | None, _where: str = ""
-        ) -> None:
+        def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if issubclass(kind, KeyboardInterrupt):
                 sys.__excepthook__(kind, error, trace)
                 return
@@ -70,7 +68,10 @@ class Messages(QObject):
                 )
             )
 
+        def thread_hook(args: threading.ExceptHookArgs) -> None:
+            # A thread ends itself by SystemExit; nothing is wrong then.
+            if not issubclass(args.exc_type, SystemExit):
+                hook(args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)
+
         sys.excepthook = hook
-        threading.excepthook = lambda args: hook(
-            args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
-        )
+        threading.excepthook = thread_hook

@@ -139,6 +139,8 @@ class State(QObject):
                     out.add("features")
         if self.metric is not None:
             out.add("metric")
+            if "writable" in out:
+                out.add("to score")
             if self.metric.scores:
                 out.add("scores")
         if self.query is not None:

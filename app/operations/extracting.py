@@ -34,7 +34,8 @@ def extract(
     )
 
     def show(result: ExtractResult) -> None:
-        context.state.set_features(result.features)
+        if context.state.path == path:
+            context.state.set_features(result.features)
         if result.failed:
             context.messages.warning(
                 f"{len(result.failed):,} cases gave no {extractor} features: {result.failed[0]['reason']}",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -58,8 +59,6 @@ STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 class TrainPanel(QWidget):
     """Choose learners, set what they need, and train them in the background."""
 
-    extract_wanted = Signal()
-
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context, self._state = context, context.state
@@ -71,7 +70,8 @@ class TrainPanel(QWidget):
             for learner in learners()
             if learner.parameters
         }
-        self._running: list[Job] = []
+        #: The library and the name of the metric of each training under way.
+        self._running: dict[Job, tuple[Path | None, str]] = {}
         self._make_data_fields()
         self._make_foot()
         self._lay_out()
@@ -181,7 +181,8 @@ class TrainPanel(QWidget):
         """Train every chosen learner; several queue behind each other."""
         if not self._check() or self._state.library is None:
             return
-        taken = [metric.name for metric in self._state.library.metrics]
+        under_way = [name for path, name in self._running.values() if path == self._state.path]
+        taken = [metric.name for metric in self._state.library.metrics] + under_way
         for name in self.chosen():
             learner = self._choices[name].learner
             metric = unique_name(self._name.text().strip() or learner.title, taken)
@@ -199,13 +200,13 @@ class TrainPanel(QWidget):
             rounds = settings.get("rounds")
             job = training.train(self._context, request, metric, rounds if isinstance(rounds, int) else None)
             if job is not None:
-                self._running.append(job)
+                self._running[job] = (self._state.path, metric)
                 job.ended.connect(lambda job=job: self._ended(job))
         self._tell_buttons()
 
     def stop(self) -> None:
         """End the trainings and keep the best each has so far."""
-        for job in self._running:
+        for job in list(self._running):
             job.stop()
 
     def cancel(self) -> None:
@@ -214,7 +215,7 @@ class TrainPanel(QWidget):
             job.cancel()
 
     def _ended(self, job: Job) -> None:
-        self._running.remove(job)
+        del self._running[job]
         self._tell_buttons()
 
     def _split_value(self, name: str) -> int:

@@ -182,6 +182,7 @@ class MainWindow(QMainWindow):
         self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
         self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
+        self.start_page.dropped.connect(lambda path: self.commands.bring_in(Path(path)))
         self.start_page.words_wanted.connect(self.actions_["words"].trigger)
 
     # Opening and closing

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.actions import COMMANDS, Actions
+from app.icons import icon_names
+from app.windows.main import MainWindow
+
+#: What :attr:`app.state.State.there` can hold.
+KNOWN = {
+    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training"
+}  # fmt: skip
+
+
+@pytest.fixture
+def actions(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    yield Actions(window)
+
+
+@pytest.mark.parametrize("what", ["id", "text", "shortcut"])
+def test_no_two_commands_share(what):
+    counts = Counter(value for command in COMMANDS if (value := getattr(command, what)))
+    assert [value for value, n in counts.items() if n > 1] == []
+
+
+def test_shortcuts_are_keys_qt_knows_and_none_is_said_twice(qapp):
+    keys = [QKeySequence(command.shortcut).toString() for command in COMMANDS if command.shortcut]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_every_icon_exists_and_every_need_is_known():
+    assert {command.icon for command in COMMANDS} - {""} <= set(icon_names())
+    assert {command.needs for command in COMMANDS} <= KNOWN
+
+
+def test_commands_are_enabled_by_what_is_there(actions):
+    actions.enable(set())
+    assert actions["open_library"].isEnabled()
+    assert not actions["train"].isEnabled()
+    actions.enable({"library", "writable", "features"})
+    assert actions["train"].isEnabled()
+    assert not actions["report"].isEnabled()
+
+
+def test_the_palette_lists_every_command_but_itself(actions):
+    actions.enable(set())
+    entries = {entry.text: entry for entry in actions.entries()}
+    assert len(entries) == len(COMMANDS) - 1
+    assert "All commands…" not in entries
+    assert not entries["Extract features…"].enabled
+    assert entries["Open library…"].enabled
+
+
+def test_a_command_runs_what_it_is_connected_to(actions):
+    ran = []
+    actions.connect_to("words", lambda: ran.append("words"))
+    next(entry for entry in actions.entries() if entry.text == "Words used here").run()
+    assert ran == ["words"]
+
+
+def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
+    window = MainWindow()
+    qtbot.addWidget(window)
+    for command in COMMANDS:
+        action = window.actions_[command.id]
+        heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
+        assert heard, command.id
+        assert action in window.top.menu[command.menu].actions()
+    assert [menu.title() for menu in window.top.menu.values()] == [
+        "File", "Edit", "View", "Case", "Search", "Metric", "Help"
+    ]  # fmt: skip
+    window.close()

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from app import console
+from app.console import ConsoleReporter, show_cases, show_import, show_info, show_list, show_scores
+from core.tasks import Cancelled
+
+
+def interval(mean, low=None, high=None):
+    return {"mean": mean, "ci95": None if low is None else [low, high]}
+
+
+def test_any_document_as_indented_lines(capsys):
+    show_list(
+        {"name": "x", "none": None, "empty": [], "share": 0.123456, "in": {"deep": [1, {"a": 2, "b": 3}]}}
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "name: x",
+        "none: –",
+        "empty: –",
+        "share: 0.1235",
+        "in:",
+        "  deep:",
+        "    - 1",
+        "    - a: 2",
+        "      b: 3",
+    ]
+
+
+@pytest.mark.parametrize(("n", "more"), [(10, False), (11, True)])
+def test_of_many_cases_the_first_few_are_listed(capsys, n, more):
+    show_info({"library": "L", "case_ids": [f"c{i}" for i in range(n)]})
+    said = capsys.readouterr().out
+    assert "c9" in said
+    assert "c10" not in said
+    assert ("--json" in said) is more
+
+
+def test_an_import_names_every_file_it_did_not_read(capsys):
+    show_import(
+        {
+            "added": 2,
+            "unchanged": 1,
+            "failed": [{"path": "a.png", "reason": "cut short"}],
+            "ignored": [{"path": "notes.txt", "reason": "no picture"}],
+            "kind": "folder",
+            "findings": {"benign": 2},
+            "library": "L.semblance",
+            "cases": 3,
+            "removed": ["old"],
+            "missing": ["gone.png"],
+        }
+    )
+    said = capsys.readouterr().out
+    assert "2 added, 1 unchanged, 1 failed, 1 ignored (folder)" in said
+    for line in (
+        "failed: a.png: cut short",
+        "ignored: notes.txt: no picture",
+        "removed: old",
+        "missing: gone.png",
+    ):
+        assert line in said
+
+
+def ranking(**more):
+    return {
+        "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
+        "hidden": {"same_patient": 3, "near_duplicates": 1},
+        "vote": {"counts": {}},
+        "no_good_match": False,
+        **more,
+    }
+
+
+def test_a_ranking_is_not_cut_in_a_pipe(capsys):
+    show_cases(ranking())
+    said = capsys.readouterr().out
+    assert "x" * 150 in said
+    assert "0.2500" in said
+    assert "hidden: 3 of the same patient, 1 alike; of the 10 nearest: none" in said
+    assert "No good match" not in said
+
+
+def test_a_bad_match_is_said(capsys):
+    show_cases(ranking(no_good_match=True, vote={"counts": {"benign": 7, "malignant": 3}}))
+    said = capsys.readouterr().out
+    assert "7 benign, 3 malignant" in said
+    assert "No good match" in said
+
+
+def test_scores_with_their_intervals_and_failures(capsys):
+    results = [
+        {
+            "learner": "bdm",
+            "scores": {"auc": interval(0.9, 0.8, 0.95), "retrieval_accuracy@1": interval(None)},
+            "fit_seconds": {"median": 1.234},
+        },
+        {"learner": "euclidean", "scores": {"auc": interval(0.7)}, "fit_seconds": {"median": 0.0}},
+    ]
+    document = {
+        "results": results,
+        "protocol": "holdout",
+        "repeats": 5,
+        "seed": 0,
+        "source": {"n_cases": 40, "patients": "known"},
+        "measured_on": "held-out",
+        "failed": [{"learner": "nca", "reason": "too few cases"}],
+    }
+    show_scores(document)
+    said = capsys.readouterr().out
+    assert "0.900 (0.800–0.950)" in said
+    assert "0.700" in said
+    assert "failed: nca: too few cases" in said
+    show_scores({**document, "results": []})
+
+
+def test_words_go_to_stderr(capsys):
+    console.say("Reading\n")
+    assert capsys.readouterr() == ("", "Reading\n")
+
+
+def test_the_first_ctrl_c_cancels_and_the_second_ends():
+    before = signal.getsignal(signal.SIGINT)
+    with ConsoleReporter() as reporter:
+        reporter.progress(1, 10, "Extracting")
+        reporter.progress(2, None, "Extracting")
+        reporter.check_cancelled()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Cancelled):
+            reporter.check_cancelled()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_off_the_main_thread_takes_no_signals():
+    before = signal.getsignal(signal.SIGINT)
+    during = []
+
+    def work():
+        with ConsoleReporter() as reporter:
+            reporter.progress(1, 1, "Training")
+            during.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert during == [before]

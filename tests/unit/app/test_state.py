@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.state import State, TrainingRun
+from core.imaging.region import Region
+from core.workflows.opening import FeatureSetFacts
+from core.workflows.searching import Query, SearchResult
+from tests.helpers.scored import metric, snapshot
+
+PART = Region(1, 2, 8, 8)
+RANKING = SearchResult(Query(case="c000"), "good", (), 99, 0, 0, {}, False, None)
+SETS = (FeatureSetFacts("gabor", "gabor", 2560, 100, 0), FeatureSetFacts("raw", "raw", 4, 100, 0))
+
+
+@pytest.fixture
+def state(qapp) -> State:
+    return State()
+
+
+@pytest.fixture
+def heard(state) -> list[str]:
+    """The names of the signals as they come."""
+    names: list[str] = []
+    for name in ("library", "cases", "metric", "query", "ranking", "training", "options"):
+        getattr(state, f"{name}_changed").connect(lambda name=name: names.append(name))
+    return names
+
+
+def test_the_newest_metric_and_its_features_are_current_at_first(state, heard):
+    state.set_library(replace(snapshot(metric("old", 0.6), metric("good", 0.9)), feature_sets=SETS[::-1]))
+    assert state.metric.name == "good"
+    assert state.features == "gabor"
+    assert sorted(heard) == sorted({"library", "cases", "metric", "query", "ranking", "training"})
+
+
+def test_without_a_metric_the_first_feature_set_is_current(state):
+    state.set_library(replace(snapshot(), feature_sets=SETS[::-1]))
+    assert state.features == "raw"
+    assert state.metric is None
+
+
+def test_nothing_of_a_library_outlives_it(state):
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_ranking(RANKING)
+    state.set_training(TrainingRun("good", "bdm", None))
+    state.set_library(None)
+    assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
+    assert state.path is None
+    assert len(state.columns) == 0
+    assert state.there == set()
+
+
+def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_ranking(RANKING)
+    state.set_metric("old")
+    heard.clear()
+    state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
+    assert state.metric.name == "old"
+    assert state.ranking is RANKING
+    assert heard == ["cases", "metric"]
+
+
+def test_a_metric_that_is_gone_makes_room_for_another(state):
+    state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
+    state.renew_library(snapshot(metric("old", 0.6)))
+    assert state.metric.name == "old"
+
+
+def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, heard):
+    state.set_metric("good")
+    state.set_library(snapshot(metric("good", 0.9)))
+    heard.clear()
+    state.set_metric("good")
+    state.set_metric("no such metric")
+    state.set_features("gabor")
+    assert heard == []
+
+
+def test_a_region_belongs_to_a_query(state, heard):
+    state.set_region(PART)
+    assert state.query is None
+    state.set_query(Query(case="c000"))
+    state.set_region(PART)
+    assert state.query == Query(case="c000", region=PART)
+    heard.clear()
+    state.set_region(PART)
+    assert heard == []
+
+
+def test_what_commands_need_follows_what_is_there(state):
+    state.set_library(replace(snapshot(), feature_sets=()))
+    assert state.there == {"library", "writable"}
+    state.set_library(snapshot(metric("unscored", None)))
+    assert state.there == {"library", "writable", "features", "metric", "to score"}
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(case="c000"))
+    state.set_ranking(RANKING)
+    state.set_training(TrainingRun("more", "bdm", 9))
+    assert {"scores", "query", "ranking", "training"} < state.there
+    state.set_training(TrainingRun("more", "bdm", 9, running=False))
+    assert "training" not in state.there
+
+
+def test_a_library_for_looking_only_allows_no_change(state):
+    state.set_library(snapshot(metric("good", 0.9), writable=False))
+    assert state.there == {"library", "metric", "scores"}
+
+
+def test_what_is_shown_can_be_kept(state):
+    assert state.memory() == {"query": None, "metric": None, "hide_same_patient": True, "fold_alike": True}
+    state.set_library(snapshot(metric("good", 0.9)))
+    state.set_query(Query(image=Path("outside.png"), region=PART))
+    state.set_option(fold_alike=False)
+    assert state.memory() == {
+        "query": {"case_id": None, "image": "outside.png", "region": PART.to_json()},
+        "metric": "good",
+        "hide_same_patient": True,
+        "fold_alike": False,
+    }
