@@ -106,7 +106,7 @@ def _in_words(library: Path, what: str) -> SemblanceError:
     if "unable to open" in low:
         return SemblanceError(
             f"The catalogue of {library} cannot be opened.",
-            "Check who may read it; if the disk is write-protected, copy the library to another.",
+            "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
         )
     if "locked" in low:
         return SemblanceError(

@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pattern, png_clai
 from tests.helpers.libraries import numbers_set, raw, rows_of, tables_of, values_of
 from tests.helpers.listening import Listening
 from tests.helpers.pictures import striped_folder
+
+TOP = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -429,6 +433,32 @@ def test_sources_of_one_name_stay_apart(tmp_path, library):
         import_source(striped_folder(tmp_path / folder / "scans", n=4, seed=seed), library)
     assert {case_id.split("/")[0] for case_id in facts(library)} == {"scans", "scans 2"}
     assert import_source(tmp_path / "b" / "scans", library).unchanged == 4
+
+
+def test_programs_that_import_the_same_at_once_share_its_cases(pictures, library):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom core.workflows import importing\n"
+        "importing.BATCH = 2\nsys.stdin.readline()\n"
+        "importing.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+    )
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(pictures), str(library)],
+            cwd=TOP,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for program in programs:
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    assert [program.communicate()[1] for program in programs] == ["", ""]
+    assert len(facts(library)) == 12
+    with Library.open(library) as opened:
+        assert len(opened.catalogue.sources()) == 1
+    assert import_source(pictures, library).unchanged == 12
 
 
 def test_kinds_are_recognised_best_first(pictures, tmp_path):
