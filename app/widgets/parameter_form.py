@@ -144,7 +144,12 @@ class ParameterForm(QWidget):
             wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
             self._grid.addWidget(editor, line, 1, 1, wide, left)
         if parameter.paper is not None:
-            hint = QLabel(f"paper {value_text(parameter.paper)}")
+            told = (
+                ""
+                if parameter.choices and parameter.paper == parameter.default
+                else value_text(parameter.paper)
+            )
+            hint = QLabel(f"paper {told}" if told else "")
             set_look(hint, role="small")
             self._grid.addWidget(hint, line, 2, Qt.AlignmentFlag.AlignRight)
         self._grid.addWidget(problem, line + 1, 0, 1, 3)
