@@ -8,6 +8,7 @@ import threading
 import traceback
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -34,6 +35,7 @@ class Messages(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.history: list[Message] = []
+        self._hooks_before: tuple[Any, Any] | None = None
 
     def error(self, error: SemblanceError) -> None:
         """An error of ``core``, with the details a defect carries along."""
@@ -73,5 +75,12 @@ class Messages(QObject):
             if not issubclass(args.exc_type, SystemExit):
                 hook(args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)
 
+        self._hooks_before = (sys.excepthook, threading.excepthook)
         sys.excepthook = hook
         threading.excepthook = thread_hook
+
+    def remove_hooks(self) -> None:
+        """Give exceptions back to whoever had them before; for a window that ends before its program."""
+        if self._hooks_before is not None:
+            sys.excepthook, threading.excepthook = self._hooks_before
+            self._hooks_before = None

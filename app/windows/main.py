@@ -29,7 +29,7 @@ from app.panels.ranking import RankingPanel
 from app.panels.train import TrainPanel
 from app.settings import Settings
 from app.state import State
-from app.theme import theme
+from app.theme import news, theme
 from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
@@ -99,13 +99,6 @@ class MainWindow(QMainWindow):
         bar.addWidget(self.status, 1)
 
     def _make_docks(self) -> None:
-        left, right, bottom = (
-            Qt.DockWidgetArea.LeftDockWidgetArea,
-            Qt.DockWidgetArea.RightDockWidgetArea,
-            Qt.DockWidgetArea.BottomDockWidgetArea,
-        )
-        self.setCorner(Qt.Corner.BottomLeftCorner, bottom)
-        self.setCorner(Qt.Corner.BottomRightCorner, bottom)
         self.library = LibraryPanel(self.context, self.thumbnails)
         self.query = QueryPanel(self.context)
         self.train = TrainPanel(self.context)
@@ -116,15 +109,28 @@ class MainWindow(QMainWindow):
             "train": Dock("Train", "train", self.train),
             "evaluation": Dock("Evaluation", "evaluation", self.evaluation, header=self.evaluation.header),
         }
-        self.addDockWidget(left, self.docks["library"])
-        self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
-        self.addDockWidget(right, self.docks["train"])
-        self.addDockWidget(bottom, self.docks["evaluation"])
+        self.place_docks()
         for dock in self.docks.values():
             dock.help_wanted.connect(self._help)
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
         self.query.help_wanted.connect(lambda: self._help("query"))
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
+
+    def place_docks(self) -> None:
+        """Every dock where it usually is."""
+        left, right, bottom = (
+            Qt.DockWidgetArea.LeftDockWidgetArea,
+            Qt.DockWidgetArea.RightDockWidgetArea,
+            Qt.DockWidgetArea.BottomDockWidgetArea,
+        )
+        self.setCorner(Qt.Corner.BottomLeftCorner, bottom)
+        self.setCorner(Qt.Corner.BottomRightCorner, bottom)
+        for dock in self.docks.values():
+            dock.setFloating(False)
+        self.addDockWidget(left, self.docks["library"])
+        self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
+        self.addDockWidget(right, self.docks["train"])
+        self.addDockWidget(bottom, self.docks["evaluation"])
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
@@ -150,6 +156,9 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._follow_width()
+
+    def _follow_width(self) -> None:
         if self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
             self.docks["library"].fold(self._make_rail() if self.narrow else None)
@@ -169,6 +178,7 @@ class MainWindow(QMainWindow):
         self.state.query_changed.connect(self._enable)
         self.state.ranking_changed.connect(self._enable)
         self.state.training_changed.connect(self._enable)
+        news.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
         self.status.jobs_wanted.connect(self.commands.show_jobs)
@@ -251,6 +261,7 @@ class MainWindow(QMainWindow):
         self.hide()
         libraries.remember_before_end(self.context)
         self.jobs.shutdown()
+        self.context.messages.remove_hooks()
         if self._open_lock is not None:
             self._open_lock.unlock()
         super().closeEvent(event)
