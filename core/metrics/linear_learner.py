@@ -1,0 +1,102 @@
+"""What learners share whose result is one linear map."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.card import MetricCard
+from core.metrics.distance import Matrix
+from core.metrics.distances.linear import LinearDistance
+from core.metrics.learner import Learner
+from core.metrics.metric import Metric
+from core.metrics.rows import as_rows
+from core.metrics.training import TrainingPoint, begin_card
+from core.tasks import SILENT, Reporter
+
+#: 2 GiB for a matrix of all features.
+MAX_FEATURES = 16_000
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What there is to learn from; see :meth:`core.metrics.learner.Learner.fit`."""
+
+    X: Matrix
+    y: npt.ArrayLike | None
+    pairs: npt.NDArray[np.int64] | None
+    groups: npt.ArrayLike | None
+    reporter: Reporter
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """The map L (m, d), and what the card tells of how it came about."""
+
+    L: Matrix
+    notes: tuple[str, ...] = ()
+    constraints: Mapping[str, int] = field(default_factory=dict)
+    rounds: int | None = None
+
+
+class LinearLearner(Learner):
+    """Learns L of d(x, x') = |L (x - x')|^2. Fitted: ``L_`` (m, d)."""
+
+    random_state: int | None
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        from threadpoolctl import threadpool_limits
+
+        self._check_parameters()
+        rows = as_rows(X)
+        if rows.shape[1] > MAX_FEATURES:
+            raise BadInput(
+                f"A matrix of {rows.shape[1]} features does not fit into memory.",
+                f"Reduce them to {MAX_FEATURES} or fewer, for example by the step 'pca:200'.",
+            )
+        given = Training(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
+        # More threads slow small eigenproblems a hundredfold on a busy machine.
+        with threadpool_limits(limits=1, user_api="blas"):
+            learnt = self._learn(given)
+        if not np.isfinite(learnt.L).all():
+            raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
+        self.L_: Matrix = np.ascontiguousarray(learnt.L)
+        self._card: MetricCard = begin_card(
+            self,
+            len(rows),
+            y=y,
+            groups=groups,
+            constraints=learnt.constraints,
+            notes=learnt.notes,
+            rounds=learnt.rounds,
+        )
+        return self
+
+    def metric(self) -> Metric:
+        return Metric((), LinearDistance(self.L_.shape[1], self.L_), self._card)
+
+    @abc.abstractmethod
+    def _learn(self, given: Training) -> Learnt:
+        """See :meth:`fit`; parameters are checked, rows are finite."""
+
+
+def linear_point(number: int, objective: float, L: Matrix) -> TrainingPoint:
+    """A point of the training curve whose distance is that of ``L``."""
+    kept = np.ascontiguousarray(L)
+    return TrainingPoint(number, objective, lambda: LinearDistance(kept.shape[1], kept))

@@ -1,0 +1,70 @@
+"""A part of the training cases set aside by a learner to choose its own parameters on."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.metrics.distance import Matrix
+
+Rows = npt.NDArray[np.intp]
+
+#: Cases asked, and cases that answer, at most.
+_ASKED, _ANSWERING = 600, 3000
+_NEAREST = (1, 3, 5)
+_NEAREST_OF_EACH = (1, 3)
+
+
+def set_aside(
+    n: int, groups: npt.ArrayLike | None, share: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Rows to fit on and rows to ask, about ``share`` of ``n``; no patient of ``groups`` (n,) is in both."""
+    names = [None] * n if groups is None else np.asarray(groups).tolist()
+    keys = [("case", row) if name in (None, "") else ("patient", name) for row, name in enumerate(names)]
+    numbers: dict[tuple[str, object], int] = {}
+    codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    turn = rng.permutation(len(numbers))[codes]
+    order = np.argsort(turn, kind="stable")
+    wanted = min(_ASKED, max(1, round(share * n)))
+    # Whole patients only: all of the one the cut falls into are asked.
+    cut = int(np.searchsorted(turn[order], turn[order[wanted - 1]], side="right"))
+    return np.sort(order[cut:]), np.sort(order[:cut])
+
+
+def error_of(Z: Matrix, codes: npt.NDArray[np.int64], fitted: Rows, asked: Rows) -> float:
+    """Mean error of k-NN (k = 1, 3, 5) and class-conditional k-NN (k = 1, 3) on the rows ``asked``.
+
+    ``Z`` (n, p) rows after the map, ``codes`` (n,) their findings; the rows ``fitted`` answer. Findings with
+    equally many votes share the credit.
+    """
+    fitted = fitted[:: -(-len(fitted) // _ANSWERING)]
+    A, B = Z[asked], Z[fitted]
+    distances = A @ B.T
+    distances *= -2.0
+    distances += np.einsum("ij,ij->i", B, B)
+    known, answers = np.unique(codes[fitted], return_inverse=True)
+    place = np.minimum(np.searchsorted(known, codes[asked]), len(known) - 1)
+    truth = np.where(known[place] == codes[asked], place, -1)
+    most = min(max(_NEAREST), len(fitted))
+    nearest = np.argpartition(distances, most - 1, axis=1)[:, :most]
+    order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1)
+    voters = answers[np.take_along_axis(nearest, order, axis=1)]
+    errors = []
+    for k in _NEAREST:
+        counts = (voters[:, : min(k, most), np.newaxis] == np.arange(len(known))).sum(axis=1)
+        errors.append(1.0 - _credit(counts == counts.max(axis=1, keepdims=True), truth))
+    scores = np.empty((len(_NEAREST_OF_EACH), len(asked), len(known)))
+    for finding in range(len(known)):
+        own = distances[:, answers == finding]
+        own = (
+            np.sort(own, axis=1) if own.shape[1] < 4 else np.sort(np.partition(own, 2, axis=1)[:, :3], axis=1)
+        )
+        for row, k in enumerate(_NEAREST_OF_EACH):
+            scores[row, :, finding] = own[:, :k].mean(axis=1)
+    errors += [1.0 - _credit(score == score.min(axis=1, keepdims=True), truth) for score in scores]
+    return float(np.mean(errors))
+
+
+def _credit(winners: npt.NDArray[np.bool_], truth: Rows) -> float:
+    right = np.where(truth >= 0, winners[np.arange(len(truth)), np.maximum(truth, 0)], False)
+    return float(np.mean(right / winners.sum(axis=1)))
