@@ -124,6 +124,8 @@ class Metric:
             rows, names = step.transform(rows), step.names(names)
         mapped = self.transform(pair)
         if not isinstance(self.distance, LinearDistance):
+            for step in tail:
+                names = step.names(names)
             return self.distance.parts(mapped[0], mapped[1], names)
         embedded = self.distance.embed(mapped)
         gradient = self.distance.pull_back(embedded[0] - embedded[1])

@@ -29,3 +29,10 @@ def psd_root(M: Matrix) -> Matrix:
     largest = np.abs(vectors[:, :kept]).argmax(axis=0)
     signs = np.where(vectors[largest, np.arange(kept)] < 0, -1.0, 1.0)
     return np.ascontiguousarray((vectors[:, :kept] * (roots * signs)).T)
+
+
+def symmetric_root(M: Matrix) -> Matrix:
+    """(d, d) symmetric -> the symmetric S with SS the nearest positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(M)
+    root: Matrix = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root

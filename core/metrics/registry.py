@@ -6,13 +6,43 @@ from typing import Any
 
 from core.errors import BadArguments
 from core.metrics.bdm import BDM, BDMV
+from core.metrics.ccml import CCML
+from core.metrics.distboost import DistBoost
 from core.metrics.euclidean import Euclidean
+from core.metrics.itml import ITML
+from core.metrics.l1 import L1
+from core.metrics.lda import LDA
 from core.metrics.learner import Learner
+from core.metrics.lmnn import LMNN
+from core.metrics.mahalanobis import Mahalanobis
 from core.metrics.metricboost import MetricBoost
+from core.metrics.mmc import MMC
+from core.metrics.nca import NCA
+from core.metrics.ncmc import NCMC
 from core.metrics.passive_aggressive import PassiveAggressive
+from core.metrics.pca import PrincipalComponents
+from core.metrics.rca import RCA
 from core.parameters import checked
 
-_LEARNERS: tuple[type[Learner], ...] = (Euclidean, BDM, BDMV, MetricBoost, PassiveAggressive)
+_LEARNERS: tuple[type[Learner], ...] = (
+    Euclidean,
+    L1,
+    Mahalanobis,
+    PrincipalComponents,
+    LDA,
+    RCA,
+    NCA,
+    LMNN,
+    ITML,
+    MMC,
+    DistBoost,
+    NCMC,
+    BDM,
+    BDMV,
+    MetricBoost,
+    PassiveAggressive,
+    CCML,
+)
 
 
 def learners() -> tuple[type[Learner], ...]:

@@ -39,3 +39,10 @@ class RowSpace:
         """(r, w) -> (r, d): the linear map of X that is L of ``rows``."""
         whole = L if self._basis is None else L @ self._basis.T
         return whole / self.scale
+
+    def map_with_rest(self, S: Matrix) -> Matrix:
+        """(w, w) symmetric -> (d, d): S within the span of the rows, nothing changed beside it."""
+        if self._basis is None:
+            return S / self.scale
+        rest = np.eye(len(self._basis)) - self._basis @ self._basis.T
+        return (self._basis @ S @ self._basis.T + rest) / self.scale

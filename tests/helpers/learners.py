@@ -57,6 +57,18 @@ _LISTED = (
         for variant in ("pa", "pa1", "pa2", "pals")
         for psd in ("end", "always")
     ),
+    Variant("mahalanobis", refuses=frozenset({"equal rows"})),
+    Variant("pca", refuses=frozenset({"equal rows"})),
+    Variant("rca", refuses=HOPELESS - {"one finding"}),
+    Variant("nca", {"rounds": 12}, order_free=False),
+    Variant("lmnn", {"rounds": 12}, order_free=False),
+    Variant("ncmc", {"rounds": 12}),
+    Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}, order_free=False),
+    Variant("itml", {"passes": 5}, order_free=False),
+    Variant("mmc", order_free=False),
+    Variant("distboost", {"rounds": 4}, order_free=False),
+    Variant("ccml", {"rounds": 12}, order_free=False),
+    Variant("ccml", {"locality": "classwise", "k": 2, "components": 2, "rounds": 12}, order_free=False),
 )
 VARIANTS = (
     *_LISTED,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
+from core.metrics.distances.city_block import CityBlockDistance
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
+from core.metrics.distances.mixtures import MixtureDistance
 from core.metrics.distances.signed import SignedDistance
 from core.metrics.distances.votes import VoteDistance
 
@@ -15,6 +17,17 @@ DISTANCES: tuple[type[Distance], ...] = (
     MappedDistance,
     VoteDistance,
     SignedDistance,
+    CityBlockDistance,
+    MixtureDistance,
 )
 
-__all__ = ["DISTANCES", "BitDistance", "LinearDistance", "MappedDistance", "SignedDistance", "VoteDistance"]
+__all__ = [
+    "DISTANCES",
+    "BitDistance",
+    "CityBlockDistance",
+    "LinearDistance",
+    "MappedDistance",
+    "MixtureDistance",
+    "SignedDistance",
+    "VoteDistance",
+]
