@@ -17,7 +17,7 @@ from core.tasks import Cancelled
 from tests.helpers import engine_work as work
 from tests.helpers.waiting import appears, gone, until
 
-TOP = Path(__file__).resolve().parents[3]
+TOP = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,90 @@
+"""Where heavy work runs: spawned processes behind ``concurrent.futures``, with news and cancelling."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
+from core.engine.worker import Progress, limit_threads
+
+__all__ = [
+    "MAX_WORKERS",
+    "SLOTS",
+    "Engine",
+    "Listener",
+    "Progress",
+    "Task",
+    "WorkerEnded",
+    "default_workers",
+    "limit_threads",
+]
+
+#: Two cores are the smallest machine we plan for; more than eight workers starve the disk.
+MAX_WORKERS = 8
+
+
+def default_workers() -> int:
+    """Processes worth starting here."""
+    return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
+
+
+class Engine:
+    """A pool of spawned, niced processes with one BLAS thread each.
+
+    ``submit`` runs ``function(*args, reporter=..., **kwargs)`` in a worker; everything crossing over is
+    pickled between our own processes. A pool whose worker died is replaced at the next submit.
+    """
+
+    def __init__(self, workers: int | None = None, *, niceness: int = 10) -> None:
+        self.workers = workers or default_workers()
+        self._niceness = niceness
+        self._lock = threading.Lock()
+        self._pool: Pool | None = None
+
+    def submit(
+        self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
+    ) -> Task:
+        """Queue the work. ``listener(kind, news)`` hears "progress" (:class:`Progress`) and "partial"
+        results, in a thread of the engine; all of them before the future is done, none after.
+
+        Raises:
+            SemblanceError: too many tasks are under way, or workers end as soon as they start.
+        """
+        for _ in range(2):
+            pool = self._started()
+            try:
+                return pool.submit(function, args, kwargs, listener)
+            except BrokenProcessPool:
+                self._discard(pool)
+        raise WorkerEnded
+
+    def shutdown(self) -> None:
+        """Cancel what runs, end the workers, and return when they are gone."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close(wait=True)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    def _started(self) -> Pool:
+        with self._lock:
+            if self._pool is None:
+                limit_threads()
+                self._pool = Pool(self.workers, self._niceness)
+            return self._pool
+
+    def _discard(self, pool: Pool) -> None:
+        """Forget a pool whose worker died."""
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
+        pool.close(wait=False)

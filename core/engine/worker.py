@@ -1,0 +1,129 @@
+"""What runs inside a worker process: the function asked for, its news and the wishes of its caller."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import connection
+from typing import Any
+
+from core.tasks import Cancelled, Reporter
+
+#: News are sent at most this often, so that a fast loop does not drown its listener.
+NEWS_INTERVAL_S = 0.05
+#: Bits of a task's byte in the shared flags.
+CANCEL, STOP = 1, 2
+PROGRESS, PARTIAL, END = "progress", "partial", "end"
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+
+
+def limit_threads() -> None:
+    """One BLAS thread in this process and its children; call before numpy is loaded.
+
+    Small eigenproblems run over a hundred times slower when two threads share a busy two-core machine.
+    """
+    for name in _ONE_THREAD:
+        os.environ[name] = "1"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """News of :meth:`core.tasks.Reporter.progress`."""
+
+    done: int
+    total: int | None
+    what: str
+
+
+class _WorkerReporter(Reporter):
+    """Lives in the worker: news go into the pipe, wishes are read from the shared flags."""
+
+    def __init__(self, token: int, slot: int) -> None:
+        self._token, self._slot = token, slot
+        self._next = 0.0
+        self._last: Progress | None = None
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        news = Progress(done, total, what)
+        finished = total is not None and done >= total
+        first = self._last is None or self._last.what != what
+        now = time.monotonic()
+        if finished or first or now >= self._next:
+            self._last, self._next = news, now + NEWS_INTERVAL_S
+            _worker.send(self._token, PROGRESS, news)
+
+    def partial(self, result: object) -> None:
+        _worker.send(self._token, PARTIAL, result)
+
+    def check_cancelled(self) -> None:
+        if _worker.flags[self._slot] & CANCEL:
+            raise Cancelled
+
+    @property
+    def stop_requested(self) -> bool:
+        return bool(_worker.flags[self._slot] & STOP)
+
+
+@dataclass
+class _Worker:
+    """What a worker process was started with."""
+
+    flags: Any = None
+    news: Any = None
+    lock: Any = None
+
+    def send(self, token: int, kind: str, news: object) -> None:
+        data = pickle.dumps((token, kind, news))
+        with self.lock:
+            self.news.send_bytes(data)
+
+
+_worker = _Worker()
+
+
+def start_worker(flags: Any, news: Any, lock: Any, niceness: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_threads()
+    _worker.flags, _worker.news, _worker.lock = flags, news, lock
+    if niceness and hasattr(os, "nice"):
+        os.nice(niceness)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow_parent, args=(parent.sentinel,), daemon=True).start()
+
+
+def _follow_parent(sentinel: int) -> None:
+    """End this worker when its parent is gone; a killed parent cannot tell its children."""
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+def run(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], token: int, slot: int
+) -> Any:
+    reporter = _WorkerReporter(token, slot)
+    try:
+        reporter.check_cancelled()
+        return function(*args, reporter=reporter, **kwargs)
+    except Exception as error:
+        if _crosses(error):
+            raise
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    finally:
+        _worker.send(token, END, None)
+
+
+def _crosses(error: Exception) -> bool:
+    """Whether the error can be sent to another process; one that cannot would end the whole pool there."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - what rebuilding an error runs may raise anything
+        return False
+    return True
