@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from string import Template
 
 from PySide6.QtCore import QDir, QObject, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 import resources
@@ -205,6 +206,12 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
         style.unpolish(widget)
         style.polish(widget)
         widget.update()
+
+
+def plain_tip(text: str) -> str:
+    """``text`` for a tooltip that is never taken for HTML, whatever a file or finding is called."""
+    escaped = html.escape(text).replace("\n", "<br>")
+    return f"<span>{escaped}</span>" if Qt.mightBeRichText(text) else text
 
 
 def finding_colour(index: int) -> str:

@@ -101,6 +101,8 @@ class ExtractDialog(QDialog):
         self._tell()
 
     def _tell(self) -> None:
+        if not self._extractors:
+            return
         total = len(self._library.columns)
         self.go.setEnabled(True)
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)

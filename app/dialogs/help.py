@@ -6,7 +6,7 @@ from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QFrame, QTextBrowser, QVBoxLayout, QWidget
 
 import resources
-from app.theme import DISPLAY, OUTCOME, font, theme
+from app.theme import DISPLAY, OUTCOME, font, news, theme
 
 
 class HelpDialog(QDialog):
@@ -19,11 +19,12 @@ class HelpDialog(QDialog):
         self.page = QTextBrowser()
         self.page.setOpenLinks(False)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
-        self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
+        self._follow_theme()
         self.page.anchorClicked.connect(lambda url: self.show_page(url.fileName().removesuffix(".md")))
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
         column.addWidget(self.page)
+        news.changed.connect(self._follow_theme)
 
     def show_page(self, name: str) -> None:
         """The page called ``name``; the list of words where there is no such page."""
@@ -35,6 +36,10 @@ class HelpDialog(QDialog):
         self._set_type()
         self.show()
         self.raise_()
+
+    def _follow_theme(self) -> None:
+        self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
+        self._set_type()
 
     def _set_type(self) -> None:
         """Headings and spaces as in the rest of the window; Markdown has none of its own."""

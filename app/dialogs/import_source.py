@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -36,6 +37,7 @@ class ImportDialog(QDialog):
         self.setWindowTitle(f"Import {source.name}")
         self.setMinimumWidth(560)
         title = QLabel(source.name)
+        title.setTextFormat(Qt.TextFormat.PlainText)
         title.setProperty("role", "outcome")
         quiet = QLabel("Pictures stay where they are")
         quiet.setProperty("role", "small")
@@ -49,6 +51,7 @@ class ImportDialog(QDialog):
         for kind, name, _ in found:
             self._kinds.addItem(name, kind)
         self._told = QLabel()
+        self._told.setTextFormat(Qt.TextFormat.PlainText)
         self._told.setProperty("role", "second")
         self._told.setWordWrap(True)
         self._kinds.currentIndexChanged.connect(self._tell)
@@ -74,6 +77,7 @@ class ImportDialog(QDialog):
         self.add.setProperty("primary", True)
         self.add.setDefault(True)
         self.add.clicked.connect(self.accept)
+        self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
         cancel = QPushButton("Cancel")
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
@@ -93,7 +97,7 @@ class ImportDialog(QDialog):
 
     def library(self) -> Path:
         """The folder of the library, its suffix added where it is new and has none."""
-        path = Path(self._where.text()).expanduser().absolute()
+        path = Path(self._where.text().strip()).expanduser().absolute()
         if self._into is not None or path.suffix == SUFFIX or path.exists():
             return path
         return path.with_name(path.name + SUFFIX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.theme import plain_tip
+from core.reports.cells import csv_text
 from core.workflows.opening import LibrarySnapshot
 
 _COLUMNS = ("File", "State", "Reason")
@@ -28,9 +30,12 @@ _COLUMNS = ("File", "State", "Reason")
 class NotReadDialog(QDialog):
     """A table of (file, state, reason); ignored files are shown on request."""
 
-    def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, library: LibrarySnapshot, save: Callable[[Path, str], object], parent: QWidget | None = None
+    ) -> None:
+        """``save`` is given the file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
-        self._library = library
+        self._library, self._keep = library, save
         self.setWindowTitle("Files not read")
         self.resize(760, 420)
         self._told = QLabel()
@@ -48,8 +53,8 @@ class NotReadDialog(QDialog):
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(0, 320)
-        save = QPushButton("Save the list…")
-        save.clicked.connect(self._save)
+        save_list = QPushButton("Save the list…")
+        save_list.clicked.connect(self._save)
         close = QPushButton("Close")
         close.setDefault(True)
         close.clicked.connect(self.accept)
@@ -57,7 +62,7 @@ class NotReadDialog(QDialog):
         head.addWidget(self._told, 1)
         head.addWidget(self._ignored)
         buttons = QHBoxLayout()
-        buttons.addWidget(save)
+        buttons.addWidget(save_list)
         buttons.addStretch(1)
         buttons.addWidget(close)
         column = QVBoxLayout(self)
@@ -84,7 +89,7 @@ class NotReadDialog(QDialog):
         for row, line in enumerate(lines):
             for place, text in enumerate(line):
                 item = QTableWidgetItem(text)
-                item.setToolTip(text)
+                item.setToolTip(plain_tip(text))
                 self.table.setItem(row, place, item)
 
     def _save(self) -> None:
@@ -92,14 +97,4 @@ class NotReadDialog(QDialog):
             self, "Save the list", f"{self._library.name} not read.csv", "Table (*.csv)"
         )
         if chosen:
-            save_lines(Path(chosen), self.lines())
-
-
-def save_lines(path: Path, lines: list[tuple[str, str, str]]) -> None:
-    """Write the list as CSV, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(_COLUMNS)
-        writer.writerows(lines)
-    part.replace(path)
+            self._keep(Path(chosen), csv_text(_COLUMNS, self.lines()))

@@ -19,18 +19,25 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
         return None
     state = context.state
     job = context.jobs.run(f"Training {title}", training.train_metric, path, request, can_stop=True)
-    state.set_training(TrainingRun(request.name, request.learner, rounds))
+    run = TrainingRun(request.name, request.learner, rounds)
+    state.set_training(run)
 
-    def mine() -> bool:
-        return state.training is not None and state.training.name == request.name and state.path == path
+    def show_run() -> None:
+        """Show this training, unless another one is shown that still goes on."""
+        shown = state.training
+        if state.path == path and (shown is None or shown.name == run.name or not shown.running):
+            state.set_training(run)
 
     def grow(point: CurvePoint) -> None:
-        if mine() and state.training is not None:
-            state.set_training(replace(state.training, points=(*state.training.points, point)))
+        nonlocal run
+        run = replace(run, points=(*run.points, point))
+        show_run()
 
     def over() -> None:
-        if mine() and state.training is not None:
-            state.set_training(replace(state.training, running=False))
+        nonlocal run
+        run = replace(run, running=False)
+        if state.training is not None and state.training.name == run.name:
+            show_run()
 
     def show(result: TrainResult) -> None:
         context.messages.info(f"{result.metric} is trained.")

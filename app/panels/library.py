@@ -19,7 +19,7 @@ from app.context import Context
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.theme import theme
+from app.theme import news, plain_tip, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.search_field import SearchField
@@ -83,6 +83,7 @@ class LibraryPanel(QWidget):
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew_split)
         self._state.query_changed.connect(self._follow_query)
+        news.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self._renew()
 
@@ -215,9 +216,9 @@ class _Choices(QWidget):
             line = QWidget()
             row = QHBoxLayout(line)
             row.setContentsMargins(0, 0, 0, 0)
-            box = QCheckBox(text)
+            box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
-            box.setToolTip(text)
+            box.setToolTip(plain_tip(text))
             if picture is not None:
                 box.setIcon(picture)
             box.toggled.connect(lambda _on: self.changed.emit())

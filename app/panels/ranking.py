@@ -11,7 +11,7 @@ from app.context import Context
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.theme import theme
+from app.theme import news, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
@@ -74,6 +74,7 @@ class RankingPanel(QWidget):
         self._state.query_changed.connect(self._renew)
         self._state.cases_changed.connect(self._renew)
         self._state.options_changed.connect(self._follow_options)
+        news.changed.connect(self._restyle)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
 
@@ -135,6 +136,10 @@ class RankingPanel(QWidget):
         self._strip.setVisible(True)
         self._pages.setCurrentWidget(self.grid)
 
+    def _restyle(self) -> None:
+        if self._state.ranking is not None and not self._strip.isHidden():
+            self._strip.show_ranking(self._state.ranking, self._state.columns)
+
     def _tell_hidden(self) -> None:
         """How many cases the two switches leave out of the present ranking."""
         ranking = self._state.ranking
@@ -150,6 +155,11 @@ class RankingPanel(QWidget):
         library = self._state.library
         if library is None or not len(library.columns):
             self._empty.say("No cases yet", "Add pictures to this library: File > Add pictures.")
+        elif not library.writable and self._state.metric is None:
+            self._empty.say(
+                "No metric to ask with",
+                "The library is open for looking only. Copy it to a folder you may write to; train there.",
+            )
         elif not library.feature_sets:
             self._empty.say(
                 "No features yet",
@@ -185,6 +195,8 @@ class _Strip(QFrame):
         super().__init__()
         self.setObjectName("strip")
         self._counts = QLabel()
+        # Findings are called what their folders are called: text, never HTML.
+        self._counts.setTextFormat(Qt.TextFormat.PlainText)
         self._counts.setProperty("role", "outcome")
         self._chips = _Chips()
         self._note = QLabel()
@@ -228,6 +240,7 @@ class _Strip(QFrame):
         if ranking.no_good_match and ranking.usual_distance is not None:
             usual = distance_text(ranking.usual_distance)
             self._note.setText(f"<b>No good match</b>: nearest is beyond the usual {usual}")
+            self._note.setToolTip("The nearest case is farther than is usual in this library.")
         else:
             self._note.setText("Counts only: no calibrated estimate")
             self._note.setToolTip("An estimate is shown once the vote was calibrated on held-out patients.")

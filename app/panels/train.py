@@ -78,7 +78,7 @@ class TrainPanel(QWidget):
         for line in self._choices.values():
             line.box.toggled.connect(self._learners_chosen)
         for form in self._forms.values():
-            form.valuesChanged.connect(self._check)
+            form.valuesChanged.connect(self._tell_buttons)
         self._choices[USUAL].box.setChecked(True)
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
@@ -95,9 +95,10 @@ class TrainPanel(QWidget):
         self._steps.addItems(STEPS)
         self._steps.setAccessibleName("Steps fitted on the training part")
         self._steps.setToolTip("Fitted on the training part only and kept in the metric")
-        self._steps.currentTextChanged.connect(lambda _text: self._check())
+        self._steps.currentTextChanged.connect(lambda _text: self._tell_buttons())
         self._split_form = ParameterForm(SPLIT)
         self._split_form.valuesChanged.connect(self._tell_split)
+        self._split_form.valuesChanged.connect(self._tell_buttons)
         self._name = QLineEdit()
         self._name.setAccessibleName("Name of the new metric")
         self._name.setPlaceholderText("named after the learner")
@@ -262,7 +263,7 @@ class TrainPanel(QWidget):
         chosen, running = self.chosen(), bool(self._running)
         library = self._state.library
         ready = library is not None and library.writable and bool(library.feature_sets)
-        self.train_button.setEnabled(bool(chosen) and ready)
+        self.train_button.setEnabled(self._check() and bool(chosen) and ready)
         self.train_button.setText("Train" if len(chosen) < 2 else f"Train {len(chosen)} metrics")
         self.stop_button.setVisible(running)
         self.cancel_button.setVisible(running)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTi
 from app import theme as themes
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
-from app.theme import colour, theme
+from app.theme import colour, plain_tip, theme
 from app.widgets.card_layout import NO_PLACE, USUAL, CardLayout
 from app.widgets.card_painter import CardPainter, CardState, ScaledPictures
 from app.widgets.card_pieces import on_relink, verdict_at
@@ -371,7 +371,7 @@ class CaseGrid(QAbstractScrollArea):
 
     def _tip(self, place: int) -> str:
         problem = self._source.problem(self._deck.case_row(place)) if self._source is not None else ""
-        return self._deck.words(place) + (f"\n{problem}" if problem else "")
+        return plain_tip(self._deck.words(place) + (f"\n{problem}" if problem else ""))
 
     # Keyboard
 

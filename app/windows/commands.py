@@ -13,13 +13,16 @@ from app.dialogs.extract import ExtractDialog
 from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
 from app.dialogs.not_read import NotReadDialog
-from app.operations import demo, extracting, reporting, searching, training
+from app.operations import demo, drawing, extracting, reporting, searching, training
 from app.operations import library as libraries
 from app.theme import set_theme
 from app.windows.palette import CommandPalette
+from core.imaging.formats import has_picture_name
 from core.workflows.searching import Query
 
 if TYPE_CHECKING:
+    from app.panels.library import LibraryPanel
+    from app.panels.ranking import RankingPanel
     from app.windows.main import MainWindow
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
@@ -110,7 +113,9 @@ class Commands(QObject):
         if (source / "catalogue.sqlite").is_file():
             self._window.open_library(source)
             return
-        into = into or None
+        if into is None and "metric" in self._state.there and has_picture_name(source.name):
+            searching.ask(self._context, Query(image=source))
+            return
 
         def ask(found: list[Any]) -> None:
             dialog = ImportDialog(source, found, into, self._window)
@@ -122,7 +127,11 @@ class Commands(QObject):
 
     def show_not_read(self) -> None:
         if self._state.library is not None:
-            dialog = NotReadDialog(self._state.library, self._window)
+
+            def save(path: Path, text: str) -> None:
+                drawing.save_scores(self._context, path, text)
+
+            dialog = NotReadDialog(self._state.library, save, self._window)
             dialog.exec()
             dialog.deleteLater()
 
@@ -145,8 +154,11 @@ class Commands(QObject):
         self._window.open_rail("filter")
 
     def ask_case(self) -> None:
+        self._cases_in_use().ask_current()
+
+    def _cases_in_use(self) -> RankingPanel | LibraryPanel:
         in_ranking = self._window.ranking.isAncestorOf(QApplication.focusWidget() or self._window)
-        (self._window.ranking if in_ranking else self._window.library).ask_current()
+        return self._window.ranking if in_ranking else self._window.library
 
     def ask_file(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
@@ -159,7 +171,7 @@ class Commands(QObject):
             searching.ask(self._context, Query(image=Path(chosen)))
 
     def copy_case_id(self) -> None:
-        case = self._window.ranking.current_case() or self._window.library.current_case()
+        case = self._cases_in_use().current_case() or self._window.ranking.current_case()
         if case:
             QGuiApplication.clipboard().setText(case)
 
@@ -202,8 +214,8 @@ class Commands(QObject):
             set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
 
     def reset_layout(self) -> None:
+        self._window.place_docks()
         for dock in self._window.docks.values():
-            dock.setFloating(False)
             dock.wanted = True
             dock.setVisible(self._state.library is not None)
         self._window.usual_sizes()

@@ -75,8 +75,11 @@ class Dock(QDockWidget):
             self._bar.setParent(self._aside)
             rail.show()
         elif self.folded:
+            rail, nothing = self.widget(), self.titleBarWidget()
             self.setWidget(self._panel)
             self.setTitleBarWidget(self._bar)
+            rail.deleteLater()
+            nothing.deleteLater()
             self._bar.show()
             self._panel.show()
 

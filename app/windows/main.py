@@ -221,6 +221,7 @@ class MainWindow(QMainWindow):
         there = library is not None
         self.pages.setCurrentWidget(self.ranking if there else self.start_page)
         if not there:
+            self._keep_layout()
             self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
@@ -253,8 +254,8 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
-        if self.state.library is not None and self._laid_out:
-            settings.set_bytes(f"layout{LAYOUT_VERSION}", self.saveState(LAYOUT_VERSION))
+        if self.state.library is not None:
+            self._keep_layout()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
@@ -265,6 +266,12 @@ class MainWindow(QMainWindow):
         if self._open_lock is not None:
             self._open_lock.unlock()
         super().closeEvent(event)
+
+    def _keep_layout(self) -> None:
+        """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
+        if self._laid_out:
+            layout = self.saveState(LAYOUT_VERSION)
+            self.context.settings.set_bytes(f"layout{LAYOUT_VERSION}", layout)
 
     def _restore(self) -> None:
         geometry = self.context.settings.bytes("geometry")
