@@ -108,13 +108,17 @@ class AnchoredTriplets(abc.ABC):
                 columns[part] += plus.astype(self.kind) @ weights[:, part]
                 pulled += plus[:, np.newaxis] * (weights[:, part] @ X[part])
             cross += self.X[self.at[rows]].T @ pulled
+            self._weighed(weights, own, similar, dissimilar)
         self.log_bound = float(np.log(mass) + scale - np.log(self.count))
         curvature = self.X.T @ (columns[:, np.newaxis] * self.X) - cross - cross.T
         self.curvature = 0.5 * (curvature + curvature.T) / mass
 
-    def blocks(self, chosen: Rows | None = None) -> Iterator[Block]:
-        """The anchors, or the ``chosen`` of them (by finding), some of one finding at a time."""
-        size = max(16, _BLOCK // len(self.X))
+    def blocks(self, chosen: Rows | None = None, size: int = 0) -> Iterator[Block]:
+        """The anchors, or the ``chosen`` of them (by finding), some of one finding at a time.
+
+        ``size`` are at most in a block; 0 stands for as many as are best weighted at once.
+        """
+        size = size or max(16, _BLOCK // len(self.X))
         anchors = np.arange(len(self.at)) if chosen is None else chosen
         findings = self.codes[self.at[anchors]]
         for finding, own in enumerate(self._own):
@@ -137,6 +141,9 @@ class AnchoredTriplets(abc.ABC):
         np.exp(weights, out=weights)
         weights[np.arange(len(block.anchors)), self.at[block.anchors]] = 0.0
         return weights
+
+    def _weighed(self, weights: Floats, own: slice, similar: Matrix, dissimilar: Matrix) -> None:
+        """Hear of a block's weights, before they are used again, and of their sums (b,) on both sides."""
 
     def _rest(self, own: slice) -> tuple[slice, slice]:
         return slice(0, own.start), slice(own.stop, len(self.X))

@@ -11,6 +11,8 @@ Slopes = tuple[float, float, float]
 _DOUBLINGS = 80
 #: A step of Halley's method this small, relative to the place, leaves an error of about its cube, 1e-11.
 _CLOSE = 2e-4
+#: A minimum this much nearer to 0 than the start is 0 but for rounding.
+_NOWHERE = 1e-12
 
 
 def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float = math.inf) -> float:
@@ -24,7 +26,7 @@ def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float 
     doublings = 0
     while True:
         first, second, third = slopes(place)
-        if first == 0.0 or (first < 0.0 and place >= most):
+        if first == 0.0 or (first < 0.0 and place >= most) or place < _NOWHERE * start:
             return place
         if first < 0.0:
             low = place

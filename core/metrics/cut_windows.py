@@ -15,6 +15,8 @@ from core.metrics.distance import Matrix
 if TYPE_CHECKING:
     from core.metrics.vote_cuts import CutSearch
 
+#: Pairs taken at once: the many small arrays they make stay in the cache.
+_BLOCK = 16_000
 #: Pairs are sorted bin by bin, and only where a bin may hold the best.
 _PAIRS_A_BIN, _MOST_BINS = 64, 1 << 15
 
@@ -59,26 +61,31 @@ class _Pairs(NamedTuple):
     loss: Floats
 
 
-def best_inside(search: CutSearch, windows: Windows, pairs: float, found: Cut | None) -> Cut | None:
+def best_inside(search: CutSearch, windows: Windows, pairs: int, found: Cut | None) -> Cut | None:
     """The best cut inside the windows, which hold about so many ``pairs``, or ``found`` if none is better."""
     if not len(windows.low):
         return found
-    bins = int(np.clip(pairs / _PAIRS_A_BIN, len(windows.low), _MOST_BINS)) // len(windows.low)
+    bins = min(max(pairs // _PAIRS_A_BIN, len(windows.low)), _MOST_BINS) // len(windows.low)
     count = bins * len(windows.low)
-    parts, totals = [], np.zeros((4, count))
-    for block, columns, here in search.blocks():
-        part = _changes(search, block, columns, here, windows, bins)
+    parts, totals = [], np.zeros((2, 2, count))
+    anchors = len(windows.own)
+    for block, columns, here in search.blocks(size=max(4, anchors * _BLOCK // max(1, pairs))):
+        part, cases = _changes(search, block, columns, here, windows, bins)
         parts.append(part)
-        signed = (part.gain, part.loss, np.maximum(part.gain, 0.0), np.minimum(part.loss, 0.0))
-        for total, values in zip(totals, signed, strict=True):
-            total += np.bincount(part.bin, values, count)
+        # Near cases can only lower the gain and raise the loss, far ones the other way.
+        kinds = part.bin + count * cases
+        for total, values in zip(totals, (part.gain, part.loss), strict=True):
+            total += np.bincount(kinds, values, 2 * count).reshape(2, count)
     # Gain and loss at the high end of each bin, and the best they may come to in it.
-    ends = [values[:, np.newaxis] for values in search.gain_and_loss(windows.own, windows.rest)]
     gain, loss = (
-        (end + total.sum(axis=1, keepdims=True) - np.cumsum(total, axis=1)).ravel()
-        for end, total in zip(ends, totals[:2].reshape(2, -1, bins), strict=True)
+        (end[:, np.newaxis] + total.sum(axis=1, keepdims=True) - np.cumsum(total, axis=1)).ravel()
+        for end, total in zip(
+            search.gain_and_loss(windows.own, windows.rest),
+            totals.sum(axis=1).reshape(2, -1, bins),
+            strict=True,
+        )
     )
-    bound = least_z(np.maximum(gain + totals[2], 0.0), np.maximum(loss + totals[3], 0.0)) - EQUAL
+    bound = least_z(np.maximum(gain + totals[0, 1], 0.0), np.maximum(loss + totals[1, 1], 0.0)) - EQUAL
     best = float(weighed(gain, loss, search.triplets.count)[1].min())
     kept = bound <= (best if found is None else min(best, found.z))
     chosen = _joined(parts, kept)
@@ -118,8 +125,8 @@ def _best_of_sorted(search: CutSearch, pairs: _Pairs, low: Matrix, gain: Matrix,
 
 def _changes(
     search: CutSearch, block: Block, columns: SortedColumns, here: Matrix, windows: Windows, bins: int
-) -> _Pairs:
-    """The pairs of a block's anchors, ``here`` on the line, in the windows.
+) -> tuple[_Pairs, npt.NDArray[np.bool_]]:
+    """The pairs of a block's anchors, ``here`` on the line, in the windows; and which are of far cases.
 
     From far to near: a pair that joins those beyond the threshold meets, on the other side of its anchor's
     triplets, what is beyond already and what is not.
@@ -133,27 +140,45 @@ def _changes(
     low = np.repeat(np.tile(windows.low, len(here)), by_group)
     scale = bins / (np.minimum(windows.high, search.range * (1.0 + 1e-9)) - windows.low)
     within = (apart - low) * np.repeat(np.tile(scale, len(here)), by_group)
-    np.clip(within, 0.0, bins * (1.0 - 1e-15), out=within)
-    group = np.repeat(np.arange(len(by_group)), by_group)
+    np.clip(within, 0.0, bins * (1.0 - 1e-12), out=within)
     # Rows and windows stay together, so what is repeated for them needs no sorting.
-    order = np.argsort(group + within * (0.999 / bins))
+    order = _sorted_within(within * (1.0 / bins), by_group)
     own, apart, weight, within = own.take(order), apart.take(order), weight.take(order), within.take(order)
     ends = np.cumsum(by_group)
-    on_own = weight * own
-    beyond = []
-    for shares, weights in ((windows.own, on_own), (windows.rest, weight - on_own)):
-        running = np.cumsum(weights)
-        at_end = np.append(0.0, running)[ends]
-        beyond.append(np.repeat(shares[block.anchors].reshape(-1) + at_end, by_group) - running)
-    met = np.where(own, beyond[1], beyond[0])
+    # Both sides in one sum: what is beyond of the anchor's own finding, and of the rest.
+    on = np.empty(len(own), dtype=np.complex128)
+    on.real = weight * own
+    on.imag = weight - on.real
+    running = np.cumsum(on)
+    shares = (windows.own[block.anchors] + 1j * windows.rest[block.anchors]).reshape(-1)
+    beyond = np.repeat(shares + np.append(0.0, running)[ends], by_group) - running
+    met = np.where(own, beyond.imag, beyond.real)
     weight *= np.repeat(search.shares[block.anchors], by_row)
-    gain, loss = (~own - met) * weight, (own - met) * weight
-    if search.sign < 0.0:
-        gain, loss = loss, gain
+    far = ~own if search.sign > 0.0 else own
+    gain = far * weight
+    met *= weight
+    loss = weight - gain
+    loss -= met
+    gain -= met
     kind = search.triplets.kind
     bin_ = np.repeat(np.tile(np.arange(count, dtype=np.int32) * bins, len(here)), by_group)
     bin_ += within.astype(np.int32)
-    return _Pairs(bin_, apart, gain.astype(kind, copy=False), loss.astype(kind, copy=False))
+    return _Pairs(bin_, apart, gain.astype(kind, copy=False), loss.astype(kind, copy=False)), far
+
+
+def _sorted_within(values: Matrix, sizes: Rows) -> Rows:
+    """The order of ``values`` (p,), from 0 to below 1, within groups of ``sizes`` that stand together.
+
+    The place is packed into the low bits: sorting whole numbers is faster than sorting places by them.
+    """
+    places = max(1, len(values).bit_length())
+    groups = max(1, len(sizes).bit_length())
+    key = (values * 2.0 ** (63 - places - groups)).astype(np.int64)
+    key += np.repeat(np.arange(len(sizes)) << (63 - places - groups), sizes)
+    key <<= places
+    key |= np.arange(len(values))
+    key.sort()
+    return key & ((1 << places) - 1)
 
 
 def _between(columns: SortedColumns, here: Matrix, low: Matrix, high: Matrix) -> tuple[Rows, Rows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -79,6 +80,12 @@ def begin_card(
 
 def versions() -> dict[str, str]:
     """Versions of the program and of the libraries its numbers depend on."""
+    return dict(_versions())
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    """Looking them up takes longer than the quickest learners do."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -29,6 +29,7 @@ _FEW = 150_000
 #: Pairs that are taken one by one rather than bounded again; they take some 200 MB.
 _MANY = 10_000_000
 _COARSE = 31
+_FINE = 2.0
 #: Part of the anchors that tells where to look closely, and the fewest worth it.
 _SAMPLED_SHARE, _SAMPLED_LEAST = 24, 160
 _ROUNDS = 20
@@ -76,7 +77,7 @@ class CutSearch:
             return None
         anchors = len(self.triplets.at)
         if anchors * len(self.projection) <= _FEW:
-            return best_inside(self, Windows.everything(anchors), 0.0, None)
+            return best_inside(self, Windows.everything(anchors), anchors * len(self.projection), None)
         first = self._first_look()
         scan = self._scan(self._divided(first, np.ones(len(first.bound), dtype=np.bool_)))
         found = self._at_thresholds(scan)
@@ -95,7 +96,7 @@ class CutSearch:
         nothing = np.zeros((anchors, 1))
         own, rest = np.hstack([scan.own, nothing]), np.hstack([scan.rest, nothing])
         windows = Windows(scan.edges[low], scan.edges[high], own[:, high - 1], rest[:, high - 1])
-        return best_inside(self, windows, float(scan.pairs[kept].sum()), found)
+        return best_inside(self, windows, int(scan.pairs[kept].sum()), found)
 
     def errors_at(self, threshold: float) -> tuple[Matrix, Matrix]:
         """Gain and loss (1,), as :func:`core.metrics.cut.weighed` takes them, at a threshold on squares."""
@@ -108,16 +109,19 @@ class CutSearch:
             own, rest = rest, own
         return self.shares @ ((1.0 - own) * rest), self.shares @ (own * (1.0 - rest))
 
-    def blocks(self, chosen: Rows | None = None) -> Iterator[tuple[Block, SortedColumns, Matrix]]:
+    def blocks(
+        self, chosen: Rows | None = None, size: int = 0
+    ) -> Iterator[tuple[Block, SortedColumns, Matrix]]:
         """Anchors that are neighbours on the line, the columns as they see them, and their places.
 
-        Neighbours look up neighbouring places: twice as fast as any other order.
+        Neighbours look up neighbouring places: twice as fast as any other order. ``chosen`` and ``size`` are
+        those of :meth:`AnchoredTriplets.blocks`.
         """
         p = self.projection[self.triplets.at]
         by_place = np.lexsort((p, self.triplets.codes[self.triplets.at]))
         if chosen is not None:
             by_place = by_place[np.isin(by_place, chosen)]
-        for block in self.triplets.blocks(by_place):
+        for block in self.triplets.blocks(by_place, size):
             self.reporter.check_cancelled()
             if block.finding not in self._columns:
                 same = self.triplets.codes[self._by_p] == block.finding
@@ -152,7 +156,7 @@ class CutSearch:
         gap = np.where(kept, np.maximum(known - scan.bound, 0.0), 0.0)
         edges = scan.edges
         edges[-1] = max(self.range * (1.0 + 1e-6), edges[-2] * (1.0 + 1e-6))
-        wanted = float(np.clip(1.5 * np.sqrt(len(self.projection)), 24, 256))
+        wanted = float(np.clip(_FINE * np.sqrt(len(self.projection)), 24, 256))
         floor = 1e-9
         while np.maximum(more := np.ceil(1.5 * gap / (above + floor)) - 1.0, 0.0).sum() > wanted:
             floor *= 1.5

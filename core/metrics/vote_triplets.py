@@ -37,6 +37,8 @@ class VoteTriplets(AnchoredTriplets):
                 "Use fewer anchors (anchors=1000, say), another weak model, or fewer cases.",
             )
         self._kept: Floats = np.zeros((len(self.at), len(self.X)), dtype=self.kind)
+        #: Of few pairs the weights themselves are kept, too.
+        self._weights = np.empty_like(self._kept) if self.kind == np.float64 else None
         self._buffers: dict[str, Floats] = {}
 
     def add_vote(self, direction: Matrix, threshold: float, alpha: float) -> None:
@@ -65,14 +67,17 @@ class VoteTriplets(AnchoredTriplets):
 
     def sorted_weights(self, block: Block, columns: SortedColumns) -> Floats:
         """(b, n + 1) the weights with the ``columns`` in their order, and a 0 at the end."""
-        rows, here = block.anchors, columns.place[self.at[block.anchors]]
+        rows = block.anchors
         out = self._buffer("sorted", len(rows), self.kind, len(self.X) + 1)
         weights = out[:, :-1]
+        out[:, -1] = 0.0
+        if self._weights is not None:
+            np.take(self._weights[_run(rows)], columns.order, axis=1, out=weights, mode="clip")
+            return out
         np.take(self._kept[_run(rows)], columns.order, axis=1, out=weights, mode="clip")
         self._normalise(weights, rows, slice(0, columns.n_own))
         np.exp(weights, out=weights)
-        weights[np.arange(len(rows)), here] = 0.0
-        out[:, -1] = 0.0
+        weights[np.arange(len(rows)), columns.place[self.at[rows]]] = 0.0
         return out
 
     def some_weights(self, block: Block, sizes: Rows, cases: Rows, own: npt.NDArray[np.bool_]) -> Matrix:
@@ -80,6 +85,8 @@ class VoteTriplets(AnchoredTriplets):
         rows = block.anchors
         pairs = np.repeat(rows * self._kept.shape[1], sizes)
         pairs += cases
+        if self._weights is not None:
+            return self._weights.reshape(-1).take(pairs)
         scores = self._kept.reshape(-1).take(pairs).astype(np.float64)
         similar = scores - np.repeat(self.log_similar[rows], sizes)
         dissimilar = -scores - np.repeat(self.log_dissimilar[rows], sizes)
@@ -88,10 +95,19 @@ class VoteTriplets(AnchoredTriplets):
         return weights
 
     def _exponents(self, block: Block) -> Floats:
-        out = self._buffer("weights", len(block.anchors), self.kind)
+        if self._weights is None:
+            out = self._buffer("weights", len(block.anchors), self.kind)
+        else:
+            out = self._weights[_run(block.anchors)]
         out[...] = self._kept[_run(block.anchors)]
         self._normalise(out, block.anchors, block.own)
         return out
+
+    def _weighed(self, weights: Floats, own: slice, similar: Matrix, dissimilar: Matrix) -> None:
+        if self._weights is not None:
+            weights[:, own] /= similar[:, np.newaxis]
+            for part in self._rest(own):
+                weights[:, part] /= dissimilar[:, np.newaxis]
 
     def _normalise(self, scores: Floats, rows: Rows, own: slice) -> None:
         """From H to exponents, in place."""
