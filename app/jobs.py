@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from concurrent.futures.process import BrokenProcessPool
 from enum import Enum
 from typing import Any
 
@@ -152,13 +151,6 @@ class Job(QObject):
             self.cancelled.emit()
         except SemblanceError as error:
             self._fail(error)
-        except BrokenProcessPool:
-            self._fail(
-                SemblanceError(
-                    f"{self.title}: the worker process ended unexpectedly (it may have run out of memory).",
-                    "What was finished is kept; start it again.",
-                )
-            )
         except Exception as error:  # noqa: BLE001 - the last door: a defect of ours is told, never swallowed
             details = "".join(traceback.format_exception(error))
             failure = SemblanceError(
@@ -226,7 +218,7 @@ class Jobs(QObject):
 
     def wait(self, job: Job, seconds: float = 10.0) -> None:
         """Block until ``job`` is over, at most ``seconds``; only for what must be kept before the end."""
-        with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError, BrokenProcessPool):
+        with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError):
             job.result(seconds)
 
     def warm(self, lane: Lane, function: Callable[..., Any]) -> None:

@@ -241,7 +241,7 @@ class Library:
             "findings": ordered,
             "feature_sets": [feature_set.name for feature_set in self.features.all()],
             "metrics": [record.name for record in self.metrics()],
-            "searches": self.searches(),
+            "searches": [name for name in self.searches() if not name.startswith("(")],
         }
 
 
