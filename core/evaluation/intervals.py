@@ -41,7 +41,7 @@ def t_quantile(probability: float, degrees: float) -> float:
 
 
 def over_repeats(values: Sequence[float | None]) -> Summary:
-    """Mean, standard deviation and 95 % t interval of a fraction (0..1) over repeats.
+    """Mean, standard deviation and 95 % t interval over repeats; that of fractions stays within 0..1.
 
     The interval says how well the mean over random splits of *these* cases is known; repeats share cases,
     so differences between learners are judged by :mod:`core.evaluation.significance` instead.
@@ -57,7 +57,10 @@ def over_repeats(values: Sequence[float | None]) -> Summary:
         return Summary(mean, None, None, tuple(values))
     std = float(there.std(ddof=1))
     half = t_quantile(0.975, n - 1) * std / n**0.5
-    return Summary(mean, std, (max(0.0, mean - half), min(1.0, mean + half)), tuple(values))
+    low, high = mean - half, mean + half
+    if there.min() >= 0.0 and there.max() <= 1.0:
+        low, high = max(0.0, low), min(1.0, high)
+    return Summary(mean, std, (low, high), tuple(values))
 
 
 def over_queries(

@@ -71,19 +71,30 @@ def votes(
     *,
     k: int = 10,
     max_k: int = 50,
+    query_patients: Rows | None = None,
+    gallery_patients: Rows | None = None,
     reporter: Reporter = SILENT,
 ) -> Votes:
     """k-NN vote of the gallery for every query (bdm.txt 4.2), and its correctness for 1..``max_k`` nearest.
 
-    A query whose finding the gallery lacks (its number is then ``n_findings`` or more) is never right.
+    A query whose finding the gallery lacks (its number is then ``n_findings`` or more) is never right, nor is
+    one that nobody can answer. Cases of the query's own patient do not vote.
     """
     max_k = min(max(k, max_k), distances.n_gallery)
     k = min(k, max_k)
     plain = np.zeros((distances.n_queries, n_findings))
     weighted, correct = np.zeros_like(plain), np.zeros((distances.n_queries, max_k))
-    for block in ranked_blocks(distances, gallery_findings, n_findings, max_k, reporter=reporter):
+    for block in ranked_blocks(
+        distances,
+        gallery_findings,
+        n_findings,
+        max_k,
+        query_patients=query_patients,
+        gallery_patients=gallery_patients,
+        reporter=reporter,
+    ):
         counts = np.cumsum(block.share, axis=1)
-        answers = _answers(block)
+        answers = np.maximum(_answers(block), 1.0)
         plain[block.queries] = counts[:, k - 1] / answers[:, k - 1, None]
         weights = vote_weights(block.distance[:, :k])
         weighted[block.queries] = np.einsum("qk,qkc->qc", weights, block.share[:, :k])
@@ -92,8 +103,38 @@ def votes(
         known = finding < n_findings
         column = np.where(known, finding, 0)[:, None, None]
         right = np.take_along_axis(winners, column, axis=2)[..., 0] & known[:, None]
+        right &= counts.max(axis=2) > 0.0
         correct[block.queries] = right / winners.sum(axis=2)
     return Votes(k, np.round(plain, 12), np.round(weighted, 12), correct)
+
+
+def ndcg(
+    distances: PairDistances,
+    gallery_findings: Rows,
+    query_findings: Rows,
+    n_findings: int,
+    *,
+    max_k: int = 50,
+    reporter: Reporter = SILENT,
+) -> Matrix:
+    """(q, K) normalised discounted cumulative gain @ 1..K = ``max_k``, a case of the query's finding gains 1.
+
+    DCG = sum over ranks i of gain / log2(i + 1), over that of the best order there is (ccml.txt V-D). NaN for
+    a query whose finding the gallery lacks. Tied cases gain in expectation over their order.
+    """
+    max_k = min(max_k, distances.n_gallery)
+    discount = 1.0 / np.log2(np.arange(2, max_k + 2))
+    relevant = np.append(np.bincount(gallery_findings, minlength=n_findings), 0)
+    out = np.full((distances.n_queries, max_k), np.nan)
+    for block in ranked_blocks(distances, gallery_findings, n_findings, max_k, reporter=reporter):
+        finding = np.minimum(query_findings[block.queries], n_findings)
+        column = np.minimum(finding, n_findings - 1)[:, None, None]
+        gain = np.take_along_axis(block.share, column, axis=2)[..., 0]
+        most = np.arange(1, max_k + 1) <= relevant[finding][:, None]
+        with np.errstate(invalid="ignore"):
+            values = np.cumsum(gain * discount, axis=1) / np.cumsum(most * discount, axis=1)
+        out[block.queries] = np.where(relevant[finding][:, None] > 0, values, np.nan)
+    return out
 
 
 def mean_over_queries(per_query: Matrix) -> Matrix:

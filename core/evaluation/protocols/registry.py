@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from core.errors import BadArguments
 from core.evaluation.protocols.bdm import BDMProtocol
+from core.evaluation.protocols.ccml import CCMLProtocol
+from core.evaluation.protocols.online import OnlineProtocol
+from core.evaluation.protocols.pairs import PairsProtocol
 from core.evaluation.protocols.protocol import Protocol
 
-_PROTOCOLS: tuple[type[Protocol], ...] = (BDMProtocol,)
+_PROTOCOLS: tuple[type[Protocol], ...] = (BDMProtocol, OnlineProtocol, CCMLProtocol, PairsProtocol)
 
 
 def protocols() -> tuple[type[Protocol], ...]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from core.metrics.learner import Learner
     from core.metrics.metric import Metric
     from core.metrics.steps import Step
+    from core.metrics.training import TrainingPoint
 
 #: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
 _FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
@@ -38,12 +39,17 @@ _FINE = 100
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One metric, fitted on the training rows of ``split``, about to be measured on the others."""
+    """One metric, fitted on the training rows of ``split``, about to be measured on the others.
+
+    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, where asked for.
+    """
 
     metric: Metric
     data: EvaluationData
     split: HoldOut
     reporter: Reporter
+    learner: Learner
+    points: tuple[TrainingPoint, ...] = ()
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -62,12 +68,14 @@ def run_trials(
     compared: Sequence[str],
     steps: Sequence[Step],
     seed: int,
+    points: bool = False,
     reporter: Reporter = SILENT,
 ) -> EvaluationResult:
     """Fit every learner on the training rows of every split and ``measure`` it.
 
-    ``rule`` says how the splits were made; ``compared`` are the scores judged between learners. The rest
-    is as in :meth:`core.evaluation.protocols.protocol.Protocol.run`.
+    ``rule`` says how the splits were made; ``compared`` are the scores judged between learners. ``points``:
+    keep the training curve of every fit until it is measured. The rest is as in
+    :meth:`core.evaluation.protocols.protocol.Protocol.run`.
     """
     runs = _runs(learners)
     for repeat, split in enumerate(splits):
@@ -76,7 +84,7 @@ def run_trials(
         for place, run in enumerate(runs):
             reporter.check_cancelled()
             what = f"{run.spec.name}, repeat {repeat + 1} of {len(splits)}"
-            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what)
+            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, points)
             share.progress(0, 1, what)
             run.go(prepared, repeat_seed(seed, repeat), measure, share)
             share.progress(1, 1, what)
@@ -120,15 +128,18 @@ class _Run:
         return make_learner(self.spec.name, random_state=seed, **self.spec.params)
 
     def go(
-        self, prepared: _PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: Reporter
+        self, prepared: _PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _Share
     ) -> None:
         if self.failure is not None:
             return
         try:
             if prepared.problem is not None:
                 raise prepared.problem
-            metric, seconds = self._fit(prepared, seed, reporter)
-            self.measured.append(measure(Trial(metric, prepared.data, prepared.split, reporter)))
+            learner = self._make(seed)
+            metric, seconds = self._fit(learner, prepared, reporter)
+            points = tuple(reporter.points)
+            trial = Trial(metric, prepared.data, prepared.split, reporter, learner, points)
+            self.measured.append(measure(trial))
             self.seconds.append(seconds)
         except BadArguments:
             raise
@@ -136,10 +147,9 @@ class _Run:
             told = str(problem) if isinstance(problem, SemblanceError) else _in_words(problem)
             self.failure = Failure(self.spec.name, f"Repeat {len(self.measured) + 1}: {told}")
 
-    def _fit(self, prepared: _PreparedSplit, seed: int, reporter: Reporter) -> tuple[Metric, float]:
+    def _fit(self, learner: Learner, prepared: _PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
         from core.metrics.pipeline import attach_steps
 
-        learner = self._make(seed)
         begin = time.perf_counter()
         learner.fit(prepared.rows, prepared.y, groups=prepared.groups, reporter=reporter)
         metric = learner.metric()
@@ -151,12 +161,20 @@ class _Run:
 class _Share(Reporter):
     """One fit's part of the whole progress; a wish to stop early is not the learner's to hear."""
 
-    def __init__(self, whole: Reporter, done: int, total: int, what: str) -> None:
+    def __init__(self, whole: Reporter, done: int, total: int, what: str, keep: bool) -> None:
         self._whole, self._done, self._total, self._what = whole, done, total, what
+        self._keep = keep
+        self.points: list[TrainingPoint] = []
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         part = 0 if not total else int(_FINE * min(done, total) / total)
         self._whole.progress(self._done * _FINE + part, self._total * _FINE, self._what)
+
+    def partial(self, result: object) -> None:
+        from core.metrics.training import TrainingPoint
+
+        if self._keep and isinstance(result, TrainingPoint):
+            self.points.append(result)
 
     def check_cancelled(self) -> None:
         self._whole.check_cancelled()

@@ -105,3 +105,9 @@ def test_two_learners_alike_are_told_apart_no_oftener_than_promised():
         a, b = ([float(right[rows].mean()) for rows in tests] for right in (right_a, right_b))
         wrong += corrected_t_test(a, b, 50, 50).p_value < 0.05
     assert wrong / 200 <= 0.08
+
+
+def test_only_intervals_of_fractions_stay_within_0_and_1():
+    assert over_repeats([0.0, 0.5, 1.0]).ci95 == (0.0, 1.0)
+    low, high = over_repeats([10.0, 20.0, 30.0]).ci95
+    assert low < 0 < 20 < 40 < high

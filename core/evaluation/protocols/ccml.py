@@ -1,0 +1,157 @@
+"""The measuring of the class-conditional k-NN paper: ten folds, two decision rules, and nDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from core.errors import BadArguments
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.neighbours import BLOCK, PairDistances, metric_distances
+from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
+from core.evaluation.splits import folds
+from core.retrieval.ccknn import FindingNeighbours, finding_neighbours
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.steps import Step
+
+FOLDS = 10
+_MOST_RANKS = 50
+_SHOWN = (1, 3, 5)
+_SHOWN_RANKS = (1, 5, 10, 20, 50)
+_COMPARED = ("knn_error", "ccknn_error", "ndcg@10")
+
+
+class CCMLProtocol(Protocol):
+    """Ten stratified folds, each tested once (ccml.txt V-B); a repeat is ten folds anew.
+
+    ``knn_error``: error of the majority of the k nearest training cases. ``ccknn_error``: of the finding
+    whose own k nearest are nearest in mean (Eq. 14); ``ccknn_likelihood_error``: by the likelihood of
+    Algorithm 2. Each k in 1..25 is chosen by leave-one-out inside the training part; ``@K`` are at fixed K.
+    ``ndcg@K``: normalised discounted cumulative gain of the K nearest training cases (V-D). Findings that tie
+    share the credit.
+    """
+
+    name: ClassVar[str] = "ccml"
+    title: ClassVar[str] = "k-NN, class-conditional k-NN and nDCG (CCML)"
+    paper: ClassVar[str] = "D. J. Im, G. W. Taylor, Learning a metric for class-conditional KNN, IJCNN 2016"
+    summary: ClassVar[str] = (
+        "Ten folds: error of k-NN and of class-conditional k-NN, k chosen on the training part; nDCG @ 1-50."
+    )
+    repeats: ClassVar[int] = 1
+
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+    ) -> EvaluationResult:
+        repeats = self.repeats if repeats is None else repeats
+        if repeats < 1:
+            raise BadArguments("There must be at least one repeat.", "Use --repeats 1, for example.")
+        data = prepare(data)
+        splits = [
+            split
+            for number in range(repeats)
+            for split in folds(data.y.tolist(), data.groups, repeat_seed(seed, number), FOLDS)
+        ]
+        return run_trials(
+            self.name,
+            data,
+            learners,
+            splits,
+            _measure,
+            rule=f"{FOLDS} folds",
+            compared=_COMPARED,
+            steps=steps,
+            seed=seed,
+            reporter=reporter,
+        )
+
+
+def _measure(trial: Trial) -> Measured:
+    data, split, reporter = trial.data, trial.split, trial.reporter
+    names, findings = np.unique(data.y, return_inverse=True)
+    asked, gallery = findings[split.test], findings[split.train]
+    training = TrainingQueries(trial, findings)
+    plain_k, _ = training.best_k(training.correct(trial, len(names)))
+    distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
+    plain = 1.0 - mean_over_queries(
+        votes(distances, gallery, asked, len(names), k=1, max_k=MAX_K, reporter=reporter).correct
+    )
+    inside = _both_rules(
+        training.distances,
+        training.findings,
+        training.findings[training.asked],
+        len(names),
+        (training.patients[training.asked], training.patients),
+        reporter,
+    )
+    outside = _both_rules(distances, gallery, asked, len(names), None, reporter)
+    gain = mean_over_queries(
+        ndcg(distances, gallery, asked, len(names), max_k=_MOST_RANKS, reporter=reporter)
+    )
+    by_mean, by_likelihood = outside
+    scores = {
+        "knn_error": float(plain[plain_k - 1]),
+        "ccknn_error": float(by_mean[inside[0].argmin()]),
+        "ccknn_likelihood_error": float(by_likelihood[inside[1].argmin()]),
+        **{f"knn_error@{k}": float(plain[k - 1]) for k in _SHOWN if k <= len(plain)},
+        **{f"ccknn_error@{k}": float(by_mean[k - 1]) for k in _SHOWN},
+        **{f"ccknn_likelihood_error@{k}": float(by_likelihood[k - 1]) for k in _SHOWN},
+        **{f"ndcg@{k}": float(gain[k - 1]) for k in _SHOWN_RANKS if k <= len(gain)},
+    }
+    return Measured(scores, {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain})
+
+
+def _both_rules(
+    distances: PairDistances,
+    gallery: Rows,
+    asked: Rows,
+    n_findings: int,
+    patients: tuple[Rows, Rows] | None,
+    reporter: Reporter,
+) -> tuple[Matrix, Matrix]:
+    """(K,) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the asker's patient do not answer."""
+    wrong = np.zeros((2, MAX_K))
+    for queries, near in _blocks(distances, gallery, n_findings, patients, reporter):
+        truth = asked[queries]
+        for k in range(1, MAX_K + 1):
+            means = near.means(k)
+            wrong[0, k - 1] += _wrong(means == means.min(axis=1, keepdims=True), truth)
+            likely = near.log_posterior(k)
+            wrong[1, k - 1] += _wrong(likely == likely.max(axis=1, keepdims=True), truth)
+    return wrong[0] / len(asked), wrong[1] / len(asked)
+
+
+def _blocks(
+    distances: PairDistances,
+    gallery: Rows,
+    n_findings: int,
+    patients: tuple[Rows, Rows] | None,
+    reporter: Reporter,
+) -> Iterator[tuple[Rows, FindingNeighbours]]:
+    step = max(1, BLOCK // max(1, distances.n_gallery))
+    for start in range(0, distances.n_queries, step):
+        reporter.check_cancelled()
+        queries = np.arange(start, min(start + step, distances.n_queries))
+        block = np.maximum(distances.rough(queries)[0], 0.0)
+        if patients is not None:
+            block[patients[0][queries][:, None] == patients[1]] = np.inf
+        yield queries, finding_neighbours(block, gallery, n_findings, MAX_K)
+
+
+def _wrong(winners: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], truth: Rows) -> float:
+    right = winners[np.arange(len(truth)), truth] / winners.sum(axis=1)
+    return float(len(truth) - right.sum())
