@@ -12,7 +12,7 @@ from core.metrics import fit_metric, load_metric, make_learner
 from core.metrics.distances import LinearDistance, MappedDistance
 from core.metrics.lowest_eigenpair import LowestEigenpair
 from core.metrics.margin_steps import VARIANTS, MarginModel, StepRule
-from core.metrics.passive_aggressive import GRID
+from core.metrics.passive_aggressive import GRID, usual_passes
 from core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm, naive_margin
 
@@ -282,3 +282,11 @@ def test_values_out_of_range_are_refused():
     for name, value in (("C", -1.0), ("variant", "pa3"), ("psd", "never"), ("passes", -1), ("draw", 0)):
         with pytest.raises(BadArguments, match=name):
             make_learner("passive_aggressive", **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("n", "pairs", "passes"),
+    [(89, 240, 4), (341, 80, 50), (3217, 1200, 50), (2000, 26_000, 4), (20, 200, 2), (5000, 90_000, 2)],
+)
+def test_pairs_are_gone_through_as_often_as_in_the_paper(n, pairs, passes):
+    assert usual_passes(n, pairs) == passes
