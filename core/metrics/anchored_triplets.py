@@ -142,7 +142,9 @@ class AnchoredTriplets(abc.ABC):
         weights[np.arange(len(block.anchors)), self.at[block.anchors]] = 0.0
         return weights
 
-    def _weighed(self, weights: Floats, own: slice, similar: Matrix, dissimilar: Matrix) -> None:
+    def _weighed(  # noqa: B027 - for those that keep the weights
+        self, weights: Floats, own: slice, similar: Matrix, dissimilar: Matrix
+    ) -> None:
         """Hear of a block's weights, before they are used again, and of their sums (b,) on both sides."""
 
     def _rest(self, own: slice) -> tuple[slice, slice]:

@@ -44,7 +44,8 @@ class QuadraticTriplets(AnchoredTriplets):
         start = 4.0 / spread
         if len(self.at) >= _SAMPLE_FROM:
             few = self.sampled(len(self.at) // _SAMPLED_SHARE)
-            start = convex_minimum(lambda alpha: slopes(few, alpha), start, most)
+            # A sample may see no gain where all anchors together see some.
+            start = max(convex_minimum(lambda alpha: slopes(few, alpha), start, most), start / 64.0)
         return sign * convex_minimum(lambda alpha: slopes(None, alpha), start, most)
 
     def _slopes(
@@ -61,26 +62,26 @@ class QuadraticTriplets(AnchoredTriplets):
             np.column_stack([self._directions, direction]), np.append(self._alphas, alpha)
         )
         powers = projection[:, np.newaxis] ** np.arange(7)
-        logs, derivatives = [], []
+        own, rest = np.zeros((2, len(self.at), 7))
         try:
             for block in self.blocks(chosen):
                 reporter.check_cancelled()
-                weights, rows = self.weights(block), block.anchors
-                here = projection[self.at[rows]]
-                similar = _cumulants(weights[:, block.own] @ powers[block.own], here)
-                sums = sum(weights[:, part] @ powers[part] for part in self._rest(block.own))
-                dissimilar = _cumulants(np.asarray(sums), here)
-                # A sample was drawn by the shares already.
-                share = 0.0 if chosen is not None else self.log_similar[rows] + self.log_dissimilar[rows]
-                logs.append(share + similar[0] + dissimilar[0])
-                signs = np.array([[-1.0], [1.0], [-1.0]])
-                derivatives.append(similar[1:] + signs * dissimilar[1:])
+                weights = self.weights(block)
+                own[block.anchors] = weights[:, block.own] @ powers[block.own]
+                for part in self._rest(block.own):
+                    rest[block.anchors] += weights[:, part] @ powers[part]
         finally:
             self._embedding = kept
-        log = np.concatenate(logs)
+        log = self.log_similar + self.log_dissimilar
+        here = projection[self.at]
+        if chosen is not None:
+            # They were drawn by their shares already.
+            own, rest, here, log = own[chosen], rest[chosen], here[chosen], np.zeros(len(chosen))
+        similar, dissimilar = _cumulants(own, here), _cumulants(rest, here)
+        log = log + similar[0] + dissimilar[0]
+        first, second, third = similar[1:] + np.array([[-1.0], [1.0], [-1.0]]) * dissimilar[1:]
         share = np.exp(log - log.max())
         share /= share.sum()
-        first, second, third = np.concatenate(derivatives, axis=1)
         mean = float(share @ first)
         off = first - mean
         return (

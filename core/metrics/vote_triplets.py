@@ -38,7 +38,7 @@ class VoteTriplets(AnchoredTriplets):
             )
         self._kept: Floats = np.zeros((len(self.at), len(self.X)), dtype=self.kind)
         #: Of few pairs the weights themselves are kept, too.
-        self._weights = np.empty_like(self._kept) if self.kind == np.float64 else None
+        self._weights = np.empty(self._kept.shape) if self.kind == np.float64 else None
         self._buffers: dict[str, Floats] = {}
 
     def add_vote(self, direction: Matrix, threshold: float, alpha: float) -> None:
@@ -86,7 +86,8 @@ class VoteTriplets(AnchoredTriplets):
         pairs = np.repeat(rows * self._kept.shape[1], sizes)
         pairs += cases
         if self._weights is not None:
-            return self._weights.reshape(-1).take(pairs)
+            kept: Matrix = self._weights.reshape(-1).take(pairs)
+            return kept
         scores = self._kept.reshape(-1).take(pairs).astype(np.float64)
         similar = scores - np.repeat(self.log_similar[rows], sizes)
         dissimilar = -scores - np.repeat(self.log_dissimilar[rows], sizes)
