@@ -30,7 +30,7 @@ from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
 from core.library.records import unique_name
 from core.metrics.learner import Learner
-from core.metrics.registry import learners
+from core.metrics.registry import grouped_learners, learners
 from core.metrics.steps.sequence import default_steps, parse_steps, steps_text
 from core.parameters import Parameter, Value
 from core.workflows.training import HELD_OUT, TrainRequest
@@ -126,9 +126,17 @@ class TrainPanel(QWidget):
         body = QVBoxLayout(inner)
         body.setContentsMargins(12, 8, 12, 8)
         body.setSpacing(8)
+        papers, others = grouped_learners()
         body.addWidget(SectionHeader("Learners"))
-        for line in self._choices.values():
-            body.addWidget(line)
+        for learner in papers:
+            body.addWidget(self._choices[learner.name])
+        self.others = SectionHeader("To compare with", foldable=True)
+        self.others.unfolded.connect(self._unfold)
+        self.others.set_open(False)
+        body.addWidget(self.others)
+        for learner in others:
+            body.addWidget(self._choices[learner.name])
+        self._unfold(False)
         for form in self._forms.values():
             body.addWidget(form)
         body.addWidget(SectionHeader("Data"))
@@ -168,6 +176,12 @@ class TrainPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(scroll, 1)
         column.addWidget(foot)
+
+    def _unfold(self, opened: bool) -> None:
+        """Show the learners of comparison, or only those of them that are ticked."""
+        for learner in grouped_learners()[1]:
+            line = self._choices[learner.name]
+            line.setVisible(opened or line.box.isChecked())
 
     def chosen(self) -> list[str]:
         """Names of the ticked learners."""
@@ -228,6 +242,7 @@ class TrainPanel(QWidget):
 
     def _learners_chosen(self) -> None:
         chosen = self.chosen()
+        self._unfold(self.others.is_open())
         for name, form in self._forms.items():
             form.setVisible(name in chosen)
         self._tell_buttons()

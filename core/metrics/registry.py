@@ -75,3 +75,14 @@ def make_learner(name: str, **parameters: Any) -> Learner:
     if "random_state" in parameters:
         values["random_state"] = parameters["random_state"]
     return learner(**values)
+
+
+#: Offered first, in this order: the methods of the papers Semblance implements.
+_OF_THE_PAPERS = ("bdm_v", "bdm", "metricboost", "boostmetric", "passive_aggressive", "ccml")
+
+
+def grouped_learners() -> tuple[tuple[type[Learner], ...], tuple[type[Learner], ...]]:
+    """The learners of the papers, the first to try first; and those they are compared with."""
+    known = {learner.name: learner for learner in _LEARNERS}
+    papers = tuple(known[name] for name in _OF_THE_PAPERS if name in known)
+    return papers, tuple(learner for learner in _LEARNERS if learner not in papers)

@@ -13,7 +13,7 @@ from app.settings import Settings
 from app.state import State
 from app.widgets.parameter_form import ParameterForm
 from core.library.columns import case_columns
-from core.metrics.registry import learners
+from core.metrics.registry import grouped_learners, learners
 from core.workflows import opening, training
 from core.workflows.training import CurvePoint, TrainResult
 from tests.helpers.held_jobs import HeldJobs
@@ -92,6 +92,18 @@ def test_every_learner_is_offered_with_one_line_of_advice(panel):
         assert learner.summary
         assert line(panel, learner.name).text() == learner.title
     assert panel.chosen() == [USUAL]
+
+
+def test_learners_to_compare_with_are_folded_until_asked_for_or_ticked(qtbot, panel):
+    papers, others = grouped_learners()
+    shown = [name for name, line in panel._choices.items() if line.isVisible()]
+    assert shown == [learner.name for learner in learners() if learner in papers]
+    panel.others.set_open(True)
+    assert all(panel._choices[learner.name].isVisible() for learner in others)
+    panel.set_learners(["euclidean"])
+    panel.others.set_open(False)
+    assert panel._choices["euclidean"].isVisible()
+    assert not panel._choices["l1"].isVisible()
 
 
 def test_only_the_parameters_of_ticked_learners_are_shown(qtbot, panel):
