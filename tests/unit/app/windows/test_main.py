@@ -1,0 +1,340 @@
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, QObject, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
+
+from app import screenshot
+from app.jobs import Job, Jobs, Lane
+from app.screenshot import settle
+from app.settings import Settings
+from app.theme import theme
+from app.windows import main
+from app.windows.main import MainWindow
+from core.library.records import CATALOGUE
+from core.workflows import looking
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.searching import Query
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.held_jobs import HeldEngine, HeldTask
+from tests.helpers.pictures import striped_folder
+from tests.helpers.windows import flush, open_window
+
+LEFT = Qt.MouseButton.LeftButton
+#: What changes a library.
+CHANGES = ("import_more", "relink", "extract", "train", "score")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    library = folder / "Striped.semblance"
+    import_source(striped_folder(folder / "pictures", n=24), library)
+    extract_features(library, "gabor")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
+class PromptTasks(list[HeldTask]):
+    """Each task runs here as soon as the event loop comes to it."""
+
+    def append(self, task: HeldTask) -> None:
+        super().append(task)
+        QTimer.singleShot(0, self.run)
+
+    def run(self) -> None:
+        while self:
+            self.pop(0).run()
+
+
+class PromptJobs(Jobs):
+    """Jobs without processes, which would take seconds to start for every window."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = PromptTasks()
+
+    def warm(self, lane: Lane, function: object) -> None:
+        """There is no process to warm up."""
+
+    def wait(self, job: Job, seconds: float = 10.0) -> None:
+        """The event loop, which would run it, is what waits."""
+        self._tasks.run()
+        super().wait(job, seconds)
+
+    def _engine(self, lane: Lane) -> Any:
+        return HeldEngine(self._tasks)
+
+
+@pytest.fixture(autouse=True)
+def without_processes(monkeypatch):
+    """What :mod:`core.workflows.looking` keeps open in its process is closed with the test."""
+    monkeypatch.setattr(main, "Jobs", PromptJobs)
+    monkeypatch.setattr(screenshot, "REST_MS", 60)
+    yield
+    for library in looking._open.values():
+        library.close()
+    looking._open.clear()
+
+
+@pytest.fixture
+def library(trained, tmp_path) -> Path:
+    """A copy that the test may do anything with."""
+    return Path(shutil.copytree(trained, tmp_path / trained.name))
+
+
+def last_error(window: MainWindow):
+    """The one error that was told; it is shown, and says what to do."""
+    (message,) = [m for m in window.context.messages.history if m.level == "error"]
+    assert [view.what for view in window.message_bar.messages()] == [message.what]
+    assert window.message_bar.isVisible()
+    assert message.hint
+    return message
+
+
+def drop(widget: QWidget, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    where, copying = widget.rect().center(), Qt.DropAction.CopyAction
+    held = (mime, LEFT, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(widget, QDragEnterEvent(where, copying, *held))
+    QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
+
+
+def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
+    with open_window(library) as window:
+        dock = window.docks["library"]
+        assert not dock.folded
+        window.resize(1100, 700)
+        assert dock.folded
+        assert not window.library.isVisible()
+        opener = next(b for b in dock.widget().findChildren(QToolButton) if "Filter" in b.toolTip())
+        qtbot.mouseClick(opener, LEFT)
+        assert not dock.folded
+        assert window.library.search.isVisible()
+        window.resize(1440, 800)
+        window.resize(1100, 700)
+        assert dock.folded
+        window.resize(1440, 800)
+        assert window.library.isVisible()
+        flush()
+        assert dock.findChildren(type(opener), options=Qt.FindChildOption.FindDirectChildrenOnly) == []
+
+
+def test_larger_text_makes_a_window_narrow(library):
+    with open_window(library) as window:
+        for _ in range(3):
+            window.actions_["text_larger"].trigger()
+        assert theme().text_scale == 1.5
+        assert window.docks["library"].folded
+        for _ in range(3):
+            window.actions_["text_smaller"].trigger()
+        assert not window.docks["library"].folded
+
+
+@pytest.mark.parametrize("close_first", [False, True])
+def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
+    with open_window(library) as window:
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["train"])
+        window.docks["query"].toggleViewAction().trigger()
+        if close_first:
+            window.actions_["close_library"].trigger()
+    with open_window(library) as window:
+        train, query = window.docks["train"], window.docks["query"]
+        assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
+        assert query.isHidden()
+        window.actions_["layout"].trigger()
+        assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
+        assert query.isVisible()
+
+
+def test_both_themes_and_every_text_size_can_be_drawn(library):
+    with open_window(library) as window:
+        window.library.step(1)
+        settle(window)
+        for name in ("light", "dark"):
+            window.actions_["theme"].trigger()
+            assert theme().name == window.context.settings.theme == name
+            window.actions_["text_larger"].trigger()
+            settle(window)
+            assert not window.grab().isNull()
+        for _ in range(12):
+            window.actions_["text_smaller"].trigger()
+        assert theme().text_scale == 0.8
+        settle(window)
+        assert not window.grab().isNull()
+        assert [m for m in window.context.messages.history if m.level == "error"] == []
+    assert (Settings().theme, Settings().text_scale) == ("dark", 0.8)
+
+
+def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):
+    with open_window(library) as window:
+        window.library.step(3)
+        settle(window)
+        asked = window.state.query
+        assert window.state.ranking is not None
+        qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        assert window.start_page.isVisible()
+        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert window.windowTitle() == "Semblance"
+        assert window.context.settings.last_library is None
+        assert not window.actions_["report"].isEnabled()
+        settle(window)
+        window.start_page.recent_wanted.emit(str(library))
+        settle(window)
+        assert window.state.query == asked
+        assert window.state.ranking is not None
+
+
+def damaged(folder: Path, library: Path) -> Path:
+    bad = Path(shutil.copytree(library, folder / "Damaged.semblance"))
+    (bad / CATALOGUE).write_bytes(b"no catalogue at all" * 400)
+    return bad
+
+
+def newer(folder: Path, library: Path) -> Path:
+    bad = Path(shutil.copytree(library, folder / "Newer.semblance"))
+    with sqlite3.connect(bad / CATALOGUE) as catalogue:
+        catalogue.execute("UPDATE meta SET value = '999' WHERE key = 'schema'")
+    catalogue.close()
+    return bad
+
+
+def half_written(folder: Path, library: Path) -> Path:
+    bad = Path(shutil.copytree(library, folder / "Half.semblance"))
+    (bad / CATALOGUE).write_bytes(b"")
+    return bad
+
+
+def missing(folder: Path, library: Path) -> Path:
+    return folder / "Gone.semblance"
+
+
+@pytest.mark.parametrize("spoil", [damaged, newer, half_written, missing])
+def test_a_library_that_cannot_be_opened_is_told_once_and_the_present_one_stays(tmp_path, library, spoil):
+    bad = spoil(tmp_path, library)
+    with open_window(library) as window:
+        before = window.state.library
+        window.open_library(bad)
+        settle(window)
+        assert bad.name in last_error(window).what
+        assert window.state.library is before
+        assert window.ranking.isVisible()
+        assert window.context.settings.last_library == library
+
+
+def test_a_library_that_cannot_be_opened_at_the_start_leaves_the_start_page(tmp_path, library):
+    with open_window(damaged(tmp_path, library)) as window:
+        assert "Damaged.semblance" in last_error(window).what
+        assert window.start_page.isVisible()
+
+
+def test_a_library_that_was_moved_away_is_not_looked_for_at_the_next_start(library):
+    Settings().last_library = library.with_name("Gone.semblance")
+    with open_window() as window:
+        assert window.start_page.isVisible()
+        assert window.context.messages.history == []
+
+
+def test_a_library_for_looking_only_says_so_and_allows_no_change(library, monkeypatch):
+    real = os.access
+    # The tests may be run by one who may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    with open_window(library) as window:
+        assert window.state.library is not None
+        assert not window.state.library.writable
+        (told,) = window.message_bar.messages()
+        assert "for looking only" in told.what
+        assert "(for looking only)" in window.status.where.text()
+        assert [c for c in CHANGES if window.actions_[c].isEnabled()] == []
+        assert not window.train.train_button.isEnabled()
+        window.library.step(1)
+        settle(window)
+        assert window.state.ranking is not None
+
+
+def test_a_second_window_on_the_same_library_is_told(library):
+    with open_window(library) as first:
+        assert first.context.messages.history == []
+        with open_window(library) as second:
+            (told,) = second.context.messages.history
+            assert "open in another window" in told.what
+            assert str(os.getpid()) in told.what
+    with open_window(library) as again:
+        assert again.context.messages.history == []
+
+
+@pytest.mark.parametrize("panel", ["library", "query", "train", "evaluation", "ranking"])
+def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
+    with open_window(library) as window:
+        window.activateWindow()
+        window.library.step(1)
+        settle(window)
+        where = {
+            "library": window.library.search,
+            "query": window.query.view,
+            "train": window.train.train_button,
+            "evaluation": window.evaluation.header._help,
+            "ranking": window.ranking.grid,
+        }[panel]
+        where.setFocus()
+        assert where.hasFocus()
+        qtbot.keyClick(where, Qt.Key.Key_F1)
+        text = window.commands._help.page.toPlainText()
+        assert text.casefold().startswith(panel)
+
+
+def test_the_palette_runs_a_command_by_keyboard(qtbot, library):
+    with open_window(library) as window:
+        window.activateWindow()
+        qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+        field = window.commands._palette.field
+        assert field.hasFocus()
+        qtbot.keyClicks(field, "close libr")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        settle(window)
+        assert window.state.library is None
+        assert window.start_page.isVisible()
+
+
+@pytest.mark.parametrize("where", ["start_page", "window"])
+def test_a_dropped_library_is_opened(library, where):
+    with open_window() as window:
+        if where == "start_page":
+            drop(window.start_page.viewport(), library)
+        else:
+            drop(window, library)
+        settle(window)
+        assert window.state.path == library
+        assert not window.start_page.drop_zone.property("held")
+
+
+def test_a_dropped_picture_is_asked_with(library, trained):
+    picture = trained.parent / "pictures" / "level" / "p000.png"
+    with open_window(library) as window:
+        drop(window, picture)
+        settle(window)
+        assert window.state.query == Query(image=picture)
+        assert window.state.ranking.ranked[0].case_id.endswith("level/p000.png")
+
+
+def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
+    with open_window(library) as window:
+        window.activateWindow()
+        window.library.step(1)
+        settle(window)
+        window.ranking.grid.setFocus()
+        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
+        window.actions_["copy_case_id"].trigger()
+        assert QGuiApplication.clipboard().text() == window.state.ranking.ranked[0].case_id
+        window.library.grid.setFocus()
+        window.actions_["copy_case_id"].trigger()
+        assert QGuiApplication.clipboard().text() == window.state.query.case
