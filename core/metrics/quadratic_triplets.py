@@ -24,6 +24,8 @@ class QuadraticTriplets(AnchoredTriplets):
         self._directions, self._alphas = np.zeros((X.shape[1], 0)), np.zeros(0)
         self._embedding = self._embedded(self._directions, self._alphas)
         self._buffer = np.empty((0, len(self.X)))
+        #: alpha times the largest h, as of the last round: where to look for the next.
+        self._usual = 4.0
 
     def add_square(self, direction: Matrix, alpha: float) -> None:
         """H += ``alpha`` (``direction`` . z)^2; the weights follow with the next refresh."""
@@ -41,12 +43,14 @@ class QuadraticTriplets(AnchoredTriplets):
             first, second, third = self._slopes(direction, projection, sign * alpha, chosen, reporter)
             return sign * first, second, sign * third
 
-        start = 4.0 / spread
+        start = self._usual / spread
         if len(self.at) >= _SAMPLE_FROM:
             few = self.sampled(len(self.at) // _SAMPLED_SHARE)
             # A sample may see no gain where all anchors together see some.
             start = max(convex_minimum(lambda alpha: slopes(few, alpha), start, most), start / 64.0)
-        return sign * convex_minimum(lambda alpha: slopes(None, alpha), start, most)
+        alpha = convex_minimum(lambda alpha: slopes(None, alpha), start, most)
+        self._usual = max(alpha * spread, 0.1)
+        return sign * alpha
 
     def _slopes(
         self, direction: Matrix, projection: Matrix, alpha: float, chosen: Rows | None, reporter: Reporter
