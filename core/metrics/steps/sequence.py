@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -12,13 +12,16 @@ from core.errors import BadArguments
 from core.metrics.distance import Matrix
 from core.metrics.rows import as_rows
 from core.metrics.steps.impute import Impute
+from core.metrics.steps.mrmr import MRMR
 from core.metrics.steps.pca import PCA
 from core.metrics.steps.standardise import Standardise
 from core.metrics.steps.step import Step
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR)
 
-_MEANINGS = "standardise, impute, pca:N (N components)"
+_MEANINGS = "standardise, impute, pca:N (N components), mrmr:N (N features)"
+#: Steps written with the number of columns they leave.
+_COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
 #: Extractors whose numbers are many and alike.
 _DEFAULTS = {"gabor": "standardise,pca:200"}
 
@@ -33,8 +36,8 @@ def parse_steps(text: str) -> tuple[Step, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in [] if words == ["none"] else words:
         kind, colon, number = word.partition(":")
-        if kind == "pca" and number.isascii() and number.isdigit() and int(number) > 0:
-            step: Step = PCA(int(number))
+        if kind in _COUNTED and number.isascii() and number.isdigit() and int(number) > 0:
+            step: Step = _COUNTED[kind](int(number))
         elif kind == "standardise" and not colon:
             step = Standardise()
         elif kind == "impute" and not colon:

@@ -1,0 +1,140 @@
+"""The features that tell findings apart best and repeat one another least."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import finding_codes
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.steps.step import Step
+
+Rows = npt.NDArray[np.int64]
+
+#: Variance within findings, as a share of the whole, below which a feature separates them perfectly.
+_PERFECT = 1e-12
+
+
+class MRMR(Step):
+    """Keeps ``n_features_kept`` columns, the first chosen first: least redundancy, most relevance.
+
+    Peng, Long, Ding: Feature selection based on mutual information: criteria of max-dependency,
+    max-relevance, and min-redundancy. IEEE TPAMI 27(8), 2005; with the t statistic and Pearson's correlation
+    as in Bi et al. 2011 (5.3), where 20 of 96 features are chosen. The t quotient of Ding & Peng 2005: next
+    comes the column with the largest relevance over its mean absolute correlation with those already kept.
+    """
+
+    kind: ClassVar[str] = "mrmr"
+    linear: ClassVar[bool] = True
+
+    def __init__(self, n_features_kept: int) -> None:
+        self.n_features_kept = n_features_kept
+        #: Columns kept, in the order they were chosen.
+        self.kept_: Rows = np.empty(0, dtype=np.int64)
+        self._n_features = 0
+
+    @property
+    def text(self) -> str:
+        return f"mrmr:{self.n_features_kept}"
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
+        """Raises BadInput without findings, or with fewer than two."""
+        if y is None:
+            raise BadInput("The step 'mrmr' needs findings.", "Give them, or use 'pca' instead.")
+        codes, names = finding_codes(y)
+        if len(names) < 2:
+            raise BadInput("The step 'mrmr' needs at least two findings.", "Use 'pca' instead.")
+        known = codes >= 0
+        rows, codes = X[known], codes[known]
+        relevant = relevance(rows, codes)
+        correlated = correlation(rows)
+        # Smaller correlations are chance, and a column must not win by it.
+        self.kept_ = choose(relevant, correlated, self.n_features_kept, floor=1.0 / np.sqrt(len(rows)))
+        self._n_features = X.shape[1]
+        return self
+
+    def transform(self, X: Matrix) -> Matrix:
+        return np.ascontiguousarray(X[:, self.kept_])
+
+    def pull_back(self, gradient: Matrix) -> Matrix:
+        out = np.zeros(self._n_features)
+        out[self.kept_] = gradient
+        return out
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names[column] for column in self.kept_)
+
+    def describe(self) -> str:
+        return f"mrmr: {len(self.kept_)} of {self._n_features} features"
+
+    def settings(self) -> dict[str, Any]:
+        return {"n_features_kept": self.n_features_kept, "n_features": self._n_features}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"kept": self.kept_}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        asked, n_features = settings.get("n_features_kept"), settings.get("n_features")
+        kept = arrays.get("kept")
+        if not isinstance(asked, int) or not isinstance(n_features, int) or kept is None:
+            raise BadInput("A stored mrmr step lacks its columns.")
+        if kept.ndim != 1 or kept.dtype != np.int64 or len(kept) == 0 or len(np.unique(kept)) != len(kept):
+            raise BadInput("The columns of a stored mrmr step have the wrong form.")
+        if kept.min() < 0 or kept.max() >= n_features:
+            raise BadInput("A stored mrmr step names a column that does not exist.")
+        step = cls(asked)
+        step.kept_, step._n_features = kept, n_features
+        return step
+
+
+def relevance(X: Matrix, codes: Rows) -> Matrix:
+    """(d,) how far apart the findings ``codes`` (n,) of the rows (n, d) lie along each column.
+
+    |t| of the two-sample t test with pooled variance; of more than two findings the root of the F statistic,
+    which is the same for two.
+    """
+    n, findings = len(X), np.unique(codes)
+    mean = X.mean(axis=0)
+    between = np.zeros(X.shape[1])
+    within = np.zeros(X.shape[1])
+    for finding in findings:
+        own = X[codes == finding]
+        between += len(own) * np.square(own.mean(axis=0) - mean)
+        within += np.square(own - own.mean(axis=0)).sum(axis=0)
+    within = np.maximum(within, _PERFECT * (within + between))
+    freedom = max(1, n - len(findings))
+    ratio = np.divide(between, within, out=np.zeros_like(within), where=within > 0.0)
+    found: Matrix = np.sqrt(ratio * freedom / (len(findings) - 1))
+    return found
+
+
+def correlation(X: Matrix) -> Matrix:
+    """(d, d) absolute correlation of the columns of (n, d); 0 with a constant one, 1 with itself."""
+    centred = X - X.mean(axis=0)
+    largest = np.abs(centred).max(axis=0)
+    centred = np.divide(centred, largest, out=np.zeros_like(centred), where=largest > 0.0)
+    length = np.sqrt(np.square(centred).sum(axis=0))
+    unit = np.divide(centred, length, out=np.zeros_like(centred), where=length > 0.0)
+    found: Matrix = np.minimum(np.abs(unit.T @ unit), 1.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def choose(relevant: Matrix, correlated: Matrix, count: int, *, floor: float) -> Rows:
+    """(m,) up to ``count`` columns; mean correlations below ``floor`` count as that; of equals the first."""
+    kept = [int(relevant.argmax())]
+    overlap = correlated[kept[0]].copy()
+    while len(kept) < min(count, len(relevant)):
+        score = relevant / np.maximum(overlap / len(kept), floor)
+        score[kept] = -np.inf
+        kept.append(int(score.argmax()))
+        overlap += correlated[kept[-1]]
+    return np.array(kept, dtype=np.int64)
