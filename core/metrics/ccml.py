@@ -97,7 +97,9 @@ class CCML(LinearLearner):
     def _learn(self, given: Training) -> Learnt:
         found = labelled(self.title, given.X, given.y)
         space = RowSpace(found.X - found.X.mean(axis=0))
-        rows = Labelled(space.rows, found.codes, found.names)
+        # The learning rates suit numbers of about 1.
+        scale = float(np.sqrt(np.square(space.rows).mean()))
+        rows = Labelled(space.rows / scale, found.codes, found.names)
         n, reporter = len(rows.X), given.reporter
         batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
@@ -127,11 +129,13 @@ class CCML(LinearLearner):
             tick()
             ascent.step()
             if ascent.round * _POINTS // rounds > (ascent.round - 1) * _POINTS // rounds:
-                reporter.partial(linear_point(ascent.round, 1.0 - ascent.accuracy, space.map(ascent.A)))
+                reporter.partial(
+                    linear_point(ascent.round, 1.0 - ascent.accuracy, space.map(ascent.A) / scale)
+                )
             if reporter.stop_requested:
                 notes.append(f"Stopped on request after {ascent.round} of {rounds} rounds.")
                 break
-        return Learnt(space.map(ascent.A), tuple(notes), rounds=ascent.round)
+        return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
         """What is tried, the parameters given taken as they are."""
