@@ -13,6 +13,7 @@ from core.library.records import CATALOGUE
 from core.tasks import SILENT, Reporter
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
+from core.workflows.searching import VOTERS, Query, search
 from core.workflows.training import TrainRequest, train_metric
 
 EXTRACTOR = "gabor"
@@ -61,9 +62,14 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
 
 
 def demo_query(library: Path) -> str:
-    """The id of a held-out malignant mass, the same at every call."""
+    """The id of a typical held-out malignant mass: as many of its ten nearest are malignant as for the
+    median of them. The same at every call."""
     with open_library(library) as opened:
         trained = opened.metric(METRIC).training
         rows = opened.catalogue.all_cases()
-        held_out = sorted(r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained))
-        return str(held_out[len(held_out) // 2] if held_out else rows[0].case_id)
+    held_out = sorted(r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained))
+    if not held_out:
+        return str(rows[0].case_id)
+    alike = [search(library, METRIC, Query(case), k=VOTERS).counts.get(ASKED, 0) for case in held_out]
+    middle = sorted(alike)[len(alike) // 2]
+    return str(held_out[alike.index(middle)])
