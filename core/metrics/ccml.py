@@ -105,8 +105,8 @@ class CCML(LinearLearner):
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
         rounds = self.rounds or max(usual, -(-_PASSES * n // batch))
         candidates = self._candidates(rows)
-        # A third of the rounds each, the rest of two, and all at the end.
-        total = rounds if len(candidates) == 1 else round(rounds * (len(candidates) / 3 + 4 / 3 + 1))
+        # A quarter of the rounds each, another quarter of two, and all at the end.
+        total = rounds if len(candidates) == 1 else round(rounds * (len(candidates) / 4 + 2 / 4 + 1))
         ticks = 0
 
         def tick() -> None:

@@ -103,7 +103,7 @@ def choose(
 ) -> Choice:
     """The best of ``candidates`` by :func:`error_of` on a part set aside, the earlier within half a case.
 
-    All are run for a third of their rounds, then the two best to their end. ``tick`` is called every round.
+    All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
     """
     fitted, asked = set_aside(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
     part = Labelled(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
@@ -122,7 +122,7 @@ def choose(
             errors.append(error + 0.5 * place / len(asked))
         return [places[number] for number in np.argsort(errors, kind="stable").tolist()]
 
-    return candidates[ranked(ranked(range(len(runs)), 1.0 / 3.0)[:2], 1.0)[0]]
+    return candidates[ranked(ranked(range(len(runs)), 0.25)[:2], 0.5)[0]]
 
 
 def _usable(codes: npt.NDArray[np.int64]) -> bool:

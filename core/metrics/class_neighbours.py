@@ -67,7 +67,7 @@ def expected_accuracy(A: Matrix, batch: Batch, k: int, local: bool) -> tuple[flo
         near, own = _two_sided(Z, batch.finding, k), np.zeros(b, dtype=np.intp)
     else:
         members = members_of(batch.finding)
-        near, own = nearest_in_groups(np.take(_distances(Z), members, axis=1), members, k), batch.finding
+        near, own = nearest_in_groups(_by_finding(_distances(Z), members), members, k), batch.finding
     place = rows * near.counts.shape[1] + own
     alone = near.counts.ravel()[place] == 0
     counted = b - int(alone.sum())
@@ -132,7 +132,7 @@ def nearest_in_groups(candidates: Matrix, members: Rows, k: int) -> Neighbours:
 def _two_sided(Z: Matrix, finding: Rows, k: int) -> Neighbours:
     """Group 0: the own finding; group 1: all others together."""
     b = len(Z)
-    distances = _distances(Z)[:, :b]
+    distances = _distances(Z)
     same = finding[:, np.newaxis] == finding
     candidates = np.full((b, 2, b), np.inf)
     np.copyto(candidates[:, 0], distances, where=same)
@@ -141,16 +141,20 @@ def _two_sided(Z: Matrix, finding: Rows, k: int) -> Neighbours:
     return nearest_in_groups(candidates, np.stack([everyone, everyone]), k)
 
 
+def _by_finding(distances: Matrix, members: Rows) -> Matrix:
+    """(b, c, m) distances to the ``members`` (c, m) of each finding, infinite where there is none."""
+    b = len(distances)
+    candidates: Matrix = np.take(distances, np.minimum(members, b - 1), axis=1)
+    candidates[:, members == b] = np.inf
+    return candidates
+
+
 def _distances(Z: Matrix) -> Matrix:
-    """(b, b + 1) squared distances; infinite from a row to itself and to the row that is none."""
-    b = len(Z)
+    """(b, b) squared distances, infinite from a row to itself."""
     norms = np.einsum("ij,ij->i", Z, Z)
-    out = np.empty((b, b + 1))
-    square = out[:, :b]
-    np.matmul(-2.0 * Z, Z.T, out=square)
-    square += norms
-    square += norms[:, np.newaxis]
-    np.maximum(square, 0.0, out=square)
-    out.ravel()[:: b + 2] = np.inf
-    out[:, b] = np.inf
+    out: Matrix = Z @ (-2.0 * Z.T)
+    out += norms
+    out += norms[:, np.newaxis]
+    np.maximum(out, 0.0, out=out)
+    out.ravel()[:: len(Z) + 1] = np.inf
     return out

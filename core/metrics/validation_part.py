@@ -10,7 +10,7 @@ from core.metrics.distance import Matrix
 Rows = npt.NDArray[np.intp]
 
 #: Cases asked, and cases that answer, at most.
-_ASKED, _ANSWERING = 600, 3000
+_ASKED, _ANSWERING = 400, 1200
 _NEAREST = (1, 3, 5)
 _NEAREST_OF_EACH = (1, 3)
 
@@ -39,29 +39,30 @@ def error_of(Z: Matrix, codes: npt.NDArray[np.int64], fitted: Rows, asked: Rows)
     """
     fitted = fitted[:: -(-len(fitted) // _ANSWERING)]
     A, B = Z[asked], Z[fitted]
-    distances = A @ B.T
-    distances *= -2.0
+    distances = A @ (-2.0 * B.T)
     distances += np.einsum("ij,ij->i", B, B)
     known, answers = np.unique(codes[fitted], return_inverse=True)
     place = np.minimum(np.searchsorted(known, codes[asked]), len(known) - 1)
     truth = np.where(known[place] == codes[asked], place, -1)
-    most = min(max(_NEAREST), len(fitted))
-    nearest = np.argpartition(distances, most - 1, axis=1)[:, :most]
-    order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1)
-    voters = answers[np.take_along_axis(nearest, order, axis=1)]
-    errors = []
-    for k in _NEAREST:
-        counts = (voters[:, : min(k, most), np.newaxis] == np.arange(len(known))).sum(axis=1)
-        errors.append(1.0 - _credit(counts == counts.max(axis=1, keepdims=True), truth))
-    scores = np.empty((len(_NEAREST_OF_EACH), len(asked), len(known)))
+    # The nearest of all are among the nearest of each finding.
+    near = np.full((len(asked), len(known), max(_NEAREST)), np.inf)
     for finding in range(len(known)):
         own = distances[:, answers == finding]
-        own = (
-            np.sort(own, axis=1) if own.shape[1] < 4 else np.sort(np.partition(own, 2, axis=1)[:, :3], axis=1)
-        )
-        for row, k in enumerate(_NEAREST_OF_EACH):
-            scores[row, :, finding] = own[:, :k].mean(axis=1)
-    errors += [1.0 - _credit(score == score.min(axis=1, keepdims=True), truth) for score in scores]
+        if own.shape[1] > near.shape[2]:
+            own = np.partition(own, near.shape[2] - 1, axis=1)[:, : near.shape[2]]
+        near[:, finding, : own.shape[1]] = np.sort(own, axis=1)
+    order = np.argsort(near.reshape(len(asked), -1), axis=1, kind="stable")[:, : max(_NEAREST)]
+    voters = order // near.shape[2]
+    errors = []
+    for k in _NEAREST:
+        count = min(k, len(fitted))
+        counts = (voters[:, :count, np.newaxis] == np.arange(len(known))).sum(axis=1)
+        errors.append(1.0 - _credit(counts == counts.max(axis=1, keepdims=True), truth))
+    there = np.isfinite(near)
+    for k in _NEAREST_OF_EACH:
+        total = np.where(there, near, 0.0)[..., :k].sum(axis=2)
+        mean = total / there[..., :k].sum(axis=2)
+        errors.append(1.0 - _credit(mean == mean.min(axis=1, keepdims=True), truth))
     return float(np.mean(errors))
 
 
