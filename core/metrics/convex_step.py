@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 #: First, second and third derivative at a step.
 Slopes = tuple[float, float, float]
@@ -15,7 +16,14 @@ _CLOSE = 2e-4
 _NOWHERE = 1e-12
 
 
-def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float = math.inf) -> float:
+class Minimum(NamedTuple):
+    """``place`` of a minimum; not ``bounded``: the function still falls there, and no end was found."""
+
+    place: float
+    bounded: bool = True
+
+
+def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float = math.inf) -> Minimum:
     """The minimum over (0, ``most``] of a convex function that falls at 0, from its ``slopes``.
 
     Halley's method on the first derivative, held inside the bracket where that changes sign: about three
@@ -27,7 +35,7 @@ def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float 
     while True:
         first, second, third = slopes(place)
         if first == 0.0 or (first < 0.0 and place >= most) or place < _NOWHERE * start:
-            return place
+            return Minimum(place)
         if first < 0.0:
             low = place
         else:
@@ -36,15 +44,15 @@ def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float 
         step = -2.0 * first * second / curved if curved > 0.0 else math.nan
         wanted = place + step
         if abs(step) <= _CLOSE * place:
-            return min(max(wanted, low), high)
+            return Minimum(min(max(wanted, low), high))
         if not low < wanted < high or (not bracketed and wanted > 16.0 * place):
             if bracketed:
                 wanted = 0.5 * (low + high)
             else:
                 doublings += 1
                 if doublings > _DOUBLINGS:
-                    return place
+                    return Minimum(place, False)
                 wanted = min(2.0 * place, most)
         if bracketed and high - low <= 4e-16 * high:
-            return wanted
+            return Minimum(wanted)
         place = wanted

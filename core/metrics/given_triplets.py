@@ -71,7 +71,7 @@ class GivenTriplets:
             off = change - mean
             return mean, float(share @ off**2), float(share @ off**3)
 
-        return sign * convex_minimum(slopes, 1.0 / largest, _LARGEST_EXPONENT / largest)
+        return sign * convex_minimum(slopes, 1.0 / largest, _LARGEST_EXPONENT / largest).place
 
     def best_cut(self, direction: Matrix, sign: float, reporter: Reporter) -> Cut | None:
         """The cut with the least Z, its alpha of this sign; ``None`` where no cut has Z < 1.

@@ -128,10 +128,11 @@ class Metric:
                 names = step.names(names)
             return self.distance.parts(mapped[0], mapped[1], names)
         embedded = self.distance.embed(mapped)
-        gradient = self.distance.pull_back(embedded[0] - embedded[1])
+        e = embedded[0] - embedded[1]
+        gradient = self.distance.pull_back(e)
         for step in reversed(tail):
             gradient = step.pull_back(gradient)
-        return parts_by_group((rows[0] - rows[1]) * gradient, names)
+        return parts_by_group((rows[0] - rows[1]) * gradient, names, float(e @ e))
 
     def _linear_tail(self) -> tuple[Step, ...]:
         """The steps after the last one that is not linear."""

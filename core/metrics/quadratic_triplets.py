@@ -47,8 +47,9 @@ class QuadraticTriplets(AnchoredTriplets):
         if len(self.at) >= _SAMPLE_FROM:
             few = self.sampled(len(self.at) // _SAMPLED_SHARE)
             # A sample may see no gain where all anchors together see some.
-            start = max(convex_minimum(lambda alpha: slopes(few, alpha), start, most), start / 64.0)
-        alpha = convex_minimum(lambda alpha: slopes(None, alpha), start, most)
+            seen = convex_minimum(lambda alpha: slopes(few, alpha), start, most).place
+            start = max(seen, start / 64.0)
+        alpha = convex_minimum(lambda alpha: slopes(None, alpha), start, most).place
         self._usual = max(alpha * spread, 0.1)
         return sign * alpha
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.errors import BadArguments
 from core.metrics.bdm import BDM, BDMV
+from core.metrics.boostmetric import BoostMetric
 from core.metrics.ccml import CCML
 from core.metrics.distboost import DistBoost
 from core.metrics.euclidean import Euclidean
@@ -40,6 +41,7 @@ _LEARNERS: tuple[type[Learner], ...] = (
     BDM,
     BDMV,
     MetricBoost,
+    BoostMetric,
     PassiveAggressive,
     CCML,
 )

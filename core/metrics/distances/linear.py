@@ -11,11 +11,17 @@ from core.errors import BadInput
 from core.metrics.distance import Distance, Matrix, Part
 
 
-def parts_by_group(amounts: Matrix, names: tuple[str, ...]) -> list[Part]:
-    """Sum ``amounts`` (d,) over equal ``names``, in the order the names first appear."""
+def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None = None) -> list[Part]:
+    """Sum ``amounts`` (d,) over equal ``names``, in the order the names first appear.
+
+    What rounding leaves between their sum and ``total`` goes to the largest part: between rows that differ
+    only where a map of low rank looks away, that is all there is.
+    """
     index = {name: place for place, name in enumerate(dict.fromkeys(names))}
     places = np.fromiter((index[name] for name in names), dtype=np.intp, count=len(names))
     sums = np.bincount(places, weights=amounts, minlength=len(index))
+    if total is not None:
+        sums[np.abs(sums).argmax()] += total - sums.sum()
     return [Part(name, float(sums[place])) for name, place in index.items()]
 
 
@@ -42,7 +48,7 @@ class LinearDistance(Distance):
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
         """z_g (Mz)_g summed over each group g, with z = q - x and M = L'L; one may be negative."""
         e = (self.embed(q[np.newaxis]) - self.embed(x[np.newaxis]))[0]
-        return parts_by_group((q - x) * self.pull_back(e), names)
+        return parts_by_group((q - x) * self.pull_back(e), names, float(e @ e))
 
     def settings(self) -> dict[str, Any]:
         return {"n_features": self._n_features}

@@ -50,8 +50,8 @@ class SignedDistance(Distance):
         """z_g (Mz)_g summed over each group g, and one part that lifts a negative sum to 0."""
         z = q - x
         e = q @ self.L.T - x @ self.L.T
-        parts = parts_by_group(z * ((self.signs * e) @ self.L), names)
-        return lifted(parts, sum(part.amount for part in parts))
+        total = float(e @ (self.signs * e))
+        return lifted(parts_by_group(z * ((self.signs * e) @ self.L), names, total), total)
 
     def settings(self) -> dict[str, Any]:
         return {}
