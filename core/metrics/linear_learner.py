@@ -14,9 +14,9 @@ from core.errors import BadInput
 from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
+from core.metrics.inputs.rows import as_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
-from core.metrics.rows import as_rows
 from core.metrics.training import TrainingPoint, begin_card
 from core.tasks import SILENT, Reporter
 

@@ -14,7 +14,7 @@ from core.errors import BadInput
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix, Part
 from core.metrics.distances.linear import LinearDistance, parts_by_group
-from core.metrics.rows import as_rows
+from core.metrics.inputs.rows import as_rows
 from core.metrics.steps.sequence import apply_steps
 from core.metrics.steps.step import Step
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import BadArguments
-from core.metrics.bdm import BDM, BDMV
-from core.metrics.boostmetric import BoostMetric
-from core.metrics.ccml import CCML
-from core.metrics.distboost import DistBoost
-from core.metrics.euclidean import Euclidean
-from core.metrics.itml import ITML
-from core.metrics.l1 import L1
-from core.metrics.lda import LDA
+from core.metrics.comparators.distboost import DistBoost
+from core.metrics.comparators.euclidean import Euclidean
+from core.metrics.comparators.itml import ITML
+from core.metrics.comparators.l1 import L1
+from core.metrics.comparators.lda import LDA
+from core.metrics.comparators.lmnn import LMNN
+from core.metrics.comparators.mahalanobis import Mahalanobis
+from core.metrics.comparators.mmc import MMC
+from core.metrics.comparators.nca import NCA
+from core.metrics.comparators.ncmc import NCMC
+from core.metrics.comparators.pca import PrincipalComponents
+from core.metrics.comparators.rca import RCA
 from core.metrics.learner import Learner
-from core.metrics.lmnn import LMNN
-from core.metrics.mahalanobis import Mahalanobis
-from core.metrics.metricboost import MetricBoost
-from core.metrics.mmc import MMC
-from core.metrics.nca import NCA
-from core.metrics.ncmc import NCMC
-from core.metrics.passive_aggressive import PassiveAggressive
-from core.metrics.pca import PrincipalComponents
-from core.metrics.rca import RCA
+from core.metrics.papers.bdm import BDM, BDMV
+from core.metrics.papers.boostmetric import BoostMetric
+from core.metrics.papers.ccml import CCML
+from core.metrics.papers.metricboost import MetricBoost
+from core.metrics.papers.passive_aggressive import PassiveAggressive
 from core.parameters import checked
 
 _LEARNERS: tuple[type[Learner], ...] = (

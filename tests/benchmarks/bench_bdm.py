@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from core.constraints import from_findings, set_visual, visual_pairs
 from core.engine import limit_threads
 from core.metrics import make_learner
-from core.metrics.bdm import BDMV
+from core.metrics.papers.bdm import BDMV
 from core.metrics.steps.pca import PCA
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data

@@ -19,7 +19,7 @@ from core.evaluation.protocols import get_protocol
 from core.evaluation.protocols.protocol import LearnerSpec
 from core.library.importers.tables_csv import read_table
 from core.metrics import make_learner
-from core.metrics.class_neighbours import Batch, expected_accuracy, make_batch
+from core.metrics.neighbours.class_neighbours import Batch, expected_accuracy, make_batch
 from core.metrics.steps import parse_steps
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from core.engine import limit_threads
 from core.library.importers.tables_csv import read_table
 from core.metrics import make_learner
-from core.metrics.margin_steps import VARIANTS, MarginModel, StepRule
+from core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.errors import BadArguments
 from core.metrics.distance import Matrix
-from core.metrics.rows import as_rows
+from core.metrics.inputs.rows import as_rows
 from core.metrics.steps.impute import Impute
 from core.metrics.steps.mrmr import MRMR
 from core.metrics.steps.pca import PCA

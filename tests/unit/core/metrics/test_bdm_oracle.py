@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from core.constraints import from_findings, set_visual, visual_pairs
-from core.metrics import bdm, make_learner
-from core.metrics.dense_bits import DensePairs
+from core.metrics import make_learner
+from core.metrics.boosting.dense_bits import DensePairs
+from core.metrics.papers import bdm
 from tests.helpers import naive_bdm as naive
 
 ROUNDS = 6
@@ -101,7 +102,7 @@ def test_masses_across_a_cut_equal_plain_sums():
 def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     X, y = naive.problem(n=90)
     whole = make_learner("bdm_v", rounds=5).fit(X, y).objectives_
-    monkeypatch.setattr("core.metrics.dense_bits._BLOCK", 17 * 90)
+    monkeypatch.setattr("core.metrics.boosting.dense_bits._BLOCK", 17 * 90)
     assert make_learner("bdm_v", rounds=5).fit(X, y).objectives_ == pytest.approx(whole, rel=1e-12)
 
 

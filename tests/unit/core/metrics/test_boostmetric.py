@@ -9,14 +9,15 @@ import pytest
 from scipy.optimize import linprog
 
 from core.errors import BadInput
-from core.metrics import boostmetric, make_learner
-from core.metrics.convex_step import convex_minimum
-from core.metrics.corrective import Columns, solve_program
-from core.metrics.margin_boosting import hinge, stagewise, totally_corrective
-from core.metrics.margin_losses import LOSSES
-from core.metrics.nearest_triplets import nearest_of_both, nearest_triplets
+from core.metrics import make_learner
+from core.metrics.boosting.corrective import Columns, solve_program
+from core.metrics.boosting.margin_boosting import hinge, stagewise, totally_corrective
+from core.metrics.boosting.margin_losses import LOSSES
+from core.metrics.boosting.nearest_triplets import nearest_of_both, nearest_triplets
+from core.metrics.boosting.triplet_margins import TripletMargins
+from core.metrics.maths.convex_step import convex_minimum
+from core.metrics.papers import boostmetric
 from core.metrics.training import TrainingPoint
-from core.metrics.triplet_margins import TripletMargins
 from core.tasks import SILENT, Cancelled, Reporter
 from tests.helpers import naive_boostmetric as naive
 from tests.helpers.naive_bdm import problem
@@ -55,7 +56,7 @@ def test_nearest_rows_are_exact_whatever_the_rounding(name, scale, monkeypatch):
     if name == "rare":
         codes = np.array([0] * 117 + [1, 1, 2])
     X = X * scale
-    monkeypatch.setattr("core.metrics.nearest_triplets._BLOCK", 120 * 16)
+    monkeypatch.setattr("core.metrics.boosting.nearest_triplets._BLOCK", 120 * 16)
     targets, impostors = nearest_of_both(X, codes, 3, SILENT)
     for i in range(120):
         d = ((X - X[i]) ** 2).sum(axis=1)
@@ -305,7 +306,7 @@ def test_lanczos_and_full_decomposition_agree():
     for name in ("boostmetric", "metricboost"):
         fast = make_learner(name, rounds=4).fit(X, y).metric().distances(X[:20], X[:20])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("core.metrics.top_eigenpair._LANCZOS_FROM", 10**9)
+            patch.setattr("core.metrics.maths.top_eigenpair._LANCZOS_FROM", 10**9)
             full = make_learner(name, rounds=4).fit(X, y).metric().distances(X[:20], X[:20])
         assert fast == pytest.approx(full, rel=1e-6, abs=1e-9)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from core.metrics import make_learner
-from core.metrics.ccml_ascent import Ascent, Choice, choose
-from core.metrics.class_neighbours import expected_accuracy, make_batch
-from core.metrics.labelled import Labelled
-from core.metrics.validation_part import error_of, set_aside
+from core.metrics.inputs.labelled import Labelled
+from core.metrics.inputs.validation_part import error_of, set_aside
+from core.metrics.neighbours.ccml_ascent import Ascent, Choice, choose
+from core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
 from tests.helpers import naive_bdm
 
 

@@ -10,16 +10,16 @@ import pytest
 
 from core.errors import BadInput
 from core.metrics import fit_metric, make_learner
-from core.metrics.constrained_mixture import fit_mixture, share_out
-from core.metrics.covariance import ledoit_wolf
+from core.metrics.boosting.constrained_mixture import fit_mixture, share_out
+from core.metrics.comparators.itml import project, start_of
+from core.metrics.comparators.lmnn import objective as lmnn_objective
+from core.metrics.comparators.lmnn import target_neighbours
+from core.metrics.comparators.mmc import negative_spread
+from core.metrics.comparators.ncmc import k_means, negative_log_likelihood
+from core.metrics.comparators.rca import about_chunklets, chunklets_of
 from core.metrics.distances.mixtures import log_joint
-from core.metrics.itml import project, start_of
-from core.metrics.labelled import Labelled
-from core.metrics.lmnn import objective as lmnn_objective
-from core.metrics.lmnn import target_neighbours
-from core.metrics.mmc import negative_spread
-from core.metrics.ncmc import k_means, negative_log_likelihood
-from core.metrics.rca import about_chunklets, chunklets_of
+from core.metrics.inputs.labelled import Labelled
+from core.metrics.maths.covariance import ledoit_wolf
 from core.metrics.steps import parse_steps
 from tests.helpers import naive_bdm
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from core.errors import BadArguments, BadInput
 from core.metrics import fit_metric, load_metric, make_learner
 from core.metrics.distances import LinearDistance, MappedDistance
-from core.metrics.lowest_eigenpair import LowestEigenpair
-from core.metrics.margin_steps import VARIANTS, MarginModel, StepRule
-from core.metrics.passive_aggressive import GRID, usual_passes
+from core.metrics.maths.lowest_eigenpair import LowestEigenpair
+from core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
+from core.metrics.papers.passive_aggressive import GRID, usual_passes
 from core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm, naive_margin
 

@@ -16,7 +16,7 @@ from core.evaluation.protocols.runner import repeat_seed
 from core.evaluation.result import EvaluationResult
 from core.evaluation.splits import halves
 from core.metrics import registry
-from core.metrics.euclidean import Euclidean
+from core.metrics.comparators.euclidean import Euclidean
 from core.metrics.steps import parse_steps
 from core.tasks import SILENT, Cancelled, Reporter
 

@@ -1,0 +1,1 @@
+"""The rounds of the boosted learners: their weighted pairs and triplets, their cuts and losses."""

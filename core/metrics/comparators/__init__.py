@@ -1,0 +1,1 @@
+"""The learners the papers measure against, one file each."""

@@ -1,0 +1,46 @@
+"""Rows with their findings, for learners that need nothing else."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import check_findings, finding_codes
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.inputs.rows import check_different
+
+
+class Labelled(NamedTuple):
+    """``X`` (n, d) with findings numbered ``codes`` (n,) 0, 1, ... into ``names``; every number occurs."""
+
+    X: Matrix
+    codes: npt.NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def means(self) -> Matrix:
+        """(c, d) the mean row of each finding."""
+        sums = np.zeros((len(self.names), self.X.shape[1]))
+        np.add.at(sums, self.codes, self.X)
+        means: Matrix = sums / np.bincount(self.codes)[:, np.newaxis]
+        return means
+
+
+def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
+    """The rows of ``X`` that have a finding.
+
+    Raises:
+        BadInput: no findings, not one a case, fewer than two, or none with two cases; equal rows. ``title``
+            names the learner.
+    """
+    if y is None:
+        raise BadInput(f"{title} learns from findings.", "Give the findings of the training cases.")
+    codes, names = finding_codes(y)
+    if len(codes) != len(X):
+        raise BadInput(f"There are {len(X)} cases but {len(codes)} findings.", "Give one finding a case.")
+    check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
+    check_different(X)
+    known = codes >= 0
+    return Labelled(X[known], codes[known], names) if not known.all() else Labelled(X, codes, names)

@@ -1,0 +1,1 @@
+"""Linear algebra and minimisation that several learners share."""

@@ -1,0 +1,1 @@
+"""Updates of a metric by one constraint after another."""

@@ -1,0 +1,1 @@
+"""The learners of the five papers Semblance implements, one file each."""
