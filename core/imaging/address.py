@@ -11,12 +11,14 @@ class PictureAddress:
     """``container`` is a file on disk: the picture itself, a ``.zip`` or a ``.npz``.
 
     ``member`` names the entry of a zip, or the array of an npz, or ``entry.npz!array`` of an npz within
-    a zip; ``frame`` is the row of an array (``None`` where the picture is the whole member).
+    a zip; ``frame`` is the row of an array or the frame of a DICOM object (``None`` where the picture is the
+    whole member). ``slices``: of a volume kept in several files, the address of each slice in order.
     """
 
     container: Path
     member: str = ""
     frame: int | None = None
+    slices: tuple[PictureAddress, ...] = ()
 
     def __str__(self) -> str:
         inside = f"!{self.member}" if self.member else ""

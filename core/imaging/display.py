@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, ValueWindow
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 picture of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.
@@ -29,13 +29,16 @@ class DisplayPicture:
     """What a viewer draws of a picture of ``height`` x ``width`` pixels.
 
     ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
-    ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the picture.
+    ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the picture. Signed pixels are stored
+    from their least one up.
     ``reduced``: ``factor(0)``; 1 unless the picture is larger than :data:`MAX_BYTES`.
     ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
     ("HU", or nothing).
     ``counts``: (BINS,) int64, the histogram of a sample between the stored numbers ``low`` and ``high``.
-    ``auto``: black and white of the first window, as stored numbers.
+    ``auto``: black and white of the first window, as stored numbers: the file's own, else by percentiles.
     ``spacing_mm``: row and column spacing of the picture's own pixels where known.
+    ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
+    ``notes``: short facts for the corner of the view.
     """
 
     name: str
@@ -51,6 +54,9 @@ class DisplayPicture:
     counts: npt.NDArray[np.int64]
     auto: tuple[float, float]
     spacing_mm: tuple[float, float] | None = None
+    inverse: bool = False
+    windows: tuple[ValueWindow, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_colour(self) -> bool:
@@ -65,23 +71,32 @@ class DisplayPicture:
         return stored * self.slope + self.intercept
 
 
-def display_picture(picture: Picture, *, unit: str = "", max_bytes: int = MAX_BYTES) -> DisplayPicture:
+def display_picture(picture: Picture, *, max_bytes: int = MAX_BYTES) -> DisplayPicture:
     """Make ``picture`` ready for a viewer; call it in a worker, it looks at every pixel.
 
     Colour pictures whose three channels are the same are grey. Float pixels are stored in 16 bits between
-    their least and greatest finite value; what is not a number is shown black.
+    their least and greatest finite value; what is not a number is shown black. Padding is left out of the
+    histogram and of the first window.
     """
     pixels: npt.NDArray[Any] = _plain(picture.pixels)
-    slope, intercept = 1.0, 0.0
+    padded = picture.padded()
+    scale, offset = 1.0, 0.0
     if pixels.dtype.kind == "f":
-        pixels, slope, intercept = _stored(pixels)
+        pixels, scale, offset = _stored(pixels)
+    elif pixels.dtype.kind == "i":
+        pixels, offset = _from_least(pixels, padded)
+    slope = picture.values.slope * scale
+    intercept = picture.values.slope * offset + picture.values.intercept
     reduced = 1
     while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > SMALLEST:
         pixels, reduced = _halved(pixels), reduced * 2
     levels = [pixels]
     while max(levels[-1].shape[:2]) > SMALLEST:
         levels.append(_halved(levels[-1]))
-    low, high, counts, auto = _histogram(pixels)
+    low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
+    if picture.values.windows and not picture.is_colour and slope > 0:
+        first = picture.values.windows[0]
+        auto = ((first.low - intercept) / slope, (first.high - intercept) / slope)
     return DisplayPicture(
         picture.name,
         picture.height,
@@ -90,12 +105,15 @@ def display_picture(picture: Picture, *, unit: str = "", max_bytes: int = MAX_BY
         reduced,
         slope,
         intercept,
-        unit,
+        picture.values.unit,
         low,
         high,
         counts,
         auto,
         picture.spacing_mm,
+        picture.values.inverse,
+        picture.values.windows,
+        picture.notes,
     )
 
 
@@ -111,6 +129,16 @@ def _plain(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _same_channels(pixels: npt.NDArray[Any]) -> bool:
     first = pixels[:, :, 0]
     return np.array_equal(first, pixels[:, :, 1]) and np.array_equal(first, pixels[:, :, 2])
+
+
+def _from_least(
+    pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[np.uint16], float]:
+    """Signed 16 bits from their least number that is picture; padding below it becomes that."""
+    least = int(pixels.min() if padded is None else pixels.min(where=~padded, initial=np.iinfo(np.int16).max))
+    shifted = pixels.astype(np.int32)
+    shifted -= least
+    return np.clip(shifted, 0, _TOP_16, out=shifted).astype(np.uint16), float(least)
 
 
 def _stored(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], float, float]:
@@ -148,10 +176,13 @@ def _halved(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _histogram(
-    pixels: npt.NDArray[Any],
+    pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None
 ) -> tuple[float, float, npt.NDArray[np.int64], tuple[float, float]]:
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
     sample = pixels[::step, ::step]
+    if padded is not None:
+        kept = sample[~padded[::step, ::step]]
+        sample = kept if kept.size else sample
     if pixels.dtype == np.uint8:
         low, high = 0.0, 256.0
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +14,53 @@ from core.imaging.region import Region
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
 
 
+@dataclass(frozen=True)
+class ValueWindow:
+    """A window on values: ``low`` is shown black, ``high`` white; ``name`` as the file calls it."""
+
+    low: float
+    high: float
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What stored numbers mean, and how they are meant to be seen; the same for all slices of a volume.
+
+    A stored number ``s`` is the value ``s * slope + intercept`` in ``unit`` ("HU", or nothing).
+    ``inverse``: high numbers are dark (DICOM's MONOCHROME1).
+    ``padding``: stored numbers from the first to the second are no picture (outside a round field of view).
+    ``windows``: those the file offers, on values, the first the one to begin with.
+    """
+
+    slope: float = 1.0
+    intercept: float = 0.0
+    unit: str = ""
+    inverse: bool = False
+    padding: tuple[float, float] | None = None
+    windows: tuple[ValueWindow, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """Pixels of one picture, top row first.
 
-    ``pixels``: (h, w) grey or (h, w, 3) red-green-blue, uint8, uint16 or float32.
-    ``white``: the value shown as white (255, 65535, 1.0).
+    ``pixels``: (h, w) grey as uint8, uint16, int16 or float32, or (h, w, 3) red-green-blue uint8 or uint16.
+    ``white``, ``black``: the stored numbers that :meth:`grey` maps to 1 and 0 (255, 65535, 1.0 and 0 for
+    plain pictures; a fixed range of Hounsfield units for CT, so that the same tissue is always as grey).
     ``name``: what to call it in messages.
     ``spacing_mm``: row and column spacing in mm where the file says so.
+    ``values``: what the numbers mean.
+    ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the patient is.
     """
 
-    pixels: npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.float32]
+    pixels: npt.NDArray[Any]
     white: float
     name: str = ""
     spacing_mm: tuple[float, float] | None = None
+    black: float = 0.0
+    values: Values = field(default_factory=Values)
+    notes: tuple[str, ...] = ()
 
     @property
     def height(self) -> int:
@@ -41,17 +75,32 @@ class Picture:
         return self.pixels.ndim == 3
 
     def grey(self) -> npt.NDArray[np.float32]:
-        """(h, w) float32 in 0..1, colour weighted by BT.709 luma."""
-        scaled = np.asarray(self.pixels, dtype=np.float32) * np.float32(1.0 / self.white)
+        """(h, w) float32 in 0..1, colour weighted by BT.709 luma; padding is 0."""
+        scaled = self._unit()
         return np.dot(scaled, LUMA).astype(np.float32, copy=False) if self.is_colour else scaled
 
     def rgb(self) -> npt.NDArray[np.float32]:
         """(h, w, 3) float32 in 0..1; grey pictures repeat their channel."""
-        scaled = np.asarray(self.pixels, dtype=np.float32) * np.float32(1.0 / self.white)
+        scaled = self._unit()
         return scaled if self.is_colour else np.repeat(scaled[:, :, None], 3, axis=2)
 
+    def measured(self) -> npt.NDArray[np.float32]:
+        """(h, w) or (h, w, 3) float32: the values the stored numbers mean, in ``values.unit``."""
+        out: npt.NDArray[np.float32] = self.pixels.astype(np.float32)
+        out *= np.float32(self.values.slope)
+        out += np.float32(self.values.intercept)
+        return out
+
+    def padded(self) -> npt.NDArray[np.bool_] | None:
+        """(h, w) where the pixels are no picture; ``None`` where all of them are."""
+        if self.values.padding is None or self.is_colour:
+            return None
+        low, high = self.values.padding
+        found: npt.NDArray[np.bool_] = (self.pixels >= low) & (self.pixels <= high)
+        return found if found.any() else None
+
     def cropped(self, region: Region | None) -> Picture:
-        """The part inside ``region`` (the whole picture for ``None``).
+        """The part inside the rectangle of ``region`` (the whole picture for ``None``).
 
         Raises:
             BadInput: the region lies outside the picture.
@@ -60,3 +109,18 @@ class Picture:
             return self
         part = region.clipped(self.height, self.width)
         return replace(self, pixels=self.pixels[part.y : part.y + part.height, part.x : part.x + part.width])
+
+    def _unit(self) -> npt.NDArray[np.float32]:
+        scaled = self.pixels.astype(np.float32)
+        if self.black:
+            scaled -= np.float32(self.black)
+        scaled *= np.float32(1.0 / (self.white - self.black))
+        plain = self.black == 0.0 and self.values.padding is None and not self.values.inverse
+        if not plain:
+            np.clip(scaled, 0.0, 1.0, out=scaled)
+            if self.values.inverse:
+                np.subtract(np.float32(1.0), scaled, out=scaled)
+            outside = self.padded()
+            if outside is not None:
+                scaled[outside] = 0.0
+        return scaled

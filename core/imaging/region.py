@@ -1,21 +1,37 @@
-"""A part of a picture, in pixels of that picture."""
+"""A part of a picture or volume, in pixels of it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from core.errors import BadInput
+from core.imaging.outline import Outline, outline_from_json
 
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle: left ``x``, top ``y``, ``width`` and ``height`` in pixels (x right, y down)."""
+    """A rectangle: left ``x``, top ``y``, ``width`` and ``height`` in pixels (x right, y down).
+
+    ``outline``: the part of the rectangle that is meant (``None``: all of it).
+    ``z``, ``depth``: in a volume the first slice and how many (``None``: no slice is meant).
+    """
 
     x: int
     y: int
     width: int
     height: int
+    outline: Outline | None = None
+    z: int | None = None
+    depth: int = 1
+
+    @property
+    def middle_slice(self) -> int | None:
+        """The slice to show; ``None`` where no slice is meant."""
+        return None if self.z is None else self.z + self.depth // 2
 
     def clipped(self, height: int, width: int) -> Region:
         """The part inside a picture of ``height`` x ``width`` pixels.
@@ -31,14 +47,45 @@ class Region:
                 f"of {width} x {height} pixels.",
                 "Draw a region that touches the picture.",
             )
-        return Region(left, top, right - left, bottom - top)
+        if (left, top, right - left, bottom - top) == (self.x, self.y, self.width, self.height):
+            return self
+        outline = self.outline
+        if outline is not None:
+            outline = outline.shifted(self.x - left, self.y - top, right - left, bottom - top)
+        return replace(self, x=left, y=top, width=right - left, height=bottom - top, outline=outline)
+
+    def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
+        """(height, width) the pixels that are meant, of a picture of that size.
+
+        Raises:
+            BadInput: nothing of the region lies inside.
+        """
+        part = self.clipped(height, width)
+        out = np.zeros((height, width), dtype=np.bool_)
+        inside = out[part.y : part.y + part.height, part.x : part.x + part.width]
+        inside[...] = True if part.outline is None else part.outline.mask(part.height, part.width)
+        return out
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "rectangle", **asdict(self)}
+        shape: dict[str, Any] = {"kind": "rectangle"} if self.outline is None else self.outline.to_json()
+        box: dict[str, Any] = {"x": self.x, "y": self.y, "width": self.width, "height": self.height}
+        slices = {} if self.z is None else {"z": self.z, "depth": self.depth}
+        return {**shape, **box, **slices}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Region:
-        return Region(int(data["x"]), int(data["y"]), int(data["width"]), int(data["height"]))
+        """Raises:
+        BadInput: not a region as :meth:`to_json` writes it.
+        """
+        try:
+            box = (int(data["x"]), int(data["y"]), int(data["width"]), int(data["height"]))
+            z = None if data.get("z") is None else int(data["z"])
+            depth = int(data.get("depth", 1))
+        except (KeyError, TypeError, ValueError):
+            raise BadInput(
+                "A stored region is damaged.", "Draw it again, or import the case again."
+            ) from None
+        return Region(*box, outline_from_json(data), z, depth)
 
     @staticmethod
     def parse(text: str) -> Region:
@@ -56,3 +103,25 @@ class Region:
         if width <= 0 or height <= 0:
             raise BadInput(f"The region '{text}' is empty.", "Width and height must be above 0.")
         return Region(x, y, width, height)
+
+
+def region_of_mask(mask: npt.NDArray[np.bool_], z: int | None = None) -> Region:
+    """The region of the true pixels of (h, w), or of the true voxels of (depth, h, w) from slice ``z``.
+
+    Raises:
+        BadInput: no pixel is true.
+    """
+    from core.imaging.outline import MaskOutline
+
+    stack = mask[None] if mask.ndim == 2 else mask
+    if not stack.any():
+        raise BadInput("The region is empty: no pixel belongs to it.", "Draw it again.")
+    bounds = []
+    for axis in range(3):
+        places = np.flatnonzero(stack.any(axis=tuple(other for other in range(3) if other != axis)))
+        bounds.append((int(places[0]), int(places[-1]) + 1))
+    (front, back), (top, bottom), (left, right) = bounds
+    inside = stack[front:back, top:bottom, left:right]
+    first = None if z is None and mask.ndim == 2 else (z or 0) + front
+    outline = MaskOutline.of(inside)
+    return Region(left, top, right - left, bottom - top, outline, first, back - front)

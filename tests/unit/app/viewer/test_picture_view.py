@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from app.viewer.picture_view import RECTANGLE, SELECT, PictureView
 from app.viewer.window_level import window_text
 from core.imaging.display import display_picture
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, Values
 from core.imaging.region import Region
 
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -147,7 +147,7 @@ def test_presets_are_for_hounsfield_units_only(view):
     QTest.keyClick(view, Qt.Key.Key_7)
     assert view.window_level == first
     pixels = np.linspace(-1024, 3071, 128 * 128, dtype=np.float32).reshape(128, 128)
-    view.show_picture(display_picture(Picture(pixels, 1.0), unit="HU"))
+    view.show_picture(display_picture(Picture(pixels, 1.0, values=Values(unit="HU"))))
     QTest.keyClick(view, Qt.Key.Key_7)
     assert window_text(view.picture, view.window_level) == "W 1500  L -600"
     QTest.keyClick(view, Qt.Key.Key_6)

@@ -5,7 +5,7 @@ import pytest
 
 from app.viewer.window_level import PRESETS, Window, auto_window, dragged, preset_window, window_text
 from core.imaging.display import display_picture
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, Values
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def grey():
 def scan():
     """Hounsfield units as 16-bit numbers with 1024 added."""
     pixels = np.linspace(-1024, 3071, 64 * 64, dtype=np.float32).reshape(64, 64)
-    return display_picture(Picture(pixels, 1.0), unit="HU")
+    return display_picture(Picture(pixels, 1.0, values=Values(unit="HU")))
 
 
 def test_a_table_is_black_then_a_line_then_white():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.imaging.display import BINS, SMALLEST, display_picture
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, Values, ValueWindow
 
 
 def noise(shape, dtype=np.uint8, most=255, seed=0):
@@ -125,3 +125,15 @@ def test_what_is_handed_over_can_be_pickled():
     again = pickle.loads(pickle.dumps(shown))
     assert (again.name, again.spacing_mm, again.auto) == ("a", (0.1, 0.2), shown.auto)
     np.testing.assert_array_equal(again.levels[1], shown.levels[1])
+
+
+def test_signed_pixels_keep_their_values_and_the_file_its_window():
+    pixels = np.array([[-2000, -1000, 0, 3000]], dtype=np.int16)
+    meaning = Values(
+        slope=2.0, intercept=10.0, unit="HU", padding=(-2000, -2000), windows=(ValueWindow(-90, 110),)
+    )
+    shown = display_picture(Picture(pixels, 1.0, values=meaning))
+    assert shown.unit == "HU"
+    assert [shown.value(stored) for stored in shown.levels[0][0]] == [-1990, -1990, 10, 6010]
+    assert tuple(shown.value(stored) for stored in shown.auto) == (-90, 110)
+    assert shown.counts.sum() == 3

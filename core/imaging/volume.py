@@ -1,0 +1,143 @@
+"""Slices one behind the other: what a CT series, a multi-frame object or a 3-D array is.
+
+A :class:`Stack` reads slices when they are asked for; a :class:`Volume` holds voxels in memory.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from core.imaging.picture import Picture, Values
+from core.imaging.region import Region
+
+Spacing = tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """Voxels (depth, height, width) of stored numbers, first slice first.
+
+    ``spacing_mm``: from slice to slice, row to row, column to column (``None``: unknown).
+    ``values``: what the numbers mean. ``origin``: (z, y, x) of the first voxel in the stack it was cut from.
+    ``white``, ``black``: as in :class:`Picture`.
+    """
+
+    voxels: npt.NDArray[Any]
+    values: Values = field(default_factory=Values)
+    spacing_mm: Spacing | None = None
+    name: str = ""
+    origin: tuple[int, int, int] = (0, 0, 0)
+    white: float = 255.0
+    black: float = 0.0
+
+    def measured(self) -> npt.NDArray[np.float32]:
+        """(depth, height, width) float32: the values the stored numbers mean."""
+        out: npt.NDArray[np.float32] = self.voxels.astype(np.float32)
+        out *= np.float32(self.values.slope)
+        out += np.float32(self.values.intercept)
+        return out
+
+    def picture(self, place: int) -> Picture:
+        """Slice ``place``."""
+        in_plane = None if self.spacing_mm is None else self.spacing_mm[1:]
+        return Picture(
+            self.voxels[place], self.white, self.name, in_plane, black=self.black, values=self.values
+        )
+
+
+class Stack(abc.ABC):
+    """A volume whose slices are decoded when asked for. Close it, or use it in a ``with`` statement.
+
+    Attributes:
+        name: what to call it in messages.
+        shape: (depth, height, width).
+        spacing_mm: from slice to slice, row to row, column to column; ``None`` where unknown.
+        directions: towards what the slices, rows and columns run, one of "L", "R", "A", "P", "S", "I" each;
+            ``None`` where the orientation is unknown.
+    """
+
+    name: str = ""
+    shape: tuple[int, int, int]
+    spacing_mm: Spacing | None = None
+    directions: tuple[str, str, str] | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abc.abstractmethod
+    def picture(self, place: int) -> Picture:
+        """Slice ``place``, from 0.
+
+        Raises:
+            BadInput: its file is gone or damaged.
+        """
+
+    def close(self) -> None:  # noqa: B027 - a stack in memory has no files
+        """Let go of its files."""
+
+    def middle(self, region: Region | None = None) -> int:
+        """The slice to show first: the middle of ``region``, else of the stack."""
+        wanted = None if region is None else region.middle_slice
+        return len(self) // 2 if wanted is None else min(max(wanted, 0), len(self) - 1)
+
+    def volume(self, box: Region | None = None) -> Volume:
+        """The voxels inside ``box`` (its slices and rectangle, clipped; ``None``: all of them).
+
+        Raises:
+            BadInput: nothing of the box lies inside, it is too large for memory, or a slice cannot be read.
+        """
+        depth, height, width = self.shape
+        first, last = 0, depth
+        left, top, right, bottom = 0, 0, width, height
+        if box is not None:
+            part = box.clipped(height, width)
+            left, top, right, bottom = part.x, part.y, part.x + part.width, part.y + part.height
+            if part.z is not None:
+                first, last = max(0, part.z), min(depth, part.z + part.depth)
+        if last <= first:
+            raise BadInput(
+                f"The region lies outside the {depth} slices of '{self.name}'.", "Choose a slice within them."
+            )
+        head = self.picture(first)
+        size = (last - first) * (bottom - top) * (right - left) * head.pixels.dtype.itemsize
+        if size > MAX_ARRAY_BYTES:
+            raise BadInput(
+                f"'{self.name}' would take {size_text(size)} of memory.", "Choose a region of it instead."
+            )
+        out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
+        for place in range(first, last):
+            one = head if place == first else self.picture(place)
+            if one.is_colour:
+                raise BadInput(
+                    f"'{self.name}' is in colour, and a volume is grey.", "Use single pictures of it."
+                )
+            out[place - first] = one.pixels[top:bottom, left:right]
+        return Volume(
+            out,
+            head.values,
+            self.spacing_mm,
+            self.name,
+            (first, top, left),
+            head.white,
+            head.black,
+        )
+
+
+class ArrayStack(Stack):
+    """A volume already in memory."""
+
+    def __init__(self, volume: Volume) -> None:
+        depth, height, width = volume.voxels.shape
+        self.shape = (depth, height, width)
+        self.name, self.spacing_mm = volume.name, volume.spacing_mm
+        self._volume = volume
+
+    def picture(self, place: int) -> Picture:
+        return self._volume.picture(place)
