@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run test lint format bench screenshot clean
+.PHONY: help setup setup-test setup-deep run test test-deep lint format bench screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -23,11 +23,17 @@ setup: ## make .venv with the pinned versions, and the system libraries where al
 setup-test:
 	@sh packaging/setup.sh test
 
+setup-deep:
+	@sh packaging/setup.sh deep
+
 run: setup ## set up if needed, then show the demo (without a display: write its report and a picture)
 	$(BIN)/semblance demo $(ARGS)
 
 test: lint ## set up if needed, then every check: style, types, import contracts, tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-deep: setup-deep ## the tests of the extra `deep` (torch, onnxruntime), in an environment of their own
+	.venv-deep/bin/python -m pytest tests/deep $(ARGS)
 
 lint: setup-test ## the checks without the tests
 	$(BIN)/ruff check .
@@ -47,6 +53,6 @@ screenshot: setup ## renew the picture of the window in the README
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
 
-clean: ## remove .venv and everything that was built
-	rm -rf .venv build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove .venv, .venv-deep and everything that was built
+	rm -rf .venv .venv-deep build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,8 @@
 """Make ``.venv`` with the pinned versions, and the system libraries Qt needs where that is allowed.
 
-Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too. Where
-nothing changed since the last time it only looks.
+Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too,
+``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``. Where nothing changed since the
+last time it only looks. Ends with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
 """
 
 from __future__ import annotations
@@ -22,8 +23,15 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 VENV = TOP / ".venv"
+#: Apart from the other, which must not come to need torch unnoticed.
+DEEP_VENV = TOP / ".venv-deep"
 CONSTRAINTS = TOP / "packaging" / "constraints.txt"
-EXTRAS = {"run": "", "test": "[test]"}
+EXTRAS = {"run": "", "test": "[test]", "deep": "[test,deep,deep-test]"}
+#: Where torch lies without several GB of CUDA, which the usual index adds on Linux.
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+#: Exit status: nothing is wrong but the network.
+OUT_OF_REACH = 75
+_REFUSALS = ("connection broken by", "Could not fetch URL", "Network is unreachable", "timed out")
 
 #: Debian package -> the library in it that Qt loads.
 QT_LIBRARIES = {
@@ -58,6 +66,10 @@ class SetupFailed(Exception):
     """The set-up cannot go on; the text says what to do."""
 
 
+class OutOfReach(SetupFailed):
+    """The index refused or did not answer."""
+
+
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -71,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         ensure_packages(arguments[0])
     except SetupFailed as failure:
         say(str(failure))
-        return 1
+        return OUT_OF_REACH if isinstance(failure, OutOfReach) and arguments[0] == "deep" else 1
     return 0
 
 
@@ -116,7 +128,7 @@ def missing_packages() -> list[str]:
     missing = [package for package, library in wanted.items() if not loads(library)]
     if not has_fonts():
         missing.append(FONT_PACKAGE)
-    if importlib.util.find_spec("ensurepip") is None and not venv_works():
+    if importlib.util.find_spec("ensurepip") is None and not venv_works(VENV):
         missing.append(f"python{sys.version_info[0]}.{sys.version_info[1]}-venv")
     return missing
 
@@ -157,17 +169,29 @@ def apt_install(become_root: list[str], packages: list[str]) -> None:
 
 
 def ensure_packages(purpose: str) -> None:
-    stamp, wanted = VENV / f"semblance-{purpose}.stamp", digest()
+    venv = DEEP_VENV if purpose == "deep" else VENV
+    stamp, wanted = venv / f"semblance-{purpose}.stamp", digest()
     with contextlib.suppress(OSError):
-        if stamp.read_text() == wanted and venv_works():
+        if stamp.read_text() == wanted and venv_works(venv):
             return
-    if not venv_works():
-        make_venv()
-    say("Installing the Python packages into .venv (the first time this takes a few minutes).")
-    pip_install("setuptools")
-    pip_install("--no-build-isolation", "--editable", f".{EXTRAS[purpose]}")
-    for name in ("run", purpose):
-        (VENV / f"semblance-{name}.stamp").write_text(wanted)
+    if not venv_works(venv):
+        make_venv(venv)
+    say(f"Installing the Python packages into {venv.name} (the first time this takes a few minutes).")
+    pip_install(venv, "setuptools")
+    if purpose == "deep" and sys.platform == "linux":
+        install_torch(venv)
+    pip_install(venv, "--no-build-isolation", "--editable", f".{EXTRAS[purpose]}")
+    for name in {"run", purpose} if venv == VENV else {purpose}:
+        (venv / f"semblance-{name}.stamp").write_text(wanted)
+
+
+def install_torch(venv: Path) -> None:
+    """From pip's own sources where they have the build without CUDA, else from that of torch."""
+    try:
+        pip_install(venv, "--no-deps", "torch", show=False)
+    except SetupFailed:
+        # Asked for this package alone: pip would wait for it once a package, and trust it with each.
+        pip_install(venv, "--no-deps", "--index-url", CPU_INDEX, "torch")
 
 
 def digest() -> str:
@@ -177,45 +201,60 @@ def digest() -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def venv_python() -> Path:
-    return VENV / "bin" / "python"
+def venv_python(venv: Path) -> Path:
+    return venv / "bin" / "python"
 
 
-def venv_works() -> bool:
+def venv_works(venv: Path) -> bool:
     """The environment is there, has pip, was made in this very folder, and its Python fits."""
     check = "import pip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"
     try:
-        made_by = (VENV / "pyvenv.cfg").read_text(encoding="utf-8")
+        made_by = (venv / "pyvenv.cfg").read_text(encoding="utf-8")
         asked = subprocess.run(
-            [venv_python(), "-c", check], capture_output=True, check=False, env=clean_environment()
+            [venv_python(venv), "-c", check], capture_output=True, check=False, env=clean_environment()
         )
     except OSError:
         return False
     # The scripts of an environment name its folder, so one that was moved has to be made anew.
-    moved = "command = " in made_by and not made_by.rstrip().endswith(str(VENV))
+    moved = "command = " in made_by and not made_by.rstrip().endswith(str(venv))
     return asked.returncode == 0 and not moved
 
 
-def make_venv() -> None:
-    say(f"Making .venv with Python {sys.version.split()[0]}")
-    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+def make_venv(venv: Path) -> None:
+    say(f"Making {venv.name} with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", "--clear", str(venv)]
     made = subprocess.run(command, env=clean_environment(), stdout=sys.stderr, check=False)
-    if made.returncode != 0 or not venv_works():
+    if made.returncode != 0 or not venv_works(venv):
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         raise SetupFailed(
-            f"{sys.executable} could not make the environment .venv. On Debian and Ubuntu this needs\n\n"
+            f"{sys.executable} could not make the environment {venv.name}. On Debian or Ubuntu this needs\n\n"
             f"    sudo apt-get install python{version}-venv\n\n"
             "Another Python can be named: make run PYTHON=/path/to/python"
         )
 
 
-def pip_install(*what: str) -> None:
-    command = [str(venv_python()), "-m", "pip", "install", "--no-input", "--constraint", str(CONSTRAINTS)]
+def pip_install(venv: Path, *what: str, show: bool = True) -> None:
+    command = [str(venv_python(venv)), "-m", "pip", "install", "--no-input", "--constraint", str(CONSTRAINTS)]
     if not sys.stderr.isatty():
         command.append("--quiet")
-    done = subprocess.run([*command, *what], cwd=TOP, env=clean_environment(), stdout=sys.stderr, check=False)
-    if done.returncode != 0:
-        raise SetupFailed(
+    with subprocess.Popen(
+        [*command, *what],
+        cwd=TOP,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as pip:
+        assert pip.stdout is not None
+        refused = False
+        for line in pip.stdout:
+            if show:
+                sys.stderr.write(line)
+            refused = refused or any(words in line for words in _REFUSALS)
+    if pip.returncode != 0:
+        kind = OutOfReach if refused else SetupFailed
+        raise kind(
             "The Python packages could not be installed; pip's message above says why. With the network (or "
             "the package index named in pip's configuration) in reach, run the same make command again."
         )

@@ -24,6 +24,7 @@ def bootstrap(tmp_path, monkeypatch) -> ModuleType:
         (top / name).write_bytes((TOP / name).read_bytes())
     monkeypatch.setattr(module, "TOP", top)
     monkeypatch.setattr(module, "VENV", top / ".venv")
+    monkeypatch.setattr(module, "DEEP_VENV", top / ".venv-deep")
     monkeypatch.setattr(module, "CONSTRAINTS", top / "packaging" / "constraints.txt")
     return module
 
@@ -93,15 +94,32 @@ def test_only_changes_of_what_is_installed_install_again(bootstrap):
 
 
 def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
-    assert not bootstrap.venv_works()
+    assert not bootstrap.venv_works(bootstrap.VENV)
     (bootstrap.VENV / "bin").mkdir(parents=True)
     python, config = bootstrap.VENV / "bin" / "python", bootstrap.VENV / "pyvenv.cfg"
     python.symlink_to("/nowhere/python")
     config.write_text(f"command = /usr/bin/python3 -m venv --clear {bootstrap.VENV}\n", encoding="utf-8")
-    assert not bootstrap.venv_works()
+    assert not bootstrap.venv_works(bootstrap.VENV)
     python.unlink()
     python.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     python.chmod(0o755)
-    assert bootstrap.venv_works()
+    assert bootstrap.venv_works(bootstrap.VENV)
     config.write_text("command = /usr/bin/python3 -m venv --clear /old place/.venv\n", encoding="utf-8")
-    assert not bootstrap.venv_works()
+    assert not bootstrap.venv_works(bootstrap.VENV)
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [("WARNING: Retrying after connection broken by 'NewConnectionError'", 75), ("ERROR: No space left", 1)],
+)
+def test_only_a_refusing_network_is_told_apart_and_only_for_the_extra(bootstrap, monkeypatch, said, status):
+    python = bootstrap.DEEP_VENV / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\ncase "$*" in *install*) echo "{said}"; exit 1;; esac\n', encoding="utf-8")
+    python.chmod(0o755)
+    (bootstrap.DEEP_VENV / "pyvenv.cfg").write_text("home = here\n", encoding="utf-8")
+    bootstrap.DEEP_VENV.rename(bootstrap.VENV)
+    monkeypatch.setattr(bootstrap, "ensure_system", lambda: None)
+    assert bootstrap.main(["test"]) == 1
+    bootstrap.VENV.rename(bootstrap.DEEP_VENV)
+    assert bootstrap.main(["deep"]) == status
