@@ -72,14 +72,17 @@ def draw_scale(painter: QPainter, room: QRect, view: Viewport, row_mm: float) ->
     for pen in (QPen(colour("#000000", 0.66), 3), QPen(colour("#FFFFFF"), 1)):
         painter.setPen(pen)
         painter.drawPath(path)
-    text = QPainterPath()
-    written = font(SMALL, 600)
-    metrics = QFontMetricsF(written)
+    metrics = QFontMetricsF(font(SMALL, 600))
     label = f"{length:g} mm"
-    text.addText(
-        QPointF(x - 12 - metrics.horizontalAdvance(label), middle + metrics.capHeight() / 2), written, label
-    )
-    _cased(painter, text)
+    begin = x - 12 - metrics.horizontalAdvance(label)
+    cased_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
+
+
+def cased_text(painter: QPainter, at: QPointF, text: str) -> None:
+    """``text`` with its baseline beginning ``at``."""
+    path = QPainterPath()
+    path.addText(at, font(SMALL, 600), text)
+    _cased(painter, path)
 
 
 def scale_length(most_mm: float) -> float | None:

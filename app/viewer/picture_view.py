@@ -24,16 +24,16 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as looks
 from app.theme import colour, theme
+from app.viewer import tools, words
+from app.viewer.outlines import paint_region
 from app.viewer.overlay import draw_words
-from app.viewer.region_tool import ARROWS, RegionTool, cursor_for, outline
+from app.viewer.pointer import Pointer
+from app.viewer.region_tool import ARROWS, RegionTool
 from app.viewer.rendering import SQUARES_FROM, Renderer
-from app.viewer.viewport import Viewport
-from app.viewer.window_level import PRESETS, Preset, Window, auto_window, dragged, preset_window, window_text
+from app.viewer.viewport import Orientation, Viewport
+from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window
 from core.imaging.display import DisplayPicture
 from core.imaging.region import Region
-
-SELECT, RECTANGLE = "select", "rectangle"
-TOOLS = (SELECT, RECTANGLE)
 
 _ZOOM_STEP = 1.25
 _KEY_PAN = 32
@@ -47,12 +47,16 @@ _BY_KEYBOARD = (
 class PictureView(QWidget):
     """Shows a :class:`core.imaging.display.DisplayPicture`, fitted until the user zooms.
 
-    ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool.
+    ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
+    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel.
+    ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several.
     """
 
     window_changed = Signal(object)
     tool_changed = Signal(str)
     view_changed = Signal()
+    segment_wanted = Signal(int, int)
+    scrolled = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,29 +66,34 @@ class PictureView(QWidget):
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.region = RegionTool(self)
         self.case_region: Region | None = None
         self.notes: tuple[str, ...] = ()
+        self.own_presets: tuple[Preset, ...] = ()
         self.words_shown = True
         self.inverted = False
         self.editable = True
-        self._tool = SELECT
+        self.scrolls = False
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
-        self._windowing: tuple[QPointF, Window] | None = None
-        self._panning: QPointF | None = None
+        self._under: tuple[int, int] | None = None
         self._by_keyboard = False
+        self._turned = 0
+        self.pointer = Pointer(self)
         self._keys: dict[int, Callable[[], None]] = {
             Qt.Key.Key_0: self.auto,
+            Qt.Key.Key_1: self.actual_size,
             Qt.Key.Key_F: self.fit,
             Qt.Key.Key_I: self.invert,
-            Qt.Key.Key_V: lambda: self.set_tool(SELECT),
-            Qt.Key.Key_R: lambda: self.set_tool(RECTANGLE),
+            Qt.Key.Key_H: self.flip,
+            Qt.Key.Key_T: self.turn,
             Qt.Key.Key_Plus: lambda: self.zoom_by(_ZOOM_STEP),
             Qt.Key.Key_Equal: lambda: self.zoom_by(_ZOOM_STEP),
             Qt.Key.Key_Minus: lambda: self.zoom_by(1 / _ZOOM_STEP),
+            Qt.Key.Key_PageUp: lambda: self._scroll(-1),
+            Qt.Key.Key_PageDown: lambda: self._scroll(1),
         }
+        self._tool_keys = {tool.key: tool.name for tool in tools.ALL}
         self.region.moved.connect(self.update)
         looks.news.changed.connect(self.update)
 
@@ -105,14 +114,26 @@ class PictureView(QWidget):
 
     @property
     def tool(self) -> str:
-        return self._tool
+        return self.pointer.tool
+
+    @property
+    def region(self) -> RegionTool:
+        """The region drawn on the picture."""
+        return self.pointer.region
+
+    @property
+    def orientation(self) -> Orientation:
+        """How the picture is held."""
+        return self._view.orientation
 
     def show_picture(self, picture: DisplayPicture | None, region: Region | None = None) -> None:
-        """Another picture (or none): fitted, its own greys, ``region`` drawn on it."""
+        """Another picture (or none): fitted, upright, its own greys, ``region`` drawn on it."""
         self._renderer = None if picture is None else Renderer(picture)
-        self._windowing = self._panning = None
-        self.inverted = False
-        self.case_region, self.notes = None, ()
+        self.pointer.begin()
+        self.pointer.ruler.begin(None if picture is None else picture.spacing_mm)
+        self.inverted = picture is not None and picture.inverse
+        self._under = None
+        self.case_region, self.notes = None, () if picture is None else picture.notes
         if picture is None:
             self.region.begin(0, 0)
             self._view = Viewport(1, 1).resized(self.width(), self.height())
@@ -124,8 +145,13 @@ class PictureView(QWidget):
             view = Viewport(picture.width, picture.height, aspect=aspect)
             self._view = view.resized(self.width(), self.height())
         self._set_window(None if picture is None or picture.is_colour else auto_window(picture))
-        self._show_cursor()
+        self.pointer.show_cursor()
         self.view_changed.emit()
+        self.update()
+
+    def show_slice(self, picture: DisplayPicture) -> None:
+        """Another slice of the same size: zoom, greys, region and lines stay."""
+        self._renderer = Renderer(picture)
         self.update()
 
     def show_region(self, region: Region | None, *, in_use: bool = True) -> None:
@@ -147,17 +173,23 @@ class PictureView(QWidget):
 
     def set_tool(self, name: str) -> None:
         """Raises:
-        ValueError: not one of :data:`TOOLS`.
+        ValueError: not one of :data:`app.viewer.tools.ALL`.
         """
-        if name not in TOOLS:
+        if name not in tools.NAMES:
             raise ValueError(name)
-        if name != self._tool:
-            self._tool = name
-            self._show_cursor()
+        if name != self.pointer.tool:
+            self.pointer.begin()
+            self.pointer.tool = name
+            self.pointer.show_cursor()
             self.tool_changed.emit(name)
+            self.update()
 
     def fit(self) -> None:
         self._look(self._view.fit())
+
+    def actual_size(self) -> None:
+        """One screen pixel for a picture pixel."""
+        self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
 
     def zoom_by(self, factor: float) -> None:
         """Zoom about the middle."""
@@ -176,6 +208,22 @@ class PictureView(QWidget):
         if self._window is not None:
             self._set_window(window)
 
+    def turn(self) -> None:
+        """By a quarter, clockwise."""
+        self.hold(self.orientation.turned(1))
+
+    def flip(self) -> None:
+        """Left for right."""
+        self.hold(self.orientation.flipped())
+
+    def hold(self, orientation: Orientation) -> None:
+        """Show the picture turned and mirrored so."""
+        self._look(self._view.held(orientation))
+
+    def look(self, view: Viewport) -> None:
+        """Show the part that ``view``, of a picture of the same size, shows."""
+        self._look(view.resized(self.width(), self.height()))
+
     def invert(self) -> None:
         """Black for white."""
         if self.picture is not None:
@@ -184,8 +232,9 @@ class PictureView(QWidget):
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """The windows of computed tomography, where the picture has Hounsfield units."""
-        return PRESETS if self.picture is not None and self.picture.unit == "HU" else ()
+        """The windows of computed tomography, where the picture has Hounsfield units, and the user's own."""
+        of_ct = PRESETS if self.picture is not None and self.picture.unit == "HU" else ()
+        return (*of_ct, *self.own_presets)
 
     def use_preset(self, preset: Preset) -> None:
         if self.picture is not None:
@@ -210,70 +259,61 @@ class PictureView(QWidget):
             super().mousePressEvent(event)
             return
         self._by_keyboard = False
-        at, button = event.position(), event.button()
-        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
-            self._panning = at
-        elif button == Qt.MouseButton.LeftButton and not self._took_region(at) and self._window is not None:
-            self._windowing = (at, self._window)
-        self._show_cursor(at)
+        self.pointer.press(event)
+        self.pointer.show_cursor(event.position())
         self.update()
 
-    def _took_region(self, at: QPointF) -> bool:
-        draw = self._tool == RECTANGLE
-        return self.editable and self.region.press(at, self._view, draw=draw)
-
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = event.position()
-        if self._panning is not None:
-            step = at - self._panning
-            self._panning = at
-            self.pan_by(step.x(), step.y())
-        elif self.region.dragging:
-            self.region.drag(at, self._view)
-        elif self._windowing is not None and self.picture is not None:
-            begin, window = self._windowing
-            way = at - begin
-            self._set_window(dragged(window, self.picture, way.x(), way.y()))
-        else:
-            self._show_cursor(at)
+        self.pointer.move(event.position())
+        self._point_at(event.position())
+        if self.pointer.busy or self.tool in (tools.BRUSH, tools.RULER):
+            self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._panning = self._windowing = None
-        self.region.release()
-        self._show_cursor(event.position())
+        self.pointer.release(event.position())
         self.update()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
+        if event.button() == Qt.MouseButton.LeftButton and not self.pointer.double_click():
             self.fit()
+        self.update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         turned = event.angleDelta().y()
         if self._renderer is None or turned == 0:
             event.ignore()
             return
+        event.accept()
+        if self.scrolls and not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            # A fine wheel turns by less than a notch at a time.
+            self._turned += turned
+            steps = int(self._turned / 120)
+            self._turned -= 120 * steps
+            self._scroll(-steps)
+            return
         at = event.position()
         self._look(self._view.zoomed(_ZOOM_STEP ** (turned / 120), at.x(), at.y()))
-        event.accept()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        self._show_cursor(event.position())
+        self.pointer.show_cursor(event.position())
 
-    def _show_cursor(self, at: QPointF | None = None) -> None:
-        shape = Qt.CursorShape.ArrowCursor
-        drawing = self._tool == RECTANGLE
-        if self._panning is not None:
-            shape = Qt.CursorShape.ClosedHandCursor
-        elif self._renderer is not None and self.editable:
-            grip = None if at is None else self.region.grip_at(at, self._view, inside=drawing)
-            if self.region.dragging or self._windowing is not None:
-                return
-            if grip is not None:
-                shape = cursor_for(grip)
-            elif drawing:
-                shape = Qt.CursorShape.CrossCursor
-        self.setCursor(shape)
+    def leaveEvent(self, event: QEvent) -> None:
+        self.pointer.leave()
+        self._under = None
+        self.update()
+
+    def _point_at(self, at: QPointF) -> None:
+        """Remember which picture pixel the mouse is on; its value is among the words."""
+        x, y = (int(value // 1) for value in self._view.to_picture(at.x(), at.y()))
+        inside = 0 <= x < self._view.width and 0 <= y < self._view.height
+        under = (x, y) if inside and self._renderer is not None else None
+        if under != self._under:
+            self._under = under
+            self.update()
+
+    def _scroll(self, steps: int) -> None:
+        if self.scrolls and steps:
+            self.scrolled.emit(steps)
 
     # Keyboard
 
@@ -297,7 +337,8 @@ class PictureView(QWidget):
 
     def _did(self, event: QKeyEvent) -> bool:
         key, modifiers = event.key(), event.modifiers()
-        if self.editable and self.region.key(event, draw=self._tool == RECTANGLE):
+        if self.pointer.key(event):
+            self.update()
             return True
         if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
@@ -305,12 +346,16 @@ class PictureView(QWidget):
             far = _KEY_PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
             self.pan_by(-ARROWS[key][0] * far, -ARROWS[key][1] * far)
             return True
-        preset = next((p for p in self.presets if event.text() == str(p.key)), None)
+        preset = next((p for p in self.presets if event.text() == p.key), None)
         if preset is not None:
             self.use_preset(preset)
+        elif event.text().upper() in self._tool_keys:
+            self.set_tool(self._tool_keys[event.text().upper()])
         elif key in self._keys:
             self._keys[key]()
-        return preset is not None or key in self._keys
+        else:
+            return False
+        return True
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._by_keyboard = event.reason() in _BY_KEYBOARD
@@ -337,8 +382,7 @@ class PictureView(QWidget):
 
     def picture_box(self) -> QRectF:
         """Where the whole picture lies in the widget, outside it included."""
-        left, top = self._view.to_widget(0, 0)
-        right, bottom = self._view.to_widget(self._view.width, self._view.height)
+        left, top, right, bottom = self._view.box(0, 0, self._view.width, self._view.height)
         return QRectF(left, top, right - left, bottom - top)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -348,8 +392,8 @@ class PictureView(QWidget):
             self._paint_picture(painter, self._renderer)
             painter.setClipRect(self.rect())
             if self.case_region is not None and self.case_region != self.region.region:
-                self._paint_case_region(painter, self.case_region)
-            self.region.paint(painter, self._view)
+                paint_region(painter, self.case_region, self._view, "#FFFFFF", dashed=True)
+            self.pointer.paint(painter)
             if self.words_shown:
                 self._paint_words(painter, self._renderer.picture)
         if self.hasFocus() and self._by_keyboard:
@@ -371,35 +415,23 @@ class PictureView(QWidget):
         painter.setClipRect(self.picture_box())
         painter.drawImage(target, image)
 
-    def _paint_case_region(self, painter: QPainter, region: Region) -> None:
-        left, top = self._view.to_widget(region.x, region.y)
-        right, bottom = self._view.to_widget(region.x + region.width, region.y + region.height)
-        outline(painter, QRectF(left, top, right - left, bottom - top), "#FFFFFF", dashed=True)
-
     def _paint_words(self, painter: QPainter, picture: DisplayPicture) -> None:
-        words = {
+        told = {
             Qt.Corner.TopLeftCorner: self.notes,
             Qt.Corner.TopRightCorner: (self.zoom_text,),
-            Qt.Corner.BottomLeftCorner: (self.size_text,),
-            Qt.Corner.BottomRightCorner: (window_text(picture, self._window) if self._window else "",),
+            Qt.Corner.BottomLeftCorner: (words.value_text(picture, self._under), self.size_text),
+            Qt.Corner.BottomRightCorner: (words.greys_text(picture, self._window),),
         }
         row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
-        draw_words(painter, self.rect(), self._view, words, row_mm)
+        draw_words(painter, self.rect(), self._view, told, row_mm)
 
     @property
     def zoom_text(self) -> str:
-        """100 % is one screen pixel for a picture pixel."""
-        return f"Zoom {self._view.zoom * self.devicePixelRatioF() * 100:.0f} %"
+        return words.zoom_text(self._view.zoom * self.devicePixelRatioF())
 
     @property
     def size_text(self) -> str:
-        """Width and height of the region, or of the picture, in millimetres; empty without spacing."""
-        picture = self.picture
-        if picture is None or picture.spacing_mm is None:
-            return ""
-        region = self.region.region
-        width, height = (picture.width, picture.height) if region is None else (region.width, region.height)
-        return f"{width * picture.spacing_mm[1]:.1f} × {height * picture.spacing_mm[0]:.1f} mm"
+        return words.size_text(self.picture, self.region.region)
 
     def menu_point(self) -> QPoint:
         """Where a menu asked for by keyboard opens, on the screen."""

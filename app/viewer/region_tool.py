@@ -1,14 +1,17 @@
-"""The rectangle on a picture: drawn, moved and resized by mouse and keyboard, in whole picture pixels."""
+"""The region on a picture: its rectangle drawn, moved and resized by mouse and keyboard, in whole picture
+pixels; what shape lies in it comes along. Other tools hand over what they drew."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen
 
 from app.theme import colour, theme
+from app.viewer.outlines import box_of, paint_region
 from app.viewer.viewport import Viewport
+from core.imaging.outline import Ellipse, MaskOutline
 from core.imaging.region import Region
 
 #: Widget pixels around a handle or border that still take hold of it.
@@ -46,6 +49,7 @@ class _Drag:
     begin: QPointF
     before: Region | None
     new: bool
+    ellipse: bool = False
 
 
 class RegionTool(QObject):
@@ -94,9 +98,9 @@ class RegionTool(QObject):
         """What ``point`` of the widget takes hold of; ``inside``: anywhere in the rectangle counts."""
         if self.region is None:
             return None
-        box = self.box(view)
-        for grip in self._shown_handles(box):
-            if (_handle(box, grip) - point).manhattanLength() <= REACH + 1:
+        box = box_of(self.region, view)
+        for grip in self._grips(view):
+            if (self._handle(grip, view) - point).manhattanLength() <= REACH + 1:
                 return grip
         reach = box.adjusted(-REACH, -REACH, REACH, REACH)
         if not reach.contains(point):
@@ -104,14 +108,14 @@ class RegionTool(QObject):
         core = box.adjusted(REACH, REACH, -REACH, -REACH)
         return WHOLE if inside or not core.contains(point) else None
 
-    def press(self, point: QPointF, view: Viewport, *, draw: bool) -> bool:
+    def press(self, point: QPointF, view: Viewport, *, draw: bool, ellipse: bool = False) -> bool:
         """A left press; whether it took hold of the region or, with ``draw``, begins a new one."""
         grip = self.grip_at(point, view, inside=draw)
         at = QPointF(*view.to_picture(point.x(), point.y()))
         if grip is not None:
             self._drag = _Drag(grip, at, self.region, new=False)
         elif draw and self.width > 0:
-            self._drag = _Drag((1, 1), at, self.region, new=True)
+            self._drag = _Drag((1, 1), at, self.region, new=True, ellipse=ellipse)
         return self._drag is not None
 
     def drag(self, point: QPointF, view: Viewport) -> None:
@@ -123,7 +127,10 @@ class RegionTool(QObject):
             begin = QPointF(*view.to_widget(drag.begin.x(), drag.begin.y()))
             if self.region is drag.before and (begin - point).manhattanLength() < CLICK:
                 return
-            self._become(self._between(drag.begin.x(), drag.begin.y(), x, y))
+            drawn = self._between(drag.begin.x(), drag.begin.y(), x, y)
+            if drag.ellipse:
+                drawn = replace(drawn, outline=Ellipse.filling(drawn.width, drawn.height))
+            self._become(drawn)
             return
         assert drag.before is not None
         right, down = round(x - drag.begin.x()), round(y - drag.begin.y())
@@ -145,12 +152,13 @@ class RegionTool(QObject):
         arrow = event.key() in ARROWS and self.region is not None
         return arrow or (event.matches(QKeySequence.StandardKey.Undo) and self.can_undo)
 
-    def key(self, event: QKeyEvent, *, draw: bool) -> bool:
-        """A key went down; whether it did something. With ``draw``, Enter begins a rectangle."""
+    def key(self, event: QKeyEvent, view: Viewport, *, draw: bool, ellipse: bool = False) -> bool:
+        """A key went down; whether it did something. With ``draw``, Enter begins a region."""
         pressed = event.key()
         if self.takes(event):
             if pressed in ARROWS:
-                self._arrow(ARROWS[pressed], event.modifiers())
+                right, down = view.orientation.direction(*ARROWS[pressed])
+                self._arrow((round(right), round(down)), event.modifiers())
             else:
                 self.undo()
             return True
@@ -158,7 +166,7 @@ class RegionTool(QObject):
             self.remove()
             return True
         if pressed in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and draw and self.region is None:
-            self.place_in_middle()
+            self.place_in_middle(ellipse=ellipse)
             return True
         return False
 
@@ -180,18 +188,26 @@ class RegionTool(QObject):
             self._keyed = True
             width = min(max(1, old.width + right), self.width - old.x)
             height = min(max(1, old.height + down), self.height - old.y)
-            self._become(Region(old.x, old.y, width, height))
+            self._become(_stretched(old, Region(old.x, old.y, width, height)))
 
     def keys_up(self) -> None:
         if self._keyed:
             self._keyed = False
             self._tell()
 
-    def place_in_middle(self) -> None:
-        """A rectangle of half the picture's sides, for those who draw by keyboard."""
+    def place_in_middle(self, *, ellipse: bool = False) -> None:
+        """A region of half the picture's sides, for those who draw by keyboard."""
         if self.width > 0 and self.region is None:
             wide, high = max(1, self.width // 2), max(1, self.height // 2)
-            self._become(Region((self.width - wide) // 2, (self.height - high) // 2, wide, high))
+            outline = Ellipse.filling(wide, high) if ellipse else None
+            self._become(Region((self.width - wide) // 2, (self.height - high) // 2, wide, high, outline))
+            self._tell()
+
+    def draw(self, region: Region | None, *, done: bool = True) -> None:
+        """Another tool drew ``region``; ``done`` when it will not go on."""
+        self._drag, self._keyed = None, False
+        self._become(region)
+        if done:
             self._tell()
 
     def remove(self) -> None:
@@ -233,78 +249,64 @@ class RegionTool(QObject):
     def _shifted(self, old: Region, right: int, down: int) -> Region:
         x = min(max(0, old.x + right), self.width - old.width)
         y = min(max(0, old.y + down), self.height - old.height)
-        return Region(x, y, old.width, old.height)
+        return replace(old, x=x, y=y)
 
     def _pulled(self, old: Region, grip: Grip, right: int, down: int) -> Region:
         x0, x1, y0, y1 = old.x, old.x + old.width, old.y, old.y + old.height
         x0, x1 = (x0 + right, x1) if grip[0] < 0 else (x0, x1 + right * grip[0])
         y0, y1 = (y0 + down, y1) if grip[1] < 0 else (y0, y1 + down * grip[1])
-        return self._between(x0, y0, x1, y1)
+        return _stretched(old, self._between(x0, y0, x1, y1))
 
     # Drawing
-
-    def box(self, view: Viewport) -> QRectF:
-        """The region in widget pixels."""
-        assert self.region is not None
-        left, top = view.to_widget(self.region.x, self.region.y)
-        right, bottom = view.to_widget(self.region.x + self.region.width, self.region.y + self.region.height)
-        return QRectF(left, top, right - left, bottom - top)
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
         """Draw the region over the picture."""
         if self.region is None:
             return
-        box = self.box(view)
-        outline(painter, box, theme().region, dashed=not self.in_use)
+        paint_region(painter, self.region, view, theme().region, dashed=not self.in_use)
         if not self.in_use:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(colour("#101012"), 1))
         painter.setBrush(colour("#FFFFFF"))
         half = HANDLE // 2
-        for grip in self._shown_handles(box):
-            at = _handle(box, grip)
+        for grip in self._grips(view):
+            at = self._handle(grip, view)
             painter.drawRect(round(at.x()) - half, round(at.y()) - half, HANDLE, HANDLE)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    @staticmethod
-    def _shown_handles(box: QRectF) -> tuple[Grip, ...]:
-        """Corners only where the middle of a side has no room between them."""
-        room = 4 * HANDLE
+    def _grips(self, view: Viewport) -> tuple[Grip, ...]:
+        """Corners only where the middle of a side has no room between them; none on freely drawn pixels."""
+        assert self.region is not None
+        if isinstance(self.region.outline, MaskOutline):
+            return ()
+        box, room = box_of(self.region, view), 4 * HANDLE
+        sides = (box.width(), box.height())
+        wide, high = sides[::-1] if view.orientation.sideways else sides
         return tuple(
-            grip
-            for grip in HANDLES
-            if (grip[0] != 0 or box.width() >= room) and (grip[1] != 0 or box.height() >= room)
+            grip for grip in HANDLES if (grip[0] != 0 or wide >= room) and (grip[1] != 0 or high >= room)
         )
 
+    def _handle(self, grip: Grip, view: Viewport) -> QPointF:
+        assert self.region is not None
+        x = self.region.x + self.region.width * (1 + grip[0]) / 2
+        y = self.region.y + self.region.height * (1 + grip[1]) / 2
+        return QPointF(*view.to_widget(x, y))
 
-def cursor_for(grip: Grip) -> Qt.CursorShape:
+
+def cursor_for(grip: Grip, view: Viewport) -> Qt.CursorShape:
     """What the mouse shows over ``grip``."""
-    return _CURSORS[grip]
+    middle, there = view.to_widget(0, 0), view.to_widget(*grip)
+    seen = tuple((b > a) - (b < a) for a, b in zip(middle, there, strict=True))
+    return _CURSORS[seen[0], seen[1]]
 
 
-def outline(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = False) -> None:
-    """A rectangle in ``shade`` with a dark casing, to be seen on black and on white."""
-    # On the middle of pixels a line of 1.5 px is sharp.
-    left, top = round(box.left()) + 0.5, round(box.top()) + 0.5
-    box = QRectF(left, top, round(box.right()) - 0.5 - left, round(box.bottom()) - 0.5 - top)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    casing = QPen(colour("#000000", 0.66), 3.5)
-    line = QPen(colour(shade), 1.5)
-    for pen in (casing, line):
-        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-    if dashed:
-        line.setDashPattern([4, 3])
-    painter.setPen(casing)
-    painter.drawRect(box)
-    painter.setPen(line)
-    painter.drawRect(box)
-
-
-def _handle(box: QRectF, grip: Grip) -> QPointF:
-    middle = box.center()
-    return QPointF(middle.x() + grip[0] * box.width() / 2, middle.y() + grip[1] * box.height() / 2)
+def _stretched(old: Region, new: Region) -> Region:
+    """``new`` with the shape that lay in ``old``."""
+    if old.outline is not None:
+        wide, high = new.width / old.width, new.height / old.height
+        new = replace(new, outline=old.outline.resized(wide, high, new.width, new.height))
+    return replace(new, z=old.z, depth=old.depth)
 
 
 def _span(one: float, other: float, size: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage
 
-from app.viewer.viewport import Viewport
+from app.viewer.viewport import Orientation, Viewport
 from app.viewer.window_level import Window
 from core.imaging.display import DisplayPicture
 
@@ -61,22 +61,22 @@ class Renderer:
             if (right - left) * (bottom - top) <= MOST_PIXELS or level + 1 == len(self.picture.levels):
                 break
             level += 1
-        key = (level, left, top, right, bottom, window, inverted)
+        key = (level, left, top, right, bottom, window, inverted, viewport.orientation)
         if key != self._key:
-            self._make(self.picture.levels[level][top:bottom, left:right], window, inverted)
+            part = self.picture.levels[level][top:bottom, left:right]
+            self._make(_held(part, viewport.orientation), window, inverted)
             self._key = key
-        ax, ay = viewport.to_widget(left * factor, top * factor)
-        bx, by = viewport.to_widget(right * factor, bottom * factor)
+        ax, ay, bx, by = viewport.box(left * factor, top * factor, right * factor, bottom * factor)
         return self._image, QRectF(ax, ay, bx - ax, by - ay)
 
     def _make(self, part: npt.NDArray[Any], window: Window | None, inverted: bool) -> None:
         if part.ndim == 3:
             shown = part if part.dtype == np.uint8 else (part >> 8).astype(np.uint8)
-            pixels = 255 - shown if inverted else np.ascontiguousarray(shown)
+            pixels = np.ascontiguousarray(255 - shown if inverted else shown)
             kind = QImage.Format.Format_RGB888
         else:
             assert window is not None
-            pixels = self._table(window, inverted).take(part)
+            pixels = np.ascontiguousarray(self._table(window, inverted).take(part))
             kind = QImage.Format.Format_Grayscale8
         height, width = pixels.shape[:2]
         self._pixels = pixels
@@ -88,3 +88,9 @@ class Renderer:
             size = 256 if self.picture.levels[0].dtype == np.uint8 else 65536
             self._tables = {key: window.table(size, inverted=inverted)}
         return self._tables[key]
+
+
+def _held(part: npt.NDArray[Any], orientation: Orientation) -> npt.NDArray[Any]:
+    if orientation.mirrored:
+        part = part[:, ::-1]
+    return np.rot90(part, -orientation.turns) if orientation.turns else part

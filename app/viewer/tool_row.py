@@ -16,12 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.icons import icon
 from app.theme import BASE, colour, font, news, set_look, theme
-from app.viewer.picture_view import RECTANGLE, SELECT
-
-_TOOLS = (
-    (SELECT, "select", "Brightness and contrast: drag on the picture (V)"),
-    (RECTANGLE, "rectangle", "Draw a rectangle to search with (R)"),
-)
+from app.viewer import tools
 
 
 class ToolRow(QWidget):
@@ -38,14 +33,14 @@ class ToolRow(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        for name, sign, tip in _TOOLS:
-            button = _button(sign, tip)
-            button.setObjectName(f"tool-{name}")
+        for tool in tools.ALL:
+            button = _button(tool.name, f"{tool.tip} ({tool.key})")
+            button.setObjectName(f"tool-{tool.name}")
             button.setCheckable(True)
-            button.setChecked(name == SELECT)
-            button.clicked.connect(lambda _checked=False, name=name: self.tool_wanted.emit(name))
+            button.setChecked(tool.name == tools.SELECT)
+            button.clicked.connect(lambda _checked=False, name=tool.name: self.tool_wanted.emit(name))
             self._group.addButton(button)
-            self.tools[name] = button
+            self.tools[tool.name] = button
             row.addWidget(button)
         rule = QFrame()
         set_look(rule, role="rule-upright")

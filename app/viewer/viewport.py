@@ -9,12 +9,57 @@ LARGEST = 64.0
 
 
 @dataclass(frozen=True)
+class Orientation:
+    """How a picture is held: ``mirrored``, left for right, then turned clockwise by ``turns`` quarters."""
+
+    turns: int = 0
+    mirrored: bool = False
+
+    @property
+    def sideways(self) -> bool:
+        return self.turns % 2 == 1
+
+    def turned(self, quarters: int) -> Orientation:
+        """Turned on as it is seen now, clockwise."""
+        return replace(self, turns=(self.turns + quarters) % 4)
+
+    def flipped(self) -> Orientation:
+        """Left for right as it is seen now."""
+        return Orientation(-self.turns % 4, not self.mirrored)
+
+    def place(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
+        """Where a point of a picture of ``width`` x ``height`` comes to lie."""
+        if self.mirrored:
+            x = width - x
+        for _ in range(self.turns):
+            x, y = height - y, x
+            width, height = height, width
+        return x, y
+
+    def origin(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
+        """The inverse of :meth:`place`; ``width`` and ``height`` are those of the picture as stored."""
+        if self.sideways:
+            width, height = height, width
+        for _ in range(self.turns):
+            x, y = y, width - x
+            width, height = height, width
+        return (width - x if self.mirrored else x), y
+
+    def direction(self, right: float, down: float) -> tuple[float, float]:
+        """The way in the picture as stored that is seen as ``right``, ``down``."""
+        for _ in range(self.turns):
+            right, down = down, -right
+        return (-right if self.mirrored else right), down
+
+
+@dataclass(frozen=True)
 class Viewport:
     """A view of a picture of ``width`` x ``height`` pixels in a widget of ``across`` x ``down`` pixels.
 
     ``aspect`` is a picture pixel's height divided by its width. ``zoom`` is widget pixels per picture column,
-    ``x``, ``y`` the picture point in the widget's middle; while ``fitted`` the whole picture stays in view
-    when the widget changes its size. Coordinates count from the top left corner, x to the right, y down.
+    ``x``, ``y`` the point of the picture, held as ``orientation`` says, in the widget's middle; while
+    ``fitted`` the whole picture stays in view when the widget changes its size. Coordinates count from the
+    top left corner, x to the right, y down.
     """
 
     width: int
@@ -26,14 +71,35 @@ class Viewport:
     x: float = 0.0
     y: float = 0.0
     fitted: bool = True
+    orientation: Orientation = Orientation()
+
+    @property
+    def _held(self) -> tuple[int, int]:
+        """Columns and rows as held."""
+        return (self.height, self.width) if self.orientation.sideways else (self.width, self.height)
+
+    @property
+    def _stretch(self) -> tuple[float, float]:
+        """Widget pixels a held column and row take at zoom 1."""
+        return (self.aspect, 1.0) if self.orientation.sideways else (1.0, self.aspect)
 
     @property
     def fit_zoom(self) -> float:
         """The zoom that shows the whole picture."""
-        return min(self.across / self.width, self.down / (self.height * self.aspect))
+        (columns, rows), (wide, high) = self._held, self._stretch
+        return min(self.across / (columns * wide), self.down / (rows * high))
 
     def fit(self) -> Viewport:
-        return replace(self, zoom=self.fit_zoom, x=self.width / 2, y=self.height / 2, fitted=True)
+        columns, rows = self._held
+        return replace(self, zoom=self.fit_zoom, x=columns / 2, y=rows / 2, fitted=True)
+
+    def held(self, orientation: Orientation) -> Viewport:
+        """The picture held otherwise; the point in the middle stays there."""
+        if self.fitted:
+            return replace(self, orientation=orientation).fit()
+        x, y = self.orientation.origin(self.x, self.y, self.width, self.height)
+        x, y = orientation.place(x, y, self.width, self.height)
+        return replace(self, orientation=orientation)._centred(x, y)
 
     def resized(self, across: int, down: int) -> Viewport:
         """In a widget of another size."""
@@ -51,36 +117,48 @@ class Viewport:
             return self.fit()
         # Not by to_picture(), whose whole pixels would drift in a long turn of the wheel.
         shorter = 1 / self.zoom - 1 / zoom
-        x = self.x + (left - self.across / 2) * shorter
-        y = self.y + (top - self.down / 2) * shorter / self.aspect
+        wide, high = self._stretch
+        x = self.x + (left - self.across / 2) * shorter / wide
+        y = self.y + (top - self.down / 2) * shorter / high
         return replace(self, zoom=zoom, fitted=False)._centred(x, y)
 
     def panned(self, right: float, down: float) -> Viewport:
         """The picture moved by so many widget pixels."""
         moved = replace(self, fitted=False)
-        return moved._centred(self.x - right / self.zoom, self.y - down / (self.zoom * self.aspect))
+        wide, high = self._stretch
+        return moved._centred(self.x - right / (self.zoom * wide), self.y - down / (self.zoom * high))
 
     def _centred(self, x: float, y: float) -> Viewport:
         """The widget's middle never leaves the picture, so it cannot be lost."""
-        return replace(self, x=min(max(x, 0.0), self.width), y=min(max(y, 0.0), self.height))
+        columns, rows = self._held
+        return replace(self, x=min(max(x, 0.0), columns), y=min(max(y, 0.0), rows))
 
     @property
     def left(self) -> int:
-        """Where the picture's left edge lies in the widget; whole, so that pixels stay sharp at 100 %."""
-        return round(self.across / 2 - self.x * self.zoom)
+        """Where the left edge lies in the widget; whole, so that pixels stay sharp at 100 %."""
+        return round(self.across / 2 - self.x * self.zoom * self._stretch[0])
 
     @property
     def top(self) -> int:
-        return round(self.down / 2 - self.y * self.zoom * self.aspect)
+        return round(self.down / 2 - self.y * self.zoom * self._stretch[1])
 
     def to_picture(self, left: float, top: float) -> tuple[float, float]:
-        return (left - self.left) / self.zoom, (top - self.top) / (self.zoom * self.aspect)
+        wide, high = self._stretch
+        x, y = (left - self.left) / (self.zoom * wide), (top - self.top) / (self.zoom * high)
+        return self.orientation.origin(x, y, self.width, self.height)
 
     def to_widget(self, x: float, y: float) -> tuple[float, float]:
-        return self.left + x * self.zoom, self.top + y * self.zoom * self.aspect
+        x, y = self.orientation.place(x, y, self.width, self.height)
+        wide, high = self._stretch
+        return self.left + x * self.zoom * wide, self.top + y * self.zoom * high
+
+    def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom in the widget of a rectangle of the picture."""
+        (ax, ay), (bx, by) = self.to_widget(x0, y0), self.to_widget(x1, y1)
+        return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
     def seen(self) -> tuple[float, float, float, float]:
         """Left, top, right and bottom of the visible part, in picture pixels; empty when right <= left."""
-        x0, y0 = self.to_picture(0, 0)
-        x1, y1 = self.to_picture(self.across, self.down)
+        (ax, ay), (bx, by) = self.to_picture(0, 0), self.to_picture(self.across, self.down)
+        x0, x1, y0, y1 = min(ax, bx), max(ax, bx), min(ay, by), max(ay, by)
         return max(0.0, x0), max(0.0, y0), min(float(self.width), x1), min(float(self.height), y1)

@@ -39,20 +39,20 @@ class Window:
 
 @dataclass(frozen=True)
 class Preset:
-    """A usual window of computed tomography, in Hounsfield units, and its key."""
+    """A window on values (Hounsfield units for computed tomography) and its key ("" for none)."""
 
-    key: int
+    key: str
     name: str
     width: float
     level: float
 
 
 PRESETS = (
-    Preset(3, "Brain", 80, 40),
-    Preset(4, "Abdomen", 400, 40),
-    Preset(5, "Mediastinum", 350, 50),
-    Preset(6, "Bone", 1800, 400),
-    Preset(7, "Lung", 1500, -600),
+    Preset("3", "Brain", 80, 40),
+    Preset("4", "Abdomen", 400, 40),
+    Preset("5", "Mediastinum", 350, 50),
+    Preset("6", "Bone", 1800, 400),
+    Preset("7", "Lung", 1500, -600),
 )
 
 

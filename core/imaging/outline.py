@@ -29,6 +29,10 @@ class Outline(abc.ABC):
         farther right and ``down`` farther down."""
 
     @abc.abstractmethod
+    def resized(self, wide: float, high: float, width: int, height: int) -> Outline:
+        """Stretched by the factors ``wide`` and ``high`` with its rectangle, now ``width`` x ``height``."""
+
+    @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
         """``{"kind": ..., ...}``, the inverse of :func:`outline_from_json`."""
 
@@ -53,6 +57,10 @@ class Ellipse(Outline):
 
     def shifted(self, right: int, down: int, width: int, height: int) -> Ellipse:
         return Ellipse((self.centre[0] + right, self.centre[1] + down), self.radii)
+
+    def resized(self, wide: float, high: float, width: int, height: int) -> Ellipse:
+        x, y = self.centre
+        return Ellipse((x * wide, y * high), (self.radii[0] * wide, self.radii[1] * high))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "ellipse", "centre": list(self.centre), "radii": list(self.radii)}
@@ -80,6 +88,9 @@ class Polygon(Outline):
 
     def shifted(self, right: int, down: int, width: int, height: int) -> Polygon:
         return Polygon(tuple((x + right, y + down) for x, y in self.points))
+
+    def resized(self, wide: float, high: float, width: int, height: int) -> Polygon:
+        return Polygon(tuple((x * wide, y * high) for x, y in self.points))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "polygon", "points": [list(point) for point in self.points]}
@@ -125,6 +136,11 @@ class MaskOutline(Outline):
             kept = self.voxels()[:, top - down : bottom - down, left - right : end - right]
             out[:, top:bottom, left:end] = kept
         return MaskOutline.of(out)
+
+    def resized(self, wide: float, high: float, width: int, height: int) -> MaskOutline:
+        rows = np.minimum((np.arange(height) + 0.5) / high, self.shape[1] - 1).astype(np.intp)
+        columns = np.minimum((np.arange(width) + 0.5) / wide, self.shape[2] - 1).astype(np.intp)
+        return MaskOutline.of(self.voxels()[:, rows[:, None], columns[None, :]])
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "mask", "shape": list(self.shape), "runs": list(self.runs)}

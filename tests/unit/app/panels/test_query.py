@@ -19,7 +19,7 @@ from app.panels.query import QueryPanel
 from app.panels.query_notice import breakable
 from app.settings import Settings
 from app.state import State
-from app.viewer.picture_view import RECTANGLE, SELECT
+from app.viewer.tools import RECTANGLE, SELECT
 from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
 from core.workflows import looking, opening

@@ -7,7 +7,8 @@ from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.viewer.picture_view import RECTANGLE, SELECT, PictureView
+from app.viewer.picture_view import PictureView
+from app.viewer.tools import RECTANGLE, SELECT
 from app.viewer.window_level import window_text
 from core.imaging.display import display_picture
 from core.imaging.picture import Picture, Values

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.viewer.rendering import MOST_PIXELS, Renderer
-from app.viewer.viewport import Viewport
+from app.viewer.viewport import Orientation, Viewport
 from app.viewer.window_level import Window
 from core.imaging.display import display_picture
 from core.imaging.picture import Picture
@@ -111,3 +111,14 @@ def test_out_of_sight_there_is_nothing_to_draw(noisy):
     renderer = Renderer(display_picture(Picture(noisy, 255.0)))
     image, _ = renderer.visible(Viewport(900, 700, 100, 100, 1.0, 1.0, -500, 0, False), 1.0, FULL)
     assert image.isNull()
+
+
+def test_a_turned_picture_shows_its_pixels_turned():
+    pixels = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
+    renderer = Renderer(display_picture(Picture(pixels, 255.0)))
+    view = Viewport(4, 3).resized(3, 4).held(Orientation(1, True))
+    image, target = renderer.visible(view, 1.0, FULL)
+    assert (image.width(), image.height()) == (3, 4)
+    assert (target.width(), target.height()) == (3, 4)
+    shown = [[image.pixelColor(x, y).red() for x in range(3)] for y in range(4)]
+    assert np.array_equal(shown, np.rot90(pixels[:, ::-1], -1))

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.viewer.viewport import LARGEST, Viewport
+from app.viewer.viewport import LARGEST, Orientation, Viewport
 
 sizes = st.integers(1, 5000)
 points = st.tuples(st.floats(0, 800), st.floats(0, 600))
@@ -81,3 +82,32 @@ def test_a_zoomed_picture_keeps_its_middle_when_the_widget_grows():
     larger = view.resized(900, 700)
     assert larger.zoom == view.zoom
     assert (larger.x, larger.y) == pytest.approx((view.x, view.y))
+
+
+ORIENTATIONS = [Orientation(turns, mirrored) for turns in range(4) for mirrored in (False, True)]
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
+def test_a_picture_held_otherwise_is_read_where_it_is_seen(orientation):
+    view = Viewport(200, 100, aspect=1.5).resized(300, 280).held(orientation).zoomed(3, 70, 90).panned(11, -7)
+    x, y = view.to_picture(40, 120)
+    assert view.to_widget(x, y) == pytest.approx((40, 120))
+    dx, dy = view.to_picture(50, 120)[0] - x, view.to_picture(50, 120)[1] - y
+    right, down = orientation.direction(1, 0)
+    assert (dx * right > 0, dy * down > 0) == (right != 0, down != 0)
+
+
+@pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
+def test_turning_and_flipping_do_what_the_eye_sees(orientation):
+    view = Viewport(200, 100).resized(100, 100).held(orientation)
+    seen = np.array(view.to_widget(30, 20)) - 50
+    turned = np.array(view.held(orientation.turned(1)).to_widget(30, 20)) - 50
+    assert turned == pytest.approx((-seen[1], seen[0]))
+    flipped = np.array(view.held(orientation.flipped()).to_widget(30, 20)) - 50
+    assert flipped == pytest.approx((-seen[0], seen[1]))
+
+
+def test_the_middle_stays_when_a_zoomed_picture_is_turned():
+    view = Viewport(200, 100).resized(100, 80).zoomed(4, 20, 30)
+    turned = view.held(Orientation(1, True))
+    assert turned.to_picture(50, 40) == pytest.approx(view.to_picture(50, 40), abs=0.5)

@@ -1,0 +1,101 @@
+"""Correcting a region with a round brush: painting pixels in and taking them out."""
+
+from __future__ import annotations
+
+from math import hypot
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPainter, QPainterPath
+
+from app.theme import theme
+from app.viewer.outlines import stroke, to_widget
+from app.viewer.viewport import Viewport
+from core.imaging.region import Region, region_of_mask
+
+#: Radius in widget pixels: the first one, the least, the greatest, and the factor of a step.
+RADIUS, LEAST, MOST, GROWTH = 12.0, 2.0, 120.0, 1.25
+
+
+class BrushTool:
+    """A stroke over the pixels of one picture; its size is in widget pixels, so zooming in makes it finer."""
+
+    def __init__(self) -> None:
+        self.radius = RADIUS
+        self._mask: npt.NDArray[np.bool_] | None = None
+        self._last: tuple[float, float] | None = None
+        self._erase = False
+        self._hover: QPointF | None = None
+        self._place: tuple[int | None, int] = (None, 1)
+
+    @property
+    def active(self) -> bool:
+        return self._mask is not None
+
+    def grow(self, steps: int) -> None:
+        """Larger, or smaller for negative ``steps``."""
+        self.radius = min(max(self.radius * GROWTH**steps, LEAST), MOST)
+
+    def press(self, point: QPointF, view: Viewport, region: Region | None, *, erase: bool) -> None:
+        """Begin a stroke on ``region`` (nothing yet for ``None``)."""
+        size = (view.height, view.width)
+        self._mask = np.zeros(size, dtype=np.bool_) if region is None else region.mask(*size)
+        self._place = (None, 1) if region is None else (region.z, region.depth)
+        self._erase, self._last = erase, None
+        self.move(point, view)
+
+    def move(self, point: QPointF, view: Viewport) -> bool:
+        """The mouse moved; whether pixels changed."""
+        self._hover = point
+        if self._mask is None:
+            return False
+        x, y = view.to_picture(point.x(), point.y())
+        radius = max(self.radius / view.zoom, 0.5)
+        from_x, from_y = self._last or (x, y)
+        way = hypot(x - from_x, y - from_y)
+        for step in range(1, (count := max(1, round(2 * way / radius))) + 1):
+            share = step / count
+            self._stamp(from_x + share * (x - from_x), from_y + share * (y - from_y), radius, view.aspect)
+        self._last = (x, y)
+        return True
+
+    def region(self) -> Region | None:
+        """What is painted now."""
+        if self._mask is None or not self._mask.any():
+            return None
+        z, _ = self._place
+        return region_of_mask(self._mask[None], z) if z is not None else region_of_mask(self._mask)
+
+    def release(self) -> None:
+        self._mask = self._last = None
+
+    def leave(self) -> None:
+        """The mouse left the picture."""
+        self._hover = None
+
+    def paint(self, painter: QPainter, view: Viewport) -> None:
+        """The brush where the mouse is."""
+        if self._hover is None:
+            return
+        x, y = view.to_picture(self._hover.x(), self._hover.y())
+        radius = max(self.radius / view.zoom, 0.5)
+        path = QPainterPath()
+        path.addEllipse(QPointF(x, y), radius, radius / view.aspect)
+        stroke(painter, to_widget(view).map(path), theme().region)
+
+    def _stamp(self, x: float, y: float, radius: float, aspect: float) -> None:
+        assert self._mask is not None
+        rows, columns = self._mask.shape
+        high = radius / aspect
+        top, bottom = max(0, int(y - high - 1)), min(rows, int(y + high + 2))
+        left, right = max(0, int(x - radius - 1)), min(columns, int(x + radius + 2))
+        if bottom <= top or right <= left:
+            return
+        down = (np.arange(top, bottom)[:, None] + 0.5 - y) / high
+        across = (np.arange(left, right)[None, :] + 0.5 - x) / radius
+        inside = down * down + across * across <= 1.0
+        if 0 <= int(y) < rows and 0 <= int(x) < columns:
+            inside[int(y) - top, int(x) - left] = True
+        part = self._mask[top:bottom, left:right]
+        part[inside] = not self._erase

@@ -1,0 +1,184 @@
+"""Mouse and drawing keys on a picture: which tool takes them, and what the cursor shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
+
+from app.viewer import tools
+from app.viewer.brush_tool import BrushTool
+from app.viewer.path_tool import PathTool
+from app.viewer.region_tool import RegionTool, cursor_for
+from app.viewer.ruler import Ruler
+from app.viewer.window_level import Window, dragged
+
+if TYPE_CHECKING:
+    from app.viewer.picture_view import PictureView
+
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class Pointer:
+    """Routes what the mouse does on ``view`` to the tool in force; middle and Shift always pan."""
+
+    def __init__(self, view: PictureView) -> None:
+        self._view = view
+        self.region = RegionTool(view)
+        self.path = PathTool()
+        self.brush = BrushTool()
+        self.ruler = Ruler()
+        self.tool = tools.SELECT
+        self._windowing: tuple[QPointF, Window] | None = None
+        self._panning: QPointF | None = None
+
+    def begin(self) -> None:
+        """Another picture or tool: nothing is under way."""
+        self._windowing = self._panning = None
+        self.path.cancel()
+        self.brush.release()
+        self.brush.leave()
+
+    @property
+    def busy(self) -> bool:
+        """A region is being drawn or changed."""
+        return self.region.dragging or self.path.active or self.brush.active
+
+    # Mouse
+
+    def press(self, event: QMouseEvent) -> None:
+        at, button = event.position(), event.button()
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
+            self._panning = at
+        elif button == Qt.MouseButton.LeftButton and not self._took(at, event.modifiers()):
+            window = self._view.window_level
+            self._windowing = None if window is None else (at, window)
+
+    def _took(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
+        """Whether a tool took a left press."""
+        view = self._view.viewport
+        if self.tool == tools.RULER:
+            self.ruler.press(at, view)
+            return True
+        if not self._view.editable:
+            return False
+        if self.tool == tools.BRUSH:
+            erase = bool(modifiers & Qt.KeyboardModifier.AltModifier)
+            self.brush.press(at, view, self.region.region, erase=erase)
+            self.region.draw(self.brush.region(), done=False)
+            return True
+        if self.tool in tools.PATHS:
+            # A grip of the region is for moving it only while no corner is set.
+            if self.path.active or not self.region.press(at, view, draw=False):
+                closed = self.path.press(at, view, free=self.tool == tools.FREEHAND)
+                if closed is not None:
+                    self.region.draw(closed)
+            return True
+        if self.tool == tools.SEGMENT:
+            if not self.region.press(at, view, draw=False):
+                x, y = view.to_picture(at.x(), at.y())
+                if 0 <= x < view.width and 0 <= y < view.height:
+                    self._view.segment_wanted.emit(int(x), int(y))
+            return True
+        draw = self.tool in tools.BOXES
+        return self.region.press(at, view, draw=draw, ellipse=self.tool == tools.ELLIPSE)
+
+    def move(self, at: QPointF) -> None:
+        view, picture = self._view.viewport, self._view.picture
+        if self._panning is not None:
+            step = at - self._panning
+            self._panning = at
+            self._view.pan_by(step.x(), step.y())
+        elif self.region.dragging:
+            self.region.drag(at, view)
+        elif self._windowing is not None and picture is not None:
+            begin, window = self._windowing
+            way = at - begin
+            self._view.set_window(dragged(window, picture, way.x(), way.y()))
+        elif self.tool == tools.RULER and self.ruler.active:
+            self.ruler.move(at, view)
+        elif self.tool == tools.BRUSH:
+            if self.brush.move(at, view):
+                self.region.draw(self.brush.region(), done=False)
+        else:
+            self.path.move(at, view)
+            self.show_cursor(at)
+
+    def release(self, at: QPointF) -> None:
+        self._panning = self._windowing = None
+        if self.brush.active:
+            drawn = self.brush.region()
+            self.brush.release()
+            self.region.draw(drawn)
+        if self.ruler.active:
+            self.ruler.release(self._view.viewport)
+        stroke = self.path.release()
+        if stroke is not None:
+            self.region.draw(stroke)
+        self.region.release()
+        self.show_cursor(at)
+
+    def double_click(self) -> bool:
+        """Whether a double click closed a polygon; one that tools use otherwise does nothing."""
+        if self.path.active:
+            drawn = self.path.finish()
+            if drawn is not None:
+                self.region.draw(drawn)
+            return True
+        return self.tool in (tools.BRUSH, tools.RULER, tools.SEGMENT, *tools.PATHS)
+
+    def leave(self) -> None:
+        """The mouse left the picture."""
+        self.brush.leave()
+
+    def show_cursor(self, at: QPointF | None = None) -> None:
+        shape = Qt.CursorShape.ArrowCursor
+        view = self._view
+        if self._panning is not None:
+            shape = Qt.CursorShape.ClosedHandCursor
+        elif view.picture is not None and self.tool == tools.RULER:
+            shape = Qt.CursorShape.CrossCursor
+        elif view.picture is not None and view.editable:
+            drawing = self.tool in tools.BOXES
+            grip = None if at is None else self.region.grip_at(at, view.viewport, inside=drawing)
+            if self.region.dragging or self._windowing is not None:
+                return
+            if self.tool == tools.BRUSH:
+                shape = Qt.CursorShape.BlankCursor
+            elif grip is not None and not self.path.active:
+                shape = cursor_for(grip, view.viewport)
+            elif self.tool != tools.SELECT:
+                shape = Qt.CursorShape.CrossCursor
+        view.setCursor(shape)
+
+    # Keyboard
+
+    def key(self, event: QKeyEvent) -> bool:
+        """Whether a tool took a key."""
+        if self.tool == tools.RULER and self.ruler.key(event):
+            return True
+        if not self._view.editable:
+            return False
+        if self.path.active and event.key() in _ENTER:
+            return self.double_click()
+        if self.path.key(event):
+            return True
+        if self.tool == tools.BRUSH and event.text() in ("[", "]"):
+            self.brush.grow(1 if event.text() == "]" else -1)
+            return True
+        ellipse = self.tool == tools.ELLIPSE
+        draw = self.tool in tools.BOXES
+        return self.region.key(event, self._view.viewport, draw=draw, ellipse=ellipse)
+
+    # Drawing
+
+    def paint(self, painter: QPainter) -> None:
+        """The region and whatever is being drawn."""
+        view = self._view.viewport
+        self.region.paint(painter, view)
+        self.path.paint(painter, view)
+        self.ruler.paint(painter, view)
+        if self.tool == tools.BRUSH and self._view.editable:
+            self.brush.paint(painter, view)

@@ -1,0 +1,34 @@
+"""What the left mouse button does on a picture, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SELECT, RECTANGLE, ELLIPSE, POLYGON = "select", "rectangle", "ellipse", "polygon"
+FREEHAND, SEGMENT, BRUSH, RULER = "freehand", "segment", "brush", "ruler"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """``name``, its ``key``, and what it does in a line."""
+
+    name: str
+    key: str
+    tip: str
+
+
+ALL = (
+    Tool(SELECT, "V", "Brightness and contrast: drag on the picture"),
+    Tool(RECTANGLE, "R", "Draw a rectangle to search with"),
+    Tool(ELLIPSE, "E", "Draw an ellipse to search with"),
+    Tool(POLYGON, "P", "Draw a polygon: click its corners, the first one again to close it"),
+    Tool(FREEHAND, "L", "Draw around it in one stroke"),
+    Tool(SEGMENT, "S", "Click on a mass to outline it"),
+    Tool(BRUSH, "B", "Paint the region; with Alt take away; [ and ] change the size"),
+    Tool(RULER, "M", "Measure: drag a line"),
+)
+
+#: Those that draw a box from corner to corner.
+BOXES = frozenset((RECTANGLE, ELLIPSE))
+PATHS = frozenset((POLYGON, FREEHAND))
+NAMES = frozenset(tool.name for tool in ALL)
