@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 #: (n, n) int8, symmetric: +1 similar, -1 dissimilar, 0 unknown and on the diagonal.
-Similarity = npt.NDArray[np.int8]
+Signs = npt.NDArray[np.int8]
 Rows = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 21
@@ -35,23 +37,77 @@ def finding_codes(y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, .
     return codes, tuple(names.tolist())
 
 
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """Which of n cases are similar: what findings say, and the pairs in which it is otherwise.
+
+    ``codes`` (n,) findings as numbers, -1 for none: cases of one are similar, cases of two dissimilar, and of
+    a case without one nothing is known. ``changed`` (p, 3) rows i < j, ascending, and +1 similar or -1
+    dissimilar where findings say something else.
+    """
+
+    codes: Rows
+    changed: Rows
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def by_findings(self, i: Rows, j: Rows) -> Rows:
+        """+1, -1 or 0 for each of the pairs of rows ``i`` and ``j`` (p,), pairs changed or not."""
+        first, second = self.codes[i], self.codes[j]
+        signs: Rows = np.where(first == second, 1, -1)
+        signs[(first < 0) | (second < 0)] = 0
+        return signs
+
+    def with_pairs(self, pairs: npt.ArrayLike) -> Similarity:
+        """With ``pairs`` (p, 3) of rows i, j and +1 or -1 over what was there.
+
+        Raises:
+            BadInput: as :func:`checked_pairs`.
+        """
+        n = len(self)
+        given = checked_pairs(pairs, n)
+        key = np.concatenate(
+            [
+                self.changed[:, 0] * n + self.changed[:, 1],
+                given[:, :2].min(axis=1) * n + given[:, :2].max(axis=1),
+            ]
+        )[::-1]
+        sign = np.concatenate([self.changed[:, 2], given[:, 2]])[::-1]
+        # The first of equal keys is the last that was said.
+        key, place = np.unique(key, return_index=True)
+        i, j, sign = key // n, key % n, sign[place]
+        different = sign != self.by_findings(i, j)
+        return Similarity(self.codes, np.stack([i, j, sign], axis=1)[different])
+
+    def with_similar(self, pairs: Rows) -> Similarity:
+        """With ``pairs`` (p, 2) called similar, over what was there."""
+        return self.with_pairs(np.insert(pairs, 2, 1, axis=1))
+
+    def dense(self) -> Signs:
+        """(n, n), for few cases."""
+        signs = np.where(self.codes[:, np.newaxis] == self.codes, 1, -1).astype(np.int8)
+        signs[self.codes < 0] = 0
+        signs[:, self.codes < 0] = 0
+        np.fill_diagonal(signs, 0)
+        i, j, sign = self.changed.T
+        signs[i, j] = signs[j, i] = sign
+        return signs
+
+
 def from_findings(y: npt.ArrayLike) -> Similarity:
-    """+1 for cases of one finding, -1 for cases of two, 0 where either has none.
+    """Similar for cases of one finding, dissimilar for cases of two.
 
     Raises:
         BadInput: not one finding a case.
     """
     codes, _ = finding_codes(y)
-    similarity = np.where(codes[:, np.newaxis] == codes, 1, -1).astype(np.int8)
-    similarity[codes < 0] = 0
-    similarity[:, codes < 0] = 0
-    np.fill_diagonal(similarity, 0)
-    return similarity
+    return Similarity(codes, np.empty((0, 3), dtype=np.int64))
 
 
 def no_findings(n: int) -> Similarity:
     """Nothing known about ``n`` cases."""
-    return np.zeros((n, n), dtype=np.int8)
+    return Similarity(np.full(n, -1, dtype=np.int64), np.empty((0, 3), dtype=np.int64))
 
 
 def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
@@ -84,39 +140,20 @@ def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
     return table
 
 
-def set_pairs(similarity: Similarity, pairs: npt.ArrayLike) -> None:
-    """Write ``pairs`` (p, 3) of rows i, j and +1 or -1 into ``similarity``, over what was there.
-
-    Raises:
-        BadInput: as :func:`checked_pairs`.
-    """
-    i, j, value = checked_pairs(pairs, len(similarity)).T
-    similarity[i, j] = value
-    similarity[j, i] = value
-
-
-def visual_pairs(X: Matrix, k: int) -> Rows:
+def visual_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
     """(p, 2) rows i < j of which at least one is among the ``k`` nearest Euclidean neighbours of the other.
 
     Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of cases equally near the earlier row counts.
+    ``reporter`` is asked whether to cancel.
     """
     n = len(X)
     k = min(k, n - 1)
     if k < 1:
         return np.empty((0, 2), dtype=np.int64)
-    neighbours = _nearest(X, k)
+    neighbours = _nearest(X, k, reporter)
     i = np.repeat(np.arange(n, dtype=np.int64), k)
     j = neighbours.ravel()
     return np.unique(np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1), axis=0)
-
-
-def set_visual(similarity: Similarity, visual: Rows) -> int:
-    """Call the ``visual`` pairs (p, 2) similar, over what was there; how many were not before."""
-    i, j = visual.T
-    changed = int((similarity[i, j] != 1).sum())
-    similarity[i, j] = 1
-    similarity[j, i] = 1
-    return changed
 
 
 def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None) -> None:
@@ -131,12 +168,13 @@ def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None
         raise BadInput(
             f"All training cases have the finding '{findings[0]}'.", "Add cases of another finding."
         )
-    if not (similarity == -1).any():
+    counts = count_pairs(similarity)
+    if not counts["dissimilar"]:
         raise BadInput(
             "No two training cases are called dissimilar.",
             "Add cases of another finding or dissimilar pairs, or ask for fewer visual neighbours.",
         )
-    if not (similarity == 1).any():
+    if not counts["similar"]:
         raise BadInput(
             "No two training cases are called similar.", "Add cases of the same finding or similar pairs."
         )
@@ -144,9 +182,14 @@ def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None
 
 def count_pairs(similarity: Similarity) -> dict[str, int]:
     """Unordered pairs of each kind: ``similar`` and ``dissimilar``."""
+    sizes = np.bincount(similarity.codes[similarity.codes >= 0]).astype(np.int64)
+    known = int(sizes.sum())
+    total, similar = known * (known - 1) // 2, int((sizes * (sizes - 1) // 2).sum())
+    i, j, now = similarity.changed.T
+    before = similarity.by_findings(i, j)
     return {
-        "similar": int((similarity == 1).sum()) // 2,
-        "dissimilar": int((similarity == -1).sum()) // 2,
+        "similar": similar + int((now == 1).sum()) - int((before == 1).sum()),
+        "dissimilar": total - similar + int((now == -1).sum()) - int((before == -1).sum()),
     }
 
 
@@ -257,7 +300,7 @@ def sample_triplets(y: npt.ArrayLike, count: int, seed: int) -> Rows:
     return triplets
 
 
-def _nearest(X: Matrix, k: int) -> Rows:
+def _nearest(X: Matrix, k: int, reporter: Reporter) -> Rows:
     """(n, k) nearest other rows, by distance and then by row.
 
     The expansion |x|^2 - 2xq + |q|^2 picks candidates; they are measured again by direct difference.
@@ -269,6 +312,7 @@ def _nearest(X: Matrix, k: int) -> Rows:
     nearest = np.empty((n, k), dtype=np.int64)
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):
+        reporter.check_cancelled()
         block = centred[start : start + step]
         rough = block @ centred.T
         rough *= -2.0

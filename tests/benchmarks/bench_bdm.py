@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from core.constraints import from_findings, set_visual, visual_pairs
+from core.constraints import from_findings, visual_pairs
 from core.engine import limit_threads
 from core.metrics import make_learner
 from core.metrics.papers.bdm import BDMV
@@ -40,8 +40,7 @@ def problem(n: int, d: int, findings: int) -> tuple[Matrix, npt.NDArray[np.int64
 
 def plain_rounds(X: Matrix, y: Any, rounds: int) -> float:
     """BDM+V with the formulas as they stand on n x n arrays; the objective before the last bit."""
-    similarity = from_findings(y)
-    set_visual(similarity, visual_pairs(X, 5))
+    similarity = from_findings(y).with_similar(visual_pairs(X, 5)).dense()
     d = np.zeros(similarity.shape)
     objective = 0.0
     for _ in range(rounds):

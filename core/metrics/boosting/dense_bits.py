@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity
+from core.constraints import Signs
 from core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
@@ -42,10 +43,11 @@ class DensePairs:
             paper's Fig. 1 prints the opposite sign, which does not descend).
     """
 
-    def __init__(self, similarity: Similarity, X: Matrix) -> None:
+    def __init__(self, signs: Signs, X: Matrix, bits: Sequence[tuple[Bits, float]] = ()) -> None:
+        """``signs`` (n, n), ``X`` (n, d), ``bits`` those already learnt, (n,) with their weights."""
         n, d = X.shape
         self._X = np.ascontiguousarray(X)
-        self._signed = similarity.astype(np.float64)
+        self._signed = _signed(signs, bits)
         self._rows = min(n, max(16, _BLOCK // n))
         self._plus, self._minus, self._block = np.empty((3, self._rows, n))
         self._product = np.empty((n, d))
@@ -158,3 +160,18 @@ class DensePairs:
         self._product += (self._degree_minus - self._degree_plus)[:, np.newaxis] * self._X
         half = self._X.T @ self._product
         self.curvature = 0.5 * (half + half.T)
+
+
+def _signed(signs: Signs, bits: Sequence[tuple[Bits, float]]) -> Matrix:
+    """y_ij exp(y_ij d_ij) of the ``bits``."""
+    signed = signs.astype(np.float64)
+    if bits:
+        weights = np.array([4.0 * weight for _, weight in bits])
+        ones = np.array([own for own, _ in bits], dtype=np.float64)
+        # d_ij = sum of w (f_i + f_j - 2 f_i f_j), f of 0 and 1.
+        total = weights @ ones
+        d = (-2.0 * weights[:, np.newaxis] * ones).T @ ones
+        d += total[:, np.newaxis]
+        d += total
+        signed *= np.exp(np.multiply(signed, np.maximum(d, 0.0, out=d), out=d), out=d)
+    return signed

@@ -13,8 +13,6 @@ from core.constraints import (
     no_findings,
     sample_pairs,
     sample_triplets,
-    set_pairs,
-    set_visual,
     visual_pairs,
 )
 from core.errors import BadInput
@@ -22,12 +20,12 @@ from tests.helpers import naive_bdm as naive
 
 
 def test_findings_become_signs_with_an_empty_diagonal():
-    assert from_findings(["a", "b", "a"]).tolist() == [[0, -1, 1], [-1, 0, -1], [1, -1, 0]]
+    assert from_findings(["a", "b", "a"]).dense().tolist() == [[0, -1, 1], [-1, 0, -1], [1, -1, 0]]
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
 def test_a_case_without_a_finding_is_unknown_to_all(unknown):
-    assert from_findings(np.array(["a", unknown, "a"], dtype=object)).tolist() == [
+    assert from_findings(np.array(["a", unknown, "a"], dtype=object)).dense().tolist() == [
         [0, 0, 1],
         [0, 0, 0],
         [1, 0, 0],
@@ -42,9 +40,31 @@ def test_codes_follow_sorted_names_whatever_their_type():
 
 
 def test_pairs_overrule_what_was_there_in_both_directions():
-    similarity = from_findings(["a", "b", "a"])
-    set_pairs(similarity, np.array([[1, 0, 1], [0, 2, -1]]))
-    assert similarity.tolist() == [[0, 1, -1], [1, 0, -1], [-1, -1, 0]]
+    similarity = from_findings(["a", "b", "a"]).with_pairs(np.array([[1, 0, 1], [0, 2, -1]]))
+    assert similarity.dense().tolist() == [[0, 1, -1], [1, 0, -1], [-1, -1, 0]]
+    assert similarity.changed.tolist() == [[0, 1, 1], [0, 2, -1]]
+    assert count_pairs(similarity) == {"similar": 1, "dissimilar": 2}
+
+
+def test_the_last_word_on_a_pair_counts_and_none_is_kept_that_findings_say_too():
+    similarity = from_findings(["a", "b", "a", ""]).with_similar(np.array([[0, 1], [0, 2], [2, 3]]))
+    assert similarity.changed.tolist() == [[0, 1, 1], [2, 3, 1]]
+    again = similarity.with_pairs(np.array([[1, 0, -1], [3, 2, -1]]))
+    assert again.changed.tolist() == [[2, 3, -1]]
+    assert count_pairs(again) == {"similar": 1, "dissimilar": 3}
+    assert (again.dense() == -1).sum() == 6
+
+
+def test_counts_equal_those_of_the_matrix():
+    rng = np.random.default_rng(0)
+    similarity = from_findings(rng.choice(["a", "b", "c", ""], size=30))
+    i, j = rng.permutation(30)[:28].reshape(2, 14)
+    similarity = similarity.with_pairs(np.stack([i, j, rng.choice([-1, 1], size=14)], axis=1))
+    signs = similarity.dense()
+    assert count_pairs(similarity) == {
+        "similar": (signs == 1).sum() // 2,
+        "dissimilar": (signs == -1).sum() // 2,
+    }
 
 
 @pytest.mark.parametrize(
@@ -60,16 +80,12 @@ def test_pairs_overrule_what_was_there_in_both_directions():
     ],
 )
 def test_pairs_that_make_no_sense_are_refused(pairs, words):
-    similarity = no_findings(3)
     with pytest.raises(BadInput, match=words):
-        set_pairs(similarity, np.array(pairs))
-    assert not similarity.any()
+        no_findings(3).with_pairs(np.array(pairs))
 
 
 def test_no_pairs_change_nothing():
-    similarity = no_findings(3)
-    set_pairs(similarity, np.empty((0, 3), dtype=np.int64))
-    assert not similarity.any()
+    assert not no_findings(3).with_pairs(np.empty((0, 3), dtype=np.int64)).dense().any()
 
 
 @pytest.mark.parametrize("k", [1, 5, 44, 100])
@@ -96,8 +112,7 @@ def test_one_case_has_no_visual_pair():
 
 
 def test_visual_pairs_overrule_findings_and_are_counted():
-    similarity = from_findings(["a", "b", "a"])
-    assert set_visual(similarity, np.array([[0, 1], [0, 2]])) == 1
+    similarity = from_findings(["a", "b", "a"]).with_similar(np.array([[0, 1], [0, 2]]))
     assert count_pairs(similarity) == {"similar": 2, "dissimilar": 1}
 
 

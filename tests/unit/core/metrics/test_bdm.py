@@ -83,7 +83,8 @@ def test_pairs_alone_are_enough_and_overrule_findings():
     same = [(i, j, 1) for i in range(45) for j in range(i + 1, 45) if y[i] == y[j]]
     other = [(j, i, -1) for i in range(45) for j in range(i + 1, 45) if y[i] != y[j]]
     from_pairs = make_learner("bdm", rounds=5).fit(X, pairs=np.array(same + other))
-    assert from_pairs.objectives_ == make_learner("bdm", rounds=5).fit(X, y).objectives_
+    from_findings = make_learner("bdm", rounds=5).fit(X, y).objectives_
+    assert from_pairs.objectives_ == pytest.approx(from_findings, rel=1e-12)
     overruled = make_learner("bdm", rounds=5).fit(X, y, pairs=np.array([[0, 1, 1]]))
     assert overruled.metric().card.constraints["similar"] == len(same) + 1
 
@@ -177,9 +178,12 @@ def test_features_that_separate_nothing_are_refused():
         make_learner("bdm").fit(np.ones((6, 2)), list("ababab"))
 
 
-def test_too_many_cases_are_refused_before_memory_is_taken():
-    with pytest.raises(BadInput, match="too many"):
-        make_learner("bdm").fit(np.zeros((20_000, 1)), np.arange(20_000) % 2)
+def test_what_would_not_fit_is_refused_before_memory_is_taken(monkeypatch):
+    monkeypatch.setattr("core.metrics.papers.bdm.MAX_VALUES", 134)
+    X, y = naive.problem(n=45, d=3)
+    with pytest.raises(BadInput, match="45 cases of 3 features would take") as caught:
+        make_learner("bdm").fit(X, y)
+    assert "at most 44 cases" in caught.value.hint
 
 
 def test_a_parameter_out_of_range_is_refused():

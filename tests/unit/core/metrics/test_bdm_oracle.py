@@ -5,13 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.constraints import from_findings, set_visual, visual_pairs
+from core.constraints import from_findings, visual_pairs
 from core.metrics import make_learner
+from core.metrics.boosting import bit_boosting
+from core.metrics.boosting.cell_pairs import CellPairs
 from core.metrics.boosting.dense_bits import DensePairs
-from core.metrics.papers import bdm
 from tests.helpers import naive_bdm as naive
 
 ROUNDS = 6
+
+
+def dense(similarity, X):
+    return DensePairs(similarity.dense(), X)
+
+
+over_forms = pytest.mark.parametrize("form", [dense, CellPairs])
 
 
 @pytest.fixture(scope="module", params=["bdm", "bdm_v"])
@@ -59,18 +67,18 @@ def test_every_round_takes_the_top_eigenvector_the_best_threshold_and_the_bounds
         bits.append((f, alpha))
 
 
-def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds():
+@over_forms
+def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds(form):
     X, y = naive.problem(seed=3)
-    similarity = from_findings(y)
-    set_visual(similarity, visual_pairs(X, 3))
-    pairs = DensePairs(similarity, X)
+    similarity = from_findings(y).with_similar(visual_pairs(X, 3))
+    pairs = form(similarity, X)
     rng = np.random.default_rng(1)
     bits = [([1.0] * len(X), 0.0)]
     for _ in range(12):
         f = rng.random(len(X)) < 0.5
         pairs.add_bit(f, 0.05)
         bits.append((np.where(f, 1.0, -1.0).tolist(), 0.05))
-    s_plus, s_minus = naive.weights(similarity.tolist(), naive.distances(bits))
+    s_plus, s_minus = naive.weights(similarity.dense().tolist(), naive.distances(bits))
 
     wanted = X.T @ (naive.laplacian(s_minus) - naive.laplacian(s_plus)) @ X
     assert np.abs(pairs.curvature - wanted).max() < 1e-12 * np.abs(wanted).max()
@@ -82,9 +90,10 @@ def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds():
         assert 4 * cuts.dissimilar[place] == pytest.approx(dissimilar, rel=1e-11)
 
 
-def test_masses_across_a_cut_equal_plain_sums():
+@over_forms
+def test_masses_across_a_cut_equal_plain_sums(form):
     X, y = naive.problem(seed=4)
-    pairs = DensePairs(from_findings(y), X)
+    pairs = form(from_findings(y), X)
     f = X[:, 0] > 0.2
     pairs.add_bit(X[:, 1] > 0, 0.1)
     d = naive.distances([(np.where(X[:, 1] > 0, 1.0, -1.0).tolist(), 0.1)])
@@ -107,7 +116,7 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
 
 
 def test_the_exact_step_is_the_minimum_of_the_objective_along_the_new_bit(monkeypatch):
-    monkeypatch.setattr(bdm, "SMOOTHING", 0.0)
+    monkeypatch.setattr(bit_boosting, "SMOOTHING", 0.0)
     X, y = naive.problem()
     y[:12] = np.roll(y[:12], 1)
     learner = make_learner("bdm", rounds=4, step="exact").fit(X, y)
