@@ -19,6 +19,7 @@ from core.metrics.comparators.pca import PrincipalComponents
 from core.metrics.comparators.rca import RCA
 from core.metrics.learner import Learner
 from core.metrics.papers.bdm import BDM, BDMV
+from core.metrics.papers.bdm_kernel import BDMKernel
 from core.metrics.papers.boostmetric import BoostMetric
 from core.metrics.papers.ccml import CCML
 from core.metrics.papers.metricboost import MetricBoost
@@ -40,6 +41,7 @@ _LEARNERS: tuple[type[Learner], ...] = (
     NCMC,
     BDM,
     BDMV,
+    BDMKernel,
     MetricBoost,
     BoostMetric,
     PassiveAggressive,
@@ -80,7 +82,7 @@ def make_learner(name: str, **parameters: Any) -> Learner:
 
 
 #: Offered first, in this order: the methods of the papers Semblance implements.
-_OF_THE_PAPERS = ("bdm_v", "bdm", "metricboost", "boostmetric", "passive_aggressive", "ccml")
+_OF_THE_PAPERS = ("bdm_v", "bdm", "bdm_kernel", "metricboost", "boostmetric", "passive_aggressive", "ccml")
 
 
 def grouped_learners() -> tuple[tuple[type[Learner], ...], tuple[type[Learner], ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.city_block import CityBlockDistance
+from core.metrics.distances.kernel_bits import KernelBitDistance
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
 from core.metrics.distances.mixtures import MixtureDistance
@@ -19,12 +20,14 @@ DISTANCES: tuple[type[Distance], ...] = (
     SignedDistance,
     CityBlockDistance,
     MixtureDistance,
+    KernelBitDistance,
 )
 
 __all__ = [
     "DISTANCES",
     "BitDistance",
     "CityBlockDistance",
+    "KernelBitDistance",
     "LinearDistance",
     "MappedDistance",
     "MixtureDistance",
