@@ -14,7 +14,16 @@ from typing import Annotated, Any
 
 import typer
 
-from app.console import ConsoleReporter, say, show_cases, show_import, show_info, show_list, show_scores
+from app.console import (
+    ConsoleReporter,
+    say,
+    show_cases,
+    show_import,
+    show_info,
+    show_list,
+    show_scores,
+    show_table_scores,
+)
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.tasks import Cancelled
 
@@ -213,25 +222,40 @@ def evaluate(
     learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]")],
     protocol: Annotated[str, typer.Option(help="`semblance protocols` lists them.")],
     library: Annotated[Path | None, typer.Argument(metavar="LIB")] = None,
-    table: Annotated[str | None, typer.Option(metavar="CSV|builtin:NAME")] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CSV|builtin:NAME", help="Give it several times to compare learners over tables."
+        ),
+    ] = None,
     features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
     steps: Annotated[str, typer.Option()] = "",
     findings: Annotated[str, typer.Option(metavar="MAP")] = "",
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME.KEY=VALUE")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME.KEY=VALUE",
+            help="NAME is a learner, or 'protocol': protocol.train_on=one for the protocol metricboost.",
+        ),
+    ] = None,
     repeats: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Score learners by a protocol on parts of a library or table they never saw."""
-    from core.workflows.evaluating import EvaluateRequest
+    """Score learners by a protocol on parts of a library or table they never saw.
+
+    Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
+    """
+    from core.workflows.evaluating import EvaluateRequest, evaluate_tables
     from core.workflows.evaluating import evaluate as score
 
     request = EvaluateRequest(
         tuple(part.strip() for part in learner.split(",") if part.strip()),
         protocol,
         library,
-        table,
+        table[0] if table else None,
         features,
         steps,
         findings,
@@ -241,8 +265,11 @@ def evaluate(
         seed,
     )
     with ConsoleReporter() as reporter:
-        document = score(request, reporter=reporter)
-    _print(document, as_json, show_scores)
+        if table and len(table) > 1:
+            document = evaluate_tables(request, table, reporter=reporter)
+        else:
+            document = score(request, reporter=reporter)
+    _print(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
 
 
 @cli.command()

@@ -147,33 +147,21 @@ def show_cases(document: Mapping[str, Any]) -> None:
 
 
 def show_scores(document: Mapping[str, Any]) -> None:
-    """Scores of an evaluation as a table: mean and 95 % interval."""
-    chosen = (
-        "retrieval_accuracy@1",
-        "retrieval_accuracy@10",
-        "retrieval_accuracy@50",
-        "auc",
-        "knn_accuracy@10",
-    )
+    """Scores of an evaluation as a table: mean and 95 % interval; beside them what its paper prints."""
     results = document["results"]
-    names = [name for name in chosen if any(name in result["scores"] for result in results)]
-    if not names and results:
-        names = list(results[0]["scores"])[:6]
+    names = [name for name in document["compared"] if any(name in result["scores"] for result in results)]
+    printed = any(result["printed"] for result in results)
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
     for name in names:
         table.add_column(name, justify="right")
+    if printed:
+        table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
     for result in results:
-        cells = []
-        for name in names:
-            score = result["scores"].get(name)
-            if score is None or score["mean"] is None:
-                cells.append("–")
-            else:
-                low, high = score["ci95"] or (None, None)
-                spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-                cells.append(f"{score['mean']:.3f}{spread}")
+        cells = [_score(result["scores"].get(name)) for name in names]
+        if printed:
+            cells.append("; ".join(_printed(value) for value in result["printed"]) or "–")
         table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
     _out.print(table)
     source = document["source"]
@@ -184,3 +172,38 @@ def show_scores(document: Mapping[str, Any]) -> None:
     )
     for failure in document["failed"]:
         typer.echo(f"failed: {failure['learner']}: {failure['reason']}")
+
+
+def show_table_scores(document: Mapping[str, Any]) -> None:
+    """The scores on every table, then the learners' ranks over all of them and every two compared."""
+    for one in document["tables"]:
+        typer.echo(f"{one['source']['path']}:")
+        show_scores(one)
+        typer.echo("")
+    for score, test in document["friedman"].items():
+        ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        typer.echo(
+            f"{score}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"p {test['p_value']:.3g}; average ranks "
+            + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
+        )
+        for pair in document["holm"]:
+            if pair["score"] == score:
+                typer.echo(
+                    f"  {pair['a']} and {pair['b']}: z {pair['z']:.2f}, p {pair['p_value']:.3g}, "
+                    f"after Holm {pair['p_adjusted']:.3g}"
+                )
+    for failure in document["failed_tables"]:
+        typer.echo(f"failed: {failure['path']}: {failure['reason']}")
+
+
+def _score(score: Mapping[str, Any] | None) -> str:
+    if score is None or score["mean"] is None:
+        return "–"
+    low, high = score["ci95"] or (None, None)
+    spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
+    return f"{score['mean']:.3f}{spread}"
+
+
+def _printed(value: Mapping[str, Any]) -> str:
+    return f"{value['score']} {value['value']:.3f}"

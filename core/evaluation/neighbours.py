@@ -212,7 +212,7 @@ def _rank(
     exact[np.isinf(np.take_along_axis(rough, gallery, axis=1))] = np.inf
     order = np.argsort(exact, axis=1, kind="stable")
     exact, gallery = np.take_along_axis(exact, order, axis=1), np.take_along_axis(gallery, order, axis=1)
-    tie = _tie_numbers(exact)
+    tie = tie_numbers(exact)
     tied = np.flatnonzero((np.diff(tie[:, : k + 1], axis=1) == 0).any(axis=1))
     second = distances.second(queries[tied], gallery[tied]) if len(tied) else None
     if second is not None:
@@ -237,7 +237,7 @@ def _rank(
     return Ranked(queries, share, distance, size)
 
 
-def _tie_numbers(ascending: Matrix) -> Rows:
+def tie_numbers(ascending: Matrix) -> Rows:
     """(b, w) 0, 1, ... per row, the same for distances that tie; infinite ones never tie."""
     largest = np.where(np.isfinite(ascending), ascending, 0.0).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore"):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.evaluation.intervals import Summary, over_repeats
+from core.evaluation.printed_values import Printed
 from core.evaluation.roc import Roc, average
 from core.evaluation.significance import Comparison, corrected_t_test
 
@@ -52,7 +53,10 @@ class Seconds:
 
 @dataclass(frozen=True, eq=False)
 class LearnerResult:
-    """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding."""
+    """One learner over all repeats; ``steps`` as written in ``--steps``, ``roc`` averaged, by finding.
+
+    ``printed``: what the protocol's paper prints of such a learner on the same data.
+    """
 
     learner: str
     params: Mapping[str, Any]
@@ -61,6 +65,7 @@ class LearnerResult:
     curves: Mapping[str, Curve]
     roc: Mapping[str, Roc]
     fit_seconds: Seconds
+    printed: tuple[Printed, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
@@ -75,6 +80,7 @@ class LearnerResult:
             "scores": {name: summary.to_json() for name, summary in self.scores.items()},
             "curves": curves,
             "fit_seconds": vars(self.fit_seconds).copy(),
+            "printed": [value.to_json() for value in self.printed],
         }
 
 
@@ -98,7 +104,7 @@ class SplitFacts:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationResult:
-    """Learners measured on the same splits of the same cases."""
+    """Learners measured on the same splits of the same cases, judged by the scores ``compared``."""
 
     protocol: str
     source: Mapping[str, Any]
@@ -108,6 +114,7 @@ class EvaluationResult:
     results: tuple[LearnerResult, ...]
     comparisons: tuple[Comparison, ...]
     failed: tuple[Failure, ...]
+    compared: tuple[str, ...]
     versions: Mapping[str, str]
     measured_on: str = "held-out"
 
@@ -119,6 +126,7 @@ class EvaluationResult:
             "repeats": self.repeats,
             "measured_on": self.measured_on,
             "split": vars(self.split).copy(),
+            "compared": list(self.compared),
             "results": [result.to_json() for result in self.results],
             "comparisons": [comparison.to_json() for comparison in self.comparisons],
             "failed": [vars(failure).copy() for failure in self.failed],
@@ -132,6 +140,7 @@ def summarise(
     steps: str,
     measured: Sequence[Measured],
     seconds: Sequence[float],
+    printed: Sequence[Printed] = (),
 ) -> LearnerResult:
     """One learner's repeats (at least one) together."""
     return LearnerResult(
@@ -145,6 +154,7 @@ def summarise(
             for finding in _names([one.rocs for one in measured])
         },
         fit_seconds=Seconds(float(np.median(seconds)), min(seconds), max(seconds)),
+        printed=tuple(printed),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,29 @@ Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 class HoldOut:
     """One split: ascending rows to fit on (``train``) and to measure on (``test``), disjoint.
 
-    ``by_patient``: patients were known, and none is on both sides.
+    ``by_patient``: patients were known, and none is on both sides. ``validation``: rows to choose by, in
+    neither part; none in most splits.
     """
 
     train: Rows
     test: Rows
     by_patient: bool
     seed: int
+    validation: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def check(self, groups: Groups | None, n: int) -> None:
+        """Refuse to share a case or a patient between any two of the parts.
+
+        Raises:
+            BadInput: a case or a patient is in two parts.
+        """
+        check_no_leak(self.train, self.test, groups, n)
+        check_no_leak(self.train, self.validation, groups, n)
+        check_no_leak(self.validation, self.test, groups, n)
+
+    def swapped(self) -> HoldOut:
+        """The same with the part to fit on and that to measure on exchanged."""
+        return replace(self, train=self.test, test=self.train)
 
 
 def patient_codes(groups: Groups | None, n: int) -> Rows | None:
@@ -95,15 +111,48 @@ def holdout(y: Sequence[str], groups: Groups | None, seed: int, test_fraction: f
     rng = np.random.default_rng(seed)
     if patients is None:
         order = _by_finding(findings, rng)
-        quota = np.floor(np.arange(len(order) + 1) * test_fraction + rng.random())
         test = np.empty(len(order), dtype=bool)
-        test[order] = np.diff(quota) > 0
-        if test.all() or not test.any():
-            test[rng.integers(len(test))] ^= True
+        test[order] = _spread(len(order), test_fraction, rng)
     else:
         shares = np.array([1.0 - test_fraction, test_fraction])
         test = _deal_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng) == 1
     return _hold_out(test, groups, seed)
+
+
+def three_parts(
+    y: Sequence[str], groups: Groups | None, seed: int, validation_fraction: float, test_fraction: float
+) -> HoldOut:
+    """Both fractions of every finding (to within a case or a patient) are held out, apart from each other.
+
+    Raises:
+        BadInput: fewer than three cases, or than three patients.
+    """
+    findings = _codes(y)
+    patients = patient_codes(groups, len(findings))
+    _check_enough(len(findings), patients, 3)
+    rng = np.random.default_rng(seed)
+    if patients is None:
+        order = _by_finding(findings, rng)
+        part = np.zeros(len(order), dtype=np.intp)
+        test = _spread(len(order), test_fraction, rng)
+        if np.count_nonzero(~test) < 2:
+            # The other two parts need a case each.
+            test[np.flatnonzero(test)[0]] = False
+        part[order[test]] = 2
+        rest = order[~test]
+        part[rest[_spread(len(rest), validation_fraction / (1.0 - test_fraction), rng)]] = 1
+    else:
+        shares = np.array([1.0 - validation_fraction - test_fraction, validation_fraction, test_fraction])
+        part = _deal_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng)
+    split = HoldOut(
+        np.flatnonzero(part == 0),
+        np.flatnonzero(part == 2),
+        patients is not None,
+        seed,
+        np.flatnonzero(part == 1),
+    )
+    split.check(groups, len(findings))
+    return split
 
 
 def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int) -> HoldOut:
@@ -169,6 +218,14 @@ def _hold_out(test: npt.NDArray[np.bool_], groups: Groups | None, seed: int) -> 
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
     check_no_leak(train_rows, test_rows, groups, len(test))
     return HoldOut(train_rows, test_rows, patient_codes(groups, len(test)) is not None, seed)
+
+
+def _spread(n: int, fraction: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """(n,) ``fraction`` of the places, evenly spread from a random start; at least one and not all."""
+    taken: npt.NDArray[np.bool_] = np.diff(np.floor(np.arange(n + 1) * fraction + rng.random())) > 0
+    if taken.all() or not taken.any():
+        taken[rng.integers(n)] ^= True
+    return taken
 
 
 def _by_finding(findings: Rows, rng: np.random.Generator) -> Rows:

@@ -64,7 +64,15 @@ def describe_kinds() -> list[dict[str, Any]]:
 
 
 def describe_protocols() -> list[dict[str, Any]]:
-    """Every evaluation protocol."""
+    """Every evaluation protocol with what can be set of it."""
     from core.evaluation.protocols.registry import protocols
 
-    return [{"name": p.name, "title": p.title, "summary": p.summary} for p in protocols()]
+    return [
+        {
+            "name": protocol.name,
+            "title": protocol.title,
+            "summary": protocol.summary,
+            "parameters": [parameter.to_json() for parameter in protocol.parameters],
+        }
+        for protocol in protocols()
+    ]

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from core.errors import BadArguments
+from core.errors import BadArguments, BadInput
 from core.evaluation.builtin_tables import builtin_table
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.registry import get_protocol
+from core.evaluation.friedman import friedman_over, holm
+from core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from core.evaluation.protocols.registry import protocol_class
+from core.evaluation.result import EvaluationResult
 from core.library import open_library
 from core.library.importers.tables_csv import read_table
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import default_steps, parse_steps
-from core.parameters import Value, parse_settings
+from core.parameters import parse_settings
 from core.tasks import SILENT, Reporter
 from core.workflows.training import library_data
 
 BUILTIN = "builtin:"
+#: Settings of the protocol itself are written ``protocol.key=value``.
+PROTOCOL = "protocol"
 
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What to score, as on the command line; exactly one of ``library`` and ``table``."""
+    """What to score, as on the command line; exactly one of ``library`` and ``table``.
+
+    ``settings`` are texts ``LEARNER.key=value``, or ``protocol.key=value`` for the measuring itself.
+    """
 
     learners: tuple[str, ...]
     protocol: str
@@ -50,10 +58,89 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
         BadInput: data the protocol cannot use.
         Cancelled: asked for by the reporter.
     """
+    protocol, specs = _parsed(request)
+    return _document(*_evaluated(request, protocol, specs, reporter))
+
+
+def evaluate_tables(
+    request: EvaluateRequest, tables: Sequence[str], *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """Run the protocol on each of ``tables`` and compare the learners over all of them.
+
+    ``{"tables": [what :func:`evaluate` gives, ...], "failed_tables": [{"path", "reason"}], "friedman":
+    {score: {"tables", "ranks", "statistic", "p_value"}}, "holm": [{"score", "a", "b", "z", "p_value",
+    "p_adjusted"}]}``: Friedman's test of the learners' ranks in each compared score, and Holm's of every two.
+    A table that cannot be used is told in ``failed_tables``, the others go on.
+
+    Raises:
+        BadArguments: unknown names, a library besides the tables, or a table named twice.
+        BadInput: no table can be used.
+        Cancelled: asked for by the reporter.
+    """
+    twice = next((table for table in tables if tables.count(table) > 1), None)
+    if twice is not None:
+        raise BadArguments(f"The table '{twice}' is named twice.", "Name each table once.")
+    requests = [replace(request, table=table) for table in tables]
+    read = [_parsed(one) for one in requests]
+    results, documents, failed = [], [], []
+    for one, (protocol, specs) in zip(requests, read, strict=True):
+        try:
+            result, left_out = _evaluated(one, protocol, specs, _OfTable(reporter, str(one.table)))
+        except BadInput as problem:
+            failed.append({"path": one.table, "reason": str(problem)})
+            continue
+        results.append(result)
+        documents.append(_document(result, left_out))
+    if not results:
+        raise BadInput("None of the tables can be used.", f"The first said: {failed[0]['reason']}")
+    tests = friedman_over(results, results[0].compared)
+    return {
+        "tables": documents,
+        "failed_tables": failed,
+        "friedman": {
+            test.score: {key: value for key, value in test.to_json().items() if key != "score"}
+            for test in tests
+        },
+        "holm": [pair.to_json() for test in tests for pair in holm(test)],
+    }
+
+
+class _OfTable(Reporter):
+    """Progress with the name of the table it is made on."""
+
+    def __init__(self, whole: Reporter, table: str) -> None:
+        self._whole, self._table = whole, Path(table).name
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        self._whole.progress(done, total, f"{self._table}: {what}")
+
+    def partial(self, result: object) -> None:
+        self._whole.partial(result)
+
+    def check_cancelled(self) -> None:
+        self._whole.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._whole.stop_requested
+
+
+def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
+    """The protocol and the learners as asked for, before any data is read."""
     if (request.library is None) == (request.table is None):
         raise BadArguments("Say what to evaluate.", "Give either a library or --table.")
-    protocol = get_protocol(request.protocol)
-    specs = _specs(request)
+    chosen = protocol_class(request.protocol)
+    settings = _settings(request)
+    return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
+        LearnerSpec(name, parse_settings(name, learner_class(name).parameters, texts))
+        for name, texts in settings.items()
+    ]
+
+
+def _evaluated(
+    request: EvaluateRequest, protocol: Protocol, specs: Sequence[LearnerSpec], reporter: Reporter
+) -> tuple[EvaluationResult, list[dict[str, str]]]:
+    """The result, and the rows of the table that could not be used."""
     reporter.progress(0, None, "Reading")
     data, extractor, left_out = _data(request)
     renamed = parse_findings_map(request.findings) if request.findings else None
@@ -62,29 +149,30 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
     result = protocol.run(
         data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
     )
+    return result, left_out
+
+
+def _document(result: EvaluationResult, left_out: list[dict[str, str]]) -> dict[str, Any]:
     document = result.to_json()
     if left_out:
         document["source"]["left_out"] = left_out
     return document
 
 
-def _specs(request: EvaluateRequest) -> list[LearnerSpec]:
+def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
+    """``key=value`` texts by learner, and of the protocol."""
     if not request.learners:
         raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
-    own: dict[str, list[str]] = {name: [] for name in request.learners}
+    own: dict[str, list[str]] = {name: [] for name in (*request.learners, PROTOCOL)}
     for text in request.settings:
         name, dot, rest = text.partition(".")
         if not dot or name not in own:
             raise BadArguments(
                 f"'{text}' does not name one of the learners.",
-                "Write NAME.key=value with a learner evaluated.",
+                "Write NAME.key=value with a learner evaluated, or protocol.key=value.",
             )
         own[name].append(rest)
-    specs = []
-    for name, texts in own.items():
-        values: dict[str, Value] = parse_settings(name, learner_class(name).parameters, texts)
-        specs.append(LearnerSpec(name, values))
-    return specs
+    return own
 
 
 def _data(request: EvaluateRequest) -> tuple[EvaluationData, str, list[dict[str, str]]]:

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.data import EvaluationData
 from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
-from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.protocols.runner import Trial, repeat_seed
+from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from core.evaluation.result import Measured
 from core.evaluation.roc import Roc, auc, defined, roc
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
-from core.evaluation.splits import HoldOut, halves, patient_codes, per_finding
-from core.tasks import SILENT, Reporter
+from core.evaluation.splits import HoldOut, patient_codes, per_finding
 
 if TYPE_CHECKING:
-    from core.metrics.steps import Step
+    pass
 
 MAX_K = 50
 VOTERS = 10
@@ -35,7 +33,7 @@ _COMPARED = (
 )
 
 
-class BDMProtocol(Protocol):
+class BDMProtocol(SplitProtocol):
     """Random stratified halves, or 300 + 300 masses to train on; the rest is tested (bdm.txt 4.2).
 
     ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20). ``auc:FINDING``: one finding
@@ -55,43 +53,18 @@ class BDMProtocol(Protocol):
         "for ROC and AUC; 10 repeats."
     )
     repeats: ClassVar[int] = 10
+    compared: ClassVar[tuple[str, ...]] = _COMPARED
 
-    def run(
-        self,
-        data: EvaluationData,
-        learners: Sequence[LearnerSpec],
-        *,
-        steps: Sequence[Step] = (),
-        repeats: int | None = None,
-        seed: int = 0,
-        reporter: Reporter = SILENT,
-    ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments("There must be at least one repeat.", "Use --repeats 10, for example.")
-        data = prepare(data)
-        rule, splits = _splits(data, repeats, seed)
-        return run_trials(
-            self.name,
-            data,
-            learners,
-            splits,
-            _measure,
-            rule=rule,
-            compared=_COMPARED,
-            steps=steps,
-            seed=seed,
-            reporter=reporter,
-        )
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
+        if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
+            seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+            rule = f"{MASSES} training cases of each finding"
+            return rule, [per_finding(data.y.tolist(), data.groups, one, MASSES) for one in seeds]
+        return random_halves(data, repeats, seed)
 
-
-def _splits(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-    # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
-    if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
-        rule = f"{MASSES} training cases of each finding"
-        return rule, [per_finding(data.y.tolist(), data.groups, one, MASSES) for one in seeds]
-    return "random halves", [halves(data.y.tolist(), data.groups, one) for one in seeds]
+    def measure(self, trial: Trial) -> Measured:
+        return _measure(trial)
 
 
 def _measure(trial: Trial) -> Measured:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.data import EvaluationData
 from core.evaluation.neighbours import BLOCK, PairDistances, metric_distances
 from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
-from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.protocols.runner import Trial
+from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
+from core.evaluation.result import Measured
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
-from core.evaluation.splits import folds
+from core.evaluation.splits import HoldOut
 from core.retrieval.ccknn import FindingNeighbours, finding_neighbours
-from core.tasks import SILENT, Reporter
+from core.tasks import Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.steps import Step
+    pass
 
 FOLDS = 10
 _MOST_RANKS = 50
@@ -29,7 +28,7 @@ _SHOWN_RANKS = (1, 5, 10, 20, 50)
 _COMPARED = ("knn_error", "ccknn_error", "ndcg@10")
 
 
-class CCMLProtocol(Protocol):
+class CCMLProtocol(SplitProtocol):
     """Ten stratified folds, each tested once (ccml.txt V-B); a repeat is ten folds anew.
 
     ``knn_error``: error of the majority of the k nearest training cases. ``ccknn_error``: of the finding
@@ -46,38 +45,13 @@ class CCMLProtocol(Protocol):
         "Ten folds: error of k-NN and of class-conditional k-NN, k chosen on the training part; nDCG @ 1-50."
     )
     repeats: ClassVar[int] = 1
+    compared: ClassVar[tuple[str, ...]] = _COMPARED
 
-    def run(
-        self,
-        data: EvaluationData,
-        learners: Sequence[LearnerSpec],
-        *,
-        steps: Sequence[Step] = (),
-        repeats: int | None = None,
-        seed: int = 0,
-        reporter: Reporter = SILENT,
-    ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments("There must be at least one repeat.", "Use --repeats 1, for example.")
-        data = prepare(data)
-        splits = [
-            split
-            for number in range(repeats)
-            for split in folds(data.y.tolist(), data.groups, repeat_seed(seed, number), FOLDS)
-        ]
-        return run_trials(
-            self.name,
-            data,
-            learners,
-            splits,
-            _measure,
-            rule=f"{FOLDS} folds",
-            compared=_COMPARED,
-            steps=steps,
-            seed=seed,
-            reporter=reporter,
-        )
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        return f"{FOLDS} folds", repeated_folds(data, repeats, seed, FOLDS)
+
+    def measure(self, trial: Trial) -> Measured:
+        return _measure(trial)
 
 
 def _measure(trial: Trial) -> Measured:

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.data import EvaluationData
 from core.evaluation.neighbours import metric_distances
 from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
-from core.evaluation.result import EvaluationResult, Measured, Vector
+from core.evaluation.protocols.runner import Trial
+from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from core.evaluation.result import Measured, Vector
 from core.evaluation.scores import mean_over_findings, mean_over_queries, votes
-from core.evaluation.splits import halves
-from core.tasks import SILENT, Reporter
+from core.evaluation.splits import HoldOut
 
 if TYPE_CHECKING:
     from core.metrics.distance import Distance
-    from core.metrics.steps import Step
 
 _SHOWN = (1, 3, 5, 10, 25)
 _COMPARED = ("knn_error", "balanced_error", "knn_error@1", "knn_error@5")
 
 
-class OnlineProtocol(Protocol):
+class OnlineProtocol(SplitProtocol):
     """Random stratified halves (passive_aggressive.txt 4.1 to 4.3).
 
     ``knn_error`` and ``balanced_error`` (the mean over findings of theirs): k-NN error of tested cases, k in
@@ -50,37 +46,14 @@ class OnlineProtocol(Protocol):
         "predictive 0-1 loss, updates and effective dimension; 10 repeats."
     )
     repeats: ClassVar[int] = 10
+    compared: ClassVar[tuple[str, ...]] = _COMPARED
+    keeps_points: ClassVar[bool] = True
 
-    def run(
-        self,
-        data: EvaluationData,
-        learners: Sequence[LearnerSpec],
-        *,
-        steps: Sequence[Step] = (),
-        repeats: int | None = None,
-        seed: int = 0,
-        reporter: Reporter = SILENT,
-    ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments("There must be at least one repeat.", "Use --repeats 10, for example.")
-        data = prepare(data)
-        splits = [
-            halves(data.y.tolist(), data.groups, repeat_seed(seed, number)) for number in range(repeats)
-        ]
-        return run_trials(
-            self.name,
-            data,
-            learners,
-            splits,
-            _measure,
-            rule="random halves",
-            compared=_COMPARED,
-            steps=steps,
-            seed=seed,
-            points=True,
-            reporter=reporter,
-        )
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        return random_halves(data, repeats, seed)
+
+    def measure(self, trial: Trial) -> Measured:
+        return _measure(trial)
 
 
 def _measure(trial: Trial) -> Measured:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.data import EvaluationData, prepare
+from core.errors import BadInput
+from core.evaluation.data import EvaluationData
 from core.evaluation.neighbours import metric_distances
 from core.evaluation.protocols.chosen_k import TrainingQueries, own_patients
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
-from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.protocols.runner import Trial
+from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from core.evaluation.result import Measured
 from core.evaluation.roc import auc, roc
 from core.evaluation.scores import Matrix, Rows, votes
-from core.evaluation.splits import halves
-from core.tasks import SILENT, Reporter
+from core.evaluation.splits import HoldOut
 
 if TYPE_CHECKING:
     from core.metrics.metric import Metric
-    from core.metrics.steps import Step
 
 #: Pairs of each kind, at most.
 PAIRS = 2000
@@ -39,7 +36,7 @@ class PairSet(NamedTuple):
     same: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
-class PairsProtocol(Protocol):
+class PairsProtocol(SplitProtocol):
     """Random halves; up to 2,000 pairs of either kind inside the tested half (boostmetric.txt 4.4).
 
     Two answers: the distance of the two cases (the smaller, the likelier the same), and the marginalised
@@ -59,36 +56,13 @@ class PairsProtocol(Protocol):
         "k-NN; ROC and AUC; 10 repeats."
     )
     repeats: ClassVar[int] = 10
+    compared: ClassVar[tuple[str, ...]] = _COMPARED
 
-    def run(
-        self,
-        data: EvaluationData,
-        learners: Sequence[LearnerSpec],
-        *,
-        steps: Sequence[Step] = (),
-        repeats: int | None = None,
-        seed: int = 0,
-        reporter: Reporter = SILENT,
-    ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments("There must be at least one repeat.", "Use --repeats 10, for example.")
-        data = prepare(data)
-        splits = [
-            halves(data.y.tolist(), data.groups, repeat_seed(seed, number)) for number in range(repeats)
-        ]
-        return run_trials(
-            self.name,
-            data,
-            learners,
-            splits,
-            _measure,
-            rule="random halves",
-            compared=_COMPARED,
-            steps=steps,
-            seed=seed,
-            reporter=reporter,
-        )
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        return random_halves(data, repeats, seed)
+
+    def measure(self, trial: Trial) -> Measured:
+        return _measure(trial)
 
 
 def balanced_pairs(findings: Rows, patients: Rows, count: int, seed: int) -> PairSet:

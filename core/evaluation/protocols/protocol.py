@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.evaluation.data import EvaluationData
 from core.evaluation.result import EvaluationResult
-from core.parameters import Value
+from core.parameters import Parameter, Value, checked
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ class Protocol(abc.ABC):
     summary: ClassVar[str]
     #: Repeats where none are asked for.
     repeats: ClassVar[int]
+    #: The scores learners are judged by, in order of weight.
+    compared: ClassVar[tuple[str, ...]]
+    #: What can be chosen about the measuring itself.
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(self, **settings: Value) -> None:
+        """``settings`` are values of :attr:`parameters`; the others keep their defaults.
+
+        Raises:
+            BadArguments: an unknown name or a refused value.
+        """
+        self.settings: Mapping[str, Value] = checked(f"The protocol {self.name}", self.parameters, settings)
 
     @abc.abstractmethod
     def run(

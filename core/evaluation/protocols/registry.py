@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from core.errors import BadArguments
 from core.evaluation.protocols.bdm import BDMProtocol
+from core.evaluation.protocols.boostmetric import BoostMetricProtocol
 from core.evaluation.protocols.ccml import CCMLProtocol
+from core.evaluation.protocols.metricboost import MetricBoostProtocol
 from core.evaluation.protocols.online import OnlineProtocol
 from core.evaluation.protocols.pairs import PairsProtocol
 from core.evaluation.protocols.protocol import Protocol
+from core.parameters import Value
 
-_PROTOCOLS: tuple[type[Protocol], ...] = (BDMProtocol, OnlineProtocol, CCMLProtocol, PairsProtocol)
+_PROTOCOLS: tuple[type[Protocol], ...] = (
+    BDMProtocol,
+    MetricBoostProtocol,
+    BoostMetricProtocol,
+    OnlineProtocol,
+    CCMLProtocol,
+    PairsProtocol,
+)
 
 
 def protocols() -> tuple[type[Protocol], ...]:
@@ -17,14 +27,23 @@ def protocols() -> tuple[type[Protocol], ...]:
     return _PROTOCOLS
 
 
-def get_protocol(name: str) -> Protocol:
-    """The protocol so named.
+def protocol_class(name: str) -> type[Protocol]:
+    """The class of the protocol so named.
 
     Raises:
         BadArguments: no such protocol.
     """
     for protocol in _PROTOCOLS:
         if protocol.name == name:
-            return protocol()
+            return protocol
     names = ", ".join(protocol.name for protocol in _PROTOCOLS)
     raise BadArguments(f"There is no protocol '{name}'.", f"Protocols: {names}.")
+
+
+def get_protocol(name: str, **settings: Value) -> Protocol:
+    """The protocol so named, measuring as ``settings`` say.
+
+    Raises:
+        BadArguments: no such protocol, or a setting it does not have or refuses.
+    """
+    return protocol_class(name)(**settings)

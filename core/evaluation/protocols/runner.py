@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from core.errors import BadArguments, SemblanceError
 from core.evaluation.data import EvaluationData
+from core.evaluation.printed_values import printed_values
 from core.evaluation.protocols.protocol import LearnerSpec
 from core.evaluation.result import (
     EvaluationResult,
@@ -22,7 +23,7 @@ from core.evaluation.result import (
     compare,
     summarise,
 )
-from core.evaluation.splits import HoldOut, check_no_leak
+from core.evaluation.splits import HoldOut
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def run_trials(
     """
     runs = _runs(learners)
     for repeat, split in enumerate(splits):
-        check_no_leak(split.train, split.test, data.groups, data.n_cases)
+        split.check(data.groups, data.n_cases)
         prepared = _PreparedSplit(data, split, steps)
         for place, run in enumerate(runs):
             reporter.check_cancelled()
@@ -210,7 +211,14 @@ def _result(
     from core.metrics.training import versions
 
     results: list[LearnerResult] = [
-        summarise(run.spec.name, run.params, steps_text(steps), run.measured, run.seconds)
+        summarise(
+            run.spec.name,
+            run.params,
+            steps_text(steps),
+            run.measured,
+            run.seconds,
+            printed_values(protocol, data.X.shape, data.findings, run.spec.name, run.params),
+        )
         for run in runs
         if run.failure is None
     ]
@@ -226,5 +234,6 @@ def _result(
         results=tuple(results),
         comparisons=compare(results, compared, n_train, n_test),
         failed=tuple(run.failure for run in runs if run.failure is not None),
+        compared=tuple(compared),
         versions=versions(),
     )

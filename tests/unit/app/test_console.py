@@ -7,7 +7,15 @@ import threading
 import pytest
 
 from app import console
-from app.console import ConsoleReporter, show_cases, show_import, show_info, show_list, show_scores
+from app.console import (
+    ConsoleReporter,
+    show_cases,
+    show_import,
+    show_info,
+    show_list,
+    show_scores,
+    show_table_scores,
+)
 from core.tasks import Cancelled
 
 
@@ -99,11 +107,18 @@ def test_scores_with_their_intervals_and_failures(capsys):
             "learner": "bdm",
             "scores": {"auc": interval(0.9, 0.8, 0.95), "retrieval_accuracy@1": interval(None)},
             "fit_seconds": {"median": 1.234},
+            "printed": [{"score": "auc", "value": 0.85}],
         },
-        {"learner": "euclidean", "scores": {"auc": interval(0.7)}, "fit_seconds": {"median": 0.0}},
+        {
+            "learner": "euclidean",
+            "scores": {"auc": interval(0.7), "chosen_k": interval(3.0)},
+            "fit_seconds": {"median": 0.0},
+            "printed": [],
+        },
     ]
     document = {
         "results": results,
+        "compared": ["auc", "retrieval_accuracy@1", "magic"],
         "protocol": "holdout",
         "repeats": 5,
         "seed": 0,
@@ -116,7 +131,45 @@ def test_scores_with_their_intervals_and_failures(capsys):
     assert "0.900 (0.800–0.950)" in said
     assert "0.700" in said
     assert "failed: nca: too few cases" in said
+    assert said.splitlines()[0].split("  ")[-2:] == ["paper (printed)", "fit s"]
+    assert said.splitlines()[1].split()[-3:] == ["auc", "0.850", "1.23"]
+    assert "magic" not in said
+    assert "chosen_k" not in said
     show_scores({**document, "results": []})
+    assert "paper (printed)" not in capsys.readouterr().out
+
+
+def test_several_tables_end_with_the_ranks_over_all(capsys):
+    one = {
+        "results": [
+            {"learner": "bdm", "scores": {"auc": interval(0.9)}, "fit_seconds": {"median": 1}, "printed": []}
+        ],
+        "compared": ["auc"],
+        "protocol": "bdm",
+        "repeats": 5,
+        "seed": 0,
+        "source": {"path": "a.csv", "n_cases": 40, "patients": "known"},
+        "measured_on": "held-out",
+        "failed": [],
+    }
+    test = {"tables": 4, "ranks": {"euclidean": 1.75, "bdm": 1.25}, "statistic": 1.0, "p_value": 0.317}
+    pair = {"score": "auc", "a": "euclidean", "b": "bdm", "z": 1.0, "p_value": 0.317, "p_adjusted": 0.5}
+    show_table_scores(
+        {
+            "tables": [one, {**one, "source": {**one["source"], "path": "b.csv"}}],
+            "friedman": {"auc": test},
+            "holm": [pair, {**pair, "score": "other"}],
+            "failed_tables": [{"path": "c.csv", "reason": "is empty"}],
+        }
+    )
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "a.csv:"
+    assert "b.csv:" in said
+    assert said[-3:] == [
+        "auc, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
+        "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
+        "failed: c.csv: is empty",
+    ]
 
 
 def test_words_go_to_stderr(capsys):

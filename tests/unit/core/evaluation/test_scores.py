@@ -12,6 +12,7 @@ from core.evaluation.scores import (
     mean_over_findings,
     mean_over_queries,
     retrieval_accuracy,
+    triplet_accuracy,
     votes,
 )
 from core.retrieval.vote import vote
@@ -130,3 +131,67 @@ def test_means():
     per_query = np.array([[1.0, np.nan], [0.0, np.nan], [1.0, np.nan]])
     np.testing.assert_allclose(mean_over_queries(per_query), [2 / 3, np.nan])
     np.testing.assert_allclose(mean_over_findings(per_query, np.array([0, 0, 1])), [0.75, np.nan])
+
+
+def naive_triplets(distances, findings, own):
+    """Right and all triplets of every anchor (metricboost.txt Eq. 1)."""
+    n = len(findings)
+    found = np.zeros((2, n))
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                if own[i] in (own[j], own[k]) or findings[j] != findings[i] or findings[k] == findings[i]:
+                    continue
+                found[:, i] += distances[i, j] < distances[i, k], 1
+    return found
+
+
+@given(
+    n=st.integers(1, 16),
+    levels=st.integers(1, 40),
+    with_patients=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+def test_triplet_accuracy_is_equation_1_with_ties_as_errors(n, levels, with_patients, seed):
+    rng = np.random.default_rng(seed)
+    distances = rng.integers(0, levels, (n, n)).astype(float)
+    findings = rng.integers(0, 3, n)
+    patients = rng.integers(0, 5, n) if with_patients else None
+    ours = triplet_accuracy(GivenDistances(distances), findings, patients)
+    right, every = naive_triplets(distances, findings, np.arange(n) if patients is None else patients)
+    np.testing.assert_array_equal(ours.right, right)
+    np.testing.assert_array_equal(ours.all, every)
+    if every.sum():
+        assert ours.share == pytest.approx(right.sum() / every.sum(), rel=1e-12)
+    else:
+        assert np.isnan(ours.share)
+
+
+def test_triplets_of_embeddings_are_judged_by_exact_distances_block_by_block(monkeypatch):
+    rng = np.random.default_rng(3)
+    # Eighths are exact, and so far from the origin the expanded square is wrong by more than they differ.
+    X = np.round(8 * rng.normal(size=(40, 3))) / 8 + 2.0**26
+    findings = rng.integers(0, 3, 40)
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    right, every = naive_triplets(distances, findings, np.arange(40))
+    monkeypatch.setattr("core.evaluation.scores.BLOCK", 500)
+    ours = triplet_accuracy(EmbeddedDistances(X, X), findings)
+    np.testing.assert_array_equal(ours.right, right)
+    np.testing.assert_array_equal(ours.all, every)
+
+
+def test_nothing_breaks_a_tie_of_triplets():
+    same = np.zeros((4, 4))
+    second = np.array([[0, 1, 5, 5], [1, 0, 5, 5], [5, 5, 0, 1], [5, 5, 1, 0]], dtype=float)
+    findings = np.array([0, 0, 1, 1])
+    assert triplet_accuracy(GivenDistances(same, second), findings).share == 0.0
+    assert triplet_accuracy(GivenDistances(second), findings).share == 1.0
+
+
+def test_triplets_of_a_perfect_and_of_a_random_distance():
+    rng = np.random.default_rng(0)
+    findings = rng.integers(0, 3, 300)
+    noise = rng.normal(size=(300, 4))
+    assert triplet_accuracy(EmbeddedDistances(noise, noise), findings).share == pytest.approx(0.5, abs=0.02)
+    apart = noise + 100.0 * findings[:, None]
+    assert triplet_accuracy(EmbeddedDistances(apart, apart), findings).share == 1.0

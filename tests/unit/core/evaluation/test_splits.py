@@ -19,6 +19,7 @@ from core.evaluation.splits import (
     patient_codes,
     patients_known,
     per_finding,
+    three_parts,
 )
 
 
@@ -173,3 +174,50 @@ def test_a_split_is_plain_data():
     assert isinstance(split, HoldOut)
     assert split.seed == 7
     assert (np.diff(split.train) > 0).all()
+
+
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=5).filter(lambda sizes: sum(sizes) >= 3),
+    fractions=st.sampled_from([(0.15, 0.15), (0.05, 0.9), (0.6, 0.3), (1 / 3, 1 / 3)]),
+    seed=st.integers(0, 99),
+)
+def test_three_parts_keep_their_shares_of_every_finding(sizes, fractions, seed):
+    y = [f"finding {finding}" for finding, size in enumerate(sizes) for _ in range(size)]
+    split = three_parts(y, None, seed, *fractions)
+    parts = (split.train, split.validation, split.test)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(y)))
+    assert all(len(part) for part in parts)
+    if len(y) >= 40:
+        for part, share in zip(parts, (1 - sum(fractions), *fractions), strict=True):
+            found = counts(y, part)
+            assert all(abs(found[name] - share * y.count(name)) <= 2 for name in set(y))
+
+
+@given(n_patients=st.integers(3, 40), seed=st.integers(0, 99))
+def test_no_patient_is_in_two_of_three_parts(n_patients, seed):
+    y, groups = library(n_patients, seed)
+    names = np.asarray(groups)
+    split = three_parts(y, groups, seed, 0.15, 0.15)
+    assert split.by_patient
+    parts = [set(names[rows].tolist()) for rows in (split.train, split.validation, split.test)]
+    assert all(parts)
+    assert sum(len(part) for part in parts) == len(set(groups))
+    assert split.swapped().train is split.test
+    assert split.swapped().validation is split.validation
+
+
+def test_three_parts_need_three_and_every_two_are_checked():
+    for groups in (None, ["p", "p", "q"]):
+        with pytest.raises(BadInput, match="3 parts"):
+            three_parts(["a", "b", "a"][: 2 if groups is None else 3], groups, 0, 0.15, 0.15)
+    rows = np.arange(6)
+    patients = ["p", "p", "q", "q", "r", "r"]
+    HoldOut(rows[:2], rows[2:4], True, 0, rows[4:]).check(patients, 6)
+    for train, test, validation in (
+        ([0, 1], [2, 3], [3, 4]),
+        ([0, 1], [2], [3, 4]),
+        ([0, 2], [3], [4]),
+        ([0], [2, 3], [1]),
+    ):
+        with pytest.raises(BadInput, match="in the training part and in the tested part"):
+            HoldOut(np.array(train), np.array(test), True, 0, np.array(validation)).check(patients, 6)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from core.errors import BadArguments, BadInput
 from core.tasks import Cancelled
-from core.workflows.evaluating import EvaluateRequest, evaluate
+from core.workflows.evaluating import EvaluateRequest, evaluate, evaluate_tables
 from core.workflows.extracting import extract_features
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
@@ -45,7 +46,9 @@ def test_the_json_has_the_shape_scripts_rely_on(library):
     }
     assert [result["learner"] for result in document["results"]] == list(LEARNERS)
     for result in document["results"]:
-        assert set(result) == {"learner", "params", "steps", "scores", "curves", "fit_seconds"}
+        assert set(result) == {
+            "learner", "params", "steps", "scores", "curves", "fit_seconds", "printed",
+        }  # fmt: skip
         assert {
             "retrieval_accuracy@1",
             "retrieval_accuracy@10",
@@ -123,6 +126,8 @@ def test_rows_of_a_table_that_cannot_be_used_are_told(tmp_path):
         ({"settings": ("bdm_v.rounds=3",)}, "does not name one of the learners"),
         ({"settings": ("bdm.magic=3",)}, r"'magic=3' is not a setting of bdm.*rounds"),
         ({"settings": ("bdm.rounds=many",)}, "'rounds' cannot be 'many'.*a number"),
+        ({"settings": ("protocol.train_on=one",)}, r"not a setting of protocol.*its parameters: none"),
+        ({"protocol": "metricboost", "settings": ("protocol.train_on=two",)}, "one of four, one"),
         ({"findings": "kind 9=x"}, "kind 9"),
         ({"findings": "kind 0"}, "does not say which findings become which"),
         ({"steps": "magic"}, "magic"),
@@ -185,3 +190,81 @@ def test_evaluating_can_be_cancelled_and_tells_how_far_it_is(library):
     )
     done, total, _ = listening.news[-1]
     assert done == total
+
+
+def test_the_protocol_has_settings_of_its_own(tmp_path):
+    table = str(write_table(tmp_path / "t.csv", n=80))
+    four, one = (
+        evaluate(EvaluateRequest(("euclidean",), "metricboost", table=table, settings=settings))
+        for settings in ((), ("protocol.train_on=one",))
+    )
+    assert four["split"]["n_train"] == one["split"]["n_test"] == 64
+    assert set(one["results"][0]["scores"]) >= {"triplet_accuracy", "knn_accuracy@1"}
+
+
+def test_printed_values_stand_beside_the_same_data_only():
+    request = EvaluateRequest(("euclidean", "bdm"), "metricboost", table="builtin:wine", settings=ROUNDS)
+    euclidean, bdm = evaluate(request)["results"]
+    assert [(value["score"], value["value"]) for value in euclidean["printed"]] == [
+        ("triplet_accuracy", 0.71),
+        ("knn_accuracy@1", 0.72),
+    ]
+    assert bdm["printed"] == []
+    fewer = evaluate(replace(request, max_cases=100))
+    assert fewer["results"][0]["printed"] == []
+
+
+@pytest.fixture
+def tables(tmp_path):
+    paths = [write_table(tmp_path / f"t{seed}.csv", seed=seed) for seed in range(4)]
+    return [str(path) for path in paths]
+
+
+def test_several_tables_are_each_as_alone_and_then_compared(tables):
+    request = EvaluateRequest(LEARNERS, "bdm", settings=ROUNDS, repeats=2)
+    listening = Listening()
+    document = evaluate_tables(request, tables, reporter=listening)
+    json.dumps(document, allow_nan=False)
+    assert set(document) == {"tables", "failed_tables", "friedman", "holm"}
+    alone = evaluate(replace(request, table=tables[1]))
+    for key in ("source", "comparisons", "split", "compared"):
+        assert document["tables"][1][key] == alone[key]
+    for ours, theirs in zip(document["tables"][1]["results"], alone["results"], strict=True):
+        assert ours["scores"] == theirs["scores"]
+    test = document["friedman"]["retrieval_accuracy@10"]
+    assert set(test) == {"tables", "ranks", "statistic", "p_value"}
+    assert test["tables"] == 4
+    means = [
+        [one["scores"]["retrieval_accuracy@10"]["mean"] for one in table["results"]]
+        for table in document["tables"]
+    ]
+    assert test["ranks"]["bdm"] == pytest.approx(
+        sum(1.0 if b > a else 1.5 if a == b else 2.0 for a, b in means) / 4
+    )
+    pairs = [pair for pair in document["holm"] if pair["score"] == "retrieval_accuracy@10"]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [LEARNERS]
+    assert any(what.startswith("t3.csv: ") for *_, what in listening.news)
+    with pytest.raises(Cancelled):
+        evaluate_tables(request, tables, reporter=Listening(cancel_after=2))
+
+
+def test_a_table_that_cannot_be_used_is_told_and_the_others_go_on(tables, tmp_path):
+    (tmp_path / "bad.csv").write_text("a,label\n1,x\n")
+    request = EvaluateRequest(("euclidean",), "bdm", repeats=2)
+    document = evaluate_tables(request, [*tables[:1], str(tmp_path / "bad.csv")])
+    assert len(document["tables"]) == 1
+    assert [failure["path"] for failure in document["failed_tables"]] == [str(tmp_path / "bad.csv")]
+    assert "bad.csv" in document["failed_tables"][0]["reason"]
+    assert (document["friedman"], document["holm"]) == ({}, [])
+    with pytest.raises(BadInput, match=r"None of the tables.*gone\.csv"):
+        evaluate_tables(request, [str(tmp_path / "gone.csv"), str(tmp_path / "bad.csv")])
+
+
+def test_several_tables_asked_for_wrongly(tables, library):
+    request = EvaluateRequest(("euclidean",), "bdm")
+    with pytest.raises(BadArguments, match="named twice"):
+        evaluate_tables(request, [tables[0], tables[0]])
+    with pytest.raises(BadArguments, match="either a library or --table"):
+        evaluate_tables(replace(request, library=library), tables)
+    with pytest.raises(BadArguments, match="no learner 'magic'"):
+        evaluate_tables(replace(request, learners=("magic",)), tables)

@@ -10,7 +10,7 @@ import pytest
 from core.errors import BadArguments, BadInput
 from core.evaluation.builtin_tables import builtin_table
 from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol, protocols
+from core.evaluation.protocols import get_protocol
 from core.evaluation.protocols.protocol import LearnerSpec
 from core.evaluation.protocols.runner import repeat_seed
 from core.evaluation.result import EvaluationResult
@@ -305,8 +305,3 @@ def test_cancelling_leaves_the_last_partial_result():
     with pytest.raises(Cancelled):
         run(builtin_table("iris"), "euclidean", repeats=5, reporter=listener)
     assert listener.partials[-1].repeats == 2
-
-
-def test_protocols_describe_themselves():
-    assert protocols()[0].name == "bdm"
-    assert all(protocol.title and protocol.paper and protocol.summary for protocol in protocols())

@@ -1,0 +1,133 @@
+"""Whether learners differ over several tables: Friedman's test of their ranks, and Holm's of every two.
+
+Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, section 3.2; used by
+passive_aggressive.txt, Tables 4 and 5.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.evaluation.intervals import Matrix
+from core.evaluation.result import EvaluationResult
+
+#: Scores with one of these words in their name are the better the smaller they are.
+_SMALLER = ("error", "loss")
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Average rank (1 is best, ties share) of every learner over ``tables`` tables, in one score.
+
+    ``statistic`` is chi-squared with (learners - 1) degrees, corrected for ties; ``p_value`` its upper tail.
+    """
+
+    score: str
+    tables: int
+    ranks: Mapping[str, float]
+    statistic: float
+    p_value: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class HolmPair:
+    """Learner ``a`` against ``b``: ``z`` of their ranks' difference (negative: ``a`` ranks better).
+
+    ``p_value`` is two-sided; ``p_adjusted`` is Holm's over all pairs of learners in that score.
+    """
+
+    score: str
+    a: str
+    b: str
+    z: float
+    p_value: float
+    p_adjusted: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def friedman(score: str, values: Mapping[str, Sequence[float]]) -> Friedman:
+    """Friedman's test of ``values``: of each learner its score on every table, tables in one order.
+
+    Raises:
+        ValueError: fewer than two learners or tables, or lists of different lengths.
+    """
+    from scipy.special import chdtrc
+
+    # Means that differ by rounding alone are equal.
+    table = np.round(np.array(list(values.values()), dtype=np.float64).T, 12)
+    if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
+        raise ValueError("ranks need two learners and two tables")
+    n, k = table.shape
+    ranks = _ranks(table if smaller_is_better(score) else -table)
+    average = ranks.mean(axis=0)
+    # Between-learner over within-table variance of the ranks; equals the printed form, ties corrected.
+    spread = float(np.square(ranks - (k + 1) / 2.0).sum())
+    between = n * float(np.square(average - (k + 1) / 2.0).sum())
+    statistic = n * (k - 1) * between / spread if spread > 0.0 else 0.0
+    named = dict(zip(values, average.tolist(), strict=True))
+    return Friedman(score, n, named, statistic, float(chdtrc(k - 1, statistic)))
+
+
+def holm(test: Friedman) -> tuple[HolmPair, ...]:
+    """Every two learners of ``test``, the surest difference first; p values adjusted after Holm (1979)."""
+    from scipy.special import ndtr
+
+    k = len(test.ranks)
+    error = (k * (k + 1) / (6.0 * test.tables)) ** 0.5
+    found = []
+    for (a, rank_a), (b, rank_b) in itertools.combinations(test.ranks.items(), 2):
+        z = (rank_a - rank_b) / error
+        found.append((2.0 * float(ndtr(-abs(z))), a, b, z))
+    found.sort(key=lambda pair: pair[0])
+    pairs, largest = [], 0.0
+    for place, (p, a, b, z) in enumerate(found):
+        largest = max(largest, min(1.0, (len(found) - place) * p))
+        pairs.append(HolmPair(test.score, a, b, z, p, largest))
+    return tuple(pairs)
+
+
+def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) -> tuple[Friedman, ...]:
+    """The test for each of ``scores``, by its mean, over all tables where every ranked learner has it.
+
+    Ranked are the learners measured on every table; scores with fewer than two of them, or on fewer than two
+    tables, are left out.
+    """
+    names = [
+        one.learner
+        for one in (results[0].results if results else ())
+        if all(any(other.learner == one.learner for other in result.results) for result in results)
+    ]
+    found = []
+    for score in scores:
+        rows = []
+        for result in results:
+            means = {one.learner: one.scores[score].mean for one in result.results if score in one.scores}
+            if all(name in means for name in names):
+                rows.append([means[name] for name in names])
+        if len(names) >= 2 and len(rows) >= 2:
+            columns = [[row[place] for row in rows] for place in range(len(names))]
+            found.append(friedman(score, dict(zip(names, columns, strict=True))))
+    return tuple(found)
+
+
+def smaller_is_better(score: str) -> bool:
+    """Whether ``score`` counts mistakes."""
+    return any(word in score for word in _SMALLER)
+
+
+def _ranks(table: Matrix) -> Matrix:
+    """Of each row the ranks from the smallest, equal values sharing theirs."""
+    below = (table[:, None, :] < table[:, :, None]).sum(axis=2)
+    equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
+    shared: Matrix = below + (equal + 1) / 2.0
+    return shared

@@ -1,0 +1,91 @@
+"""Protocols that split the cases at random several times, and measure every split alike."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from core.errors import BadArguments
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.splits import HoldOut, folds, halves
+from core.parameters import Value
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.steps import Step
+
+
+class SplitProtocol(Protocol):
+    """What differs between such protocols: how they split, and what they measure."""
+
+    #: Keep every fit's training curve until it is measured.
+    keeps_points: ClassVar[bool] = False
+    #: The paper's parameters of a learner, by its name; they hold where the user set none.
+    paper_params: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
+
+    @abc.abstractmethod
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """How the cases are set apart, in words, and the splits of all ``repeats``.
+
+        Raises:
+            BadInput: too few cases, findings or patients.
+        """
+
+    @abc.abstractmethod
+    def measure(self, trial: Trial) -> Measured:
+        """The scores of one fitted metric on its split.
+
+        Raises:
+            BadInput: cases that cannot be measured so.
+        """
+
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+    ) -> EvaluationResult:
+        repeats = self.repeats if repeats is None else repeats
+        if repeats < 1:
+            raise BadArguments(
+                "There must be at least one repeat.", f"Use --repeats {self.repeats}, for example."
+            )
+        data = prepare(data)
+        rule, splits = self.splits(data, repeats, seed)
+        return run_trials(
+            self.name,
+            data,
+            [self._as_in_the_paper(spec) for spec in learners],
+            splits,
+            self.measure,
+            rule=rule,
+            compared=self.compared,
+            steps=steps,
+            seed=seed,
+            points=self.keeps_points,
+            reporter=reporter,
+        )
+
+    def _as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
+        return replace(spec, params={**self.paper_params.get(spec.name, {}), **spec.params})
+
+
+def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+    """A stratified random half to train on in each repeat, the other to test."""
+    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+    return "random halves", [halves(data.y.tolist(), data.groups, one) for one in seeds]
+
+
+def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:
+    """``k`` stratified folds, dealt anew in each repeat; every case is tested once a repeat."""
+    seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+    return [split for one in seeds for split in folds(data.y.tolist(), data.groups, one, k)]
