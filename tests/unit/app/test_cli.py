@@ -157,6 +157,27 @@ def test_results_for_people(told, library, tmp_path):
     assert "metric: again" in told("train", library, "--learner", "euclidean", "--name", "again")[1]
 
 
+def test_several_tables_are_compared(told, document, tmp_path):
+    tables = [write_table(tmp_path / f"t{seed}.csv", seed=seed) for seed in range(3)]
+    asked = ["evaluate", "--learner", "euclidean,l1", "--protocol", "metricboost"]
+    asked += ["--set", "protocol.train_on=one"]
+    for table in tables:
+        asked += ["--table", table]
+    found = document(*asked)
+    assert [one["source"]["path"] for one in found["tables"]] == [str(table) for table in tables]
+    assert {one["split"]["n_train"] for one in found["tables"]} == {12.0}
+    assert found["friedman"]["triplet_accuracy"]["tables"] == 3
+    assert {(pair["score"], pair["a"], pair["b"]) for pair in found["holm"]} == {
+        ("triplet_accuracy", "euclidean", "l1"),
+        ("knn_accuracy@1", "euclidean", "l1"),
+    }
+    status, out, err = told(*asked)
+    assert (status, err) == (0, "")
+    assert f"{tables[2]}:" in out
+    assert "triplet_accuracy, 3 tables: Friedman chi-squared" in out
+    assert set(document(*asked[:-4])) >= {"protocol", "results", "comparisons"}
+
+
 def test_version_and_help(told):
     status, out, err = told("--version")
     assert (status, err) == (0, "")
@@ -200,6 +221,11 @@ def test_version_and_help(told):
         (["evaluate", "LIB", "--learner", "euclidean", "--protocol", "magic"], "bdm"),
         (["evaluate", "--learner", "euclidean", "--protocol", "bdm"], "Give either a library or --table"),
         (["evaluate", "LIB", "--learner", " , ", "--protocol", "bdm"], "No learner is named"),
+        (["evaluate", "--table", "T", "--table", "T", "--learner", "l1", "--protocol", "bdm"], "named twice"),
+        (
+            ["evaluate", "LIB", "--table", "T", "--table", "x", "--learner", "l1", "--protocol", "bdm"],
+            "Give either a library or --table",
+        ),
         (["evaluate", "--table", "builtin:magic", "--learner", "euclidean", "--protocol", "bdm"], "iris"),
     ],
 )
