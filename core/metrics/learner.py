@@ -30,6 +30,8 @@ class Learner(abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: The constraints it eats: any of "findings", "pairs", "triplets"; empty for none.
     accepts: ClassVar[frozenset[str]] = frozenset()
+    #: The extra of the installation it cannot do without; empty for none.
+    needs: ClassVar[str] = ""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameter values by name, as scikit-learn's ``clone`` reads them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import BadArguments
+from core.metrics.comparators.convnet import ConvNet
 from core.metrics.comparators.distboost import DistBoost
 from core.metrics.comparators.euclidean import Euclidean
 from core.metrics.comparators.itml import ITML
@@ -22,6 +23,7 @@ from core.metrics.papers.bdm import BDM, BDMV
 from core.metrics.papers.bdm_kernel import BDMKernel
 from core.metrics.papers.boostmetric import BoostMetric
 from core.metrics.papers.ccml import CCML
+from core.metrics.papers.conv_ccml import ConvCCML
 from core.metrics.papers.metricboost import MetricBoost
 from core.metrics.papers.passive_aggressive import PassiveAggressive
 from core.parameters import checked
@@ -39,6 +41,7 @@ _LEARNERS: tuple[type[Learner], ...] = (
     MMC,
     DistBoost,
     NCMC,
+    ConvNet,
     BDM,
     BDMV,
     BDMKernel,
@@ -46,6 +49,7 @@ _LEARNERS: tuple[type[Learner], ...] = (
     BoostMetric,
     PassiveAggressive,
     CCML,
+    ConvCCML,
 )
 
 
@@ -82,7 +86,16 @@ def make_learner(name: str, **parameters: Any) -> Learner:
 
 
 #: Offered first, in this order: the methods of the papers Semblance implements.
-_OF_THE_PAPERS = ("bdm_v", "bdm", "bdm_kernel", "metricboost", "boostmetric", "passive_aggressive", "ccml")
+_OF_THE_PAPERS = (
+    "bdm_v",
+    "bdm",
+    "bdm_kernel",
+    "metricboost",
+    "boostmetric",
+    "passive_aggressive",
+    "ccml",
+    "conv_ccml",
+)
 
 
 def grouped_learners() -> tuple[tuple[type[Learner], ...], tuple[type[Learner], ...]]:

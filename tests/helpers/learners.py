@@ -82,7 +82,7 @@ VARIANTS = (
     *(
         Variant(learner.name, refuses=HOPELESS if learner.accepts else frozenset())
         for learner in learners()
-        if learner.name not in {variant.learner for variant in _LISTED}
+        if learner.name not in {variant.learner for variant in _LISTED} and not learner.needs
     ),
 )
 

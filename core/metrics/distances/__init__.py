@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.city_block import CityBlockDistance
+from core.metrics.distances.convolution import ConvolutionDistance
 from core.metrics.distances.kernel_bits import KernelBitDistance
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
@@ -19,6 +20,7 @@ DISTANCES: tuple[type[Distance], ...] = (
     VoteDistance,
     SignedDistance,
     CityBlockDistance,
+    ConvolutionDistance,
     MixtureDistance,
     KernelBitDistance,
 )
@@ -27,6 +29,7 @@ __all__ = [
     "DISTANCES",
     "BitDistance",
     "CityBlockDistance",
+    "ConvolutionDistance",
     "KernelBitDistance",
     "LinearDistance",
     "MappedDistance",

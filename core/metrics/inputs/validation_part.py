@@ -31,13 +31,18 @@ def set_aside(
     return np.sort(order[cut:]), np.sort(order[:cut])
 
 
+def answering(fitted: Rows) -> Rows:
+    """Those of the rows ``fitted`` that :func:`error_of` lets answer, evenly taken."""
+    return fitted[:: max(1, -(-len(fitted) // _ANSWERING))]
+
+
 def error_of(Z: Matrix, codes: npt.NDArray[np.int64], fitted: Rows, asked: Rows) -> float:
     """Mean error of k-NN (k = 1, 3, 5) and class-conditional k-NN (k = 1, 3) on the rows ``asked``.
 
     ``Z`` (n, p) rows after the map, ``codes`` (n,) their findings; the rows ``fitted`` answer. Findings with
     equally many votes share the credit.
     """
-    fitted = fitted[:: -(-len(fitted) // _ANSWERING)]
+    fitted = answering(fitted)
     A, B = Z[asked], Z[fitted]
     distances = A @ (-2.0 * B.T)
     distances += np.einsum("ij,ij->i", B, B)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import Labelled
-from core.metrics.inputs.validation_part import error_of, set_aside
+from core.metrics.inputs.validation_part import answering, error_of, set_aside
 from core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
 from core.metrics.steps.pca import PCA
 
@@ -47,6 +47,19 @@ def choices(d: int, findings: int) -> tuple[Choice, ...]:
         Choice(1, 0.03, 0.1, middle),
         Choice(5, 0.03, 0.01, full),
     )
+
+
+class Climb(Protocol):
+    """A map on its way: ``round`` of ``rounds`` are done."""
+
+    round: int
+    rounds: int
+
+    def step(self) -> None:
+        """One round; nothing once all are done."""
+
+    def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p): rows after the map so far."""
 
 
 class Ascent:
@@ -91,16 +104,23 @@ class Ascent:
         memory = min(0.9, 1.0 - 1.0 / self.round)
         self.accuracy = memory * self.accuracy + (1.0 - memory) * value
 
+    def embed(self, X: Matrix) -> Matrix:
+        out: Matrix = X @ self.A.T
+        return out
+
+
+C = TypeVar("C")
+
 
 def choose(
     rows: Labelled,
-    candidates: Sequence[Choice],
-    begin: Callable[[Labelled, Choice], Ascent],
+    candidates: Sequence[C],
+    begin: Callable[[Labelled, C], Climb],
     *,
     groups: npt.ArrayLike | None,
     seed: int,
     tick: Callable[[], None],
-) -> Choice:
+) -> C:
     """The best of ``candidates`` by :func:`error_of` on a part set aside, the earlier within half a case.
 
     All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
@@ -110,6 +130,10 @@ def choose(
     if len(candidates) == 1 or len(asked) < _FEWEST or not _usable(part.codes):
         return candidates[0]
     runs = [begin(part, candidate) for candidate in candidates]
+    answers = answering(fitted)
+    looked_at = np.concatenate([answers, asked])
+    X, codes = rows.X[looked_at], rows.codes[looked_at]
+    first, last = np.arange(len(answers)), np.arange(len(answers), len(looked_at))
 
     def ranked(places: Sequence[int], share: float) -> list[int]:
         errors = []
@@ -118,7 +142,7 @@ def choose(
             while run.round < share * run.rounds:
                 tick()
                 run.step()
-            error = error_of(rows.X @ run.A.T, rows.codes, fitted, asked)
+            error = error_of(run.embed(X), codes, first, last)
             errors.append(error + 0.5 * place / len(asked))
         return [places[number] for number in np.argsort(errors, kind="stable").tolist()]
 

@@ -60,19 +60,34 @@ def expected_accuracy(A: Matrix, batch: Batch, k: int, local: bool) -> tuple[flo
     The gradient is 2 sum_ij W_ij (z_i - z_j)(x_i - x_j)', W_ij = dE/dS / k for neighbours; the paper's Eq. 13
     leaves x_j out.
     """
-    X, b = batch.X, len(batch.X)
-    Z = X @ A.T
+    Z = batch.X @ A.T
+    value, laplacian, counted = _weighted(Z, batch.finding, k, local)
+    return value, (2.0 / counted) * (Z.T @ (laplacian @ batch.X))
+
+
+def expected_accuracy_of(Z: Matrix, finding: Rows, k: int, local: bool) -> tuple[float, Matrix]:
+    """As :func:`expected_accuracy`, of rows after any map: ``Z`` (b, p), and the gradient (b, p) by them.
+
+    ``finding`` (b,) 0, 1, ... ascending.
+    """
+    value, laplacian, counted = _weighted(Z, finding, k, local)
+    return value, (2.0 / counted) * (laplacian @ Z)
+
+
+def _weighted(Z: Matrix, finding: Rows, k: int, local: bool) -> tuple[float, Matrix, int]:
+    """The mean of p_i(own), the Laplacian (b, b) of W + W', and how many rows count (1 where none does)."""
+    b = len(Z)
     rows = np.arange(b)
     if local:
-        near, own = _two_sided(Z, batch.finding, k), np.zeros(b, dtype=np.intp)
+        near, own = _two_sided(Z, finding, k), np.zeros(b, dtype=np.intp)
     else:
-        members = members_of(batch.finding)
-        near, own = nearest_in_groups(_by_finding(_distances(Z), members), members, k), batch.finding
+        members = members_of(finding)
+        near, own = nearest_in_groups(_by_finding(_distances(Z), members), members, k), finding
     place = rows * near.counts.shape[1] + own
     alone = near.counts.ravel()[place] == 0
     counted = b - int(alone.sum())
     if counted == 0:
-        return 0.0, np.zeros_like(A)
+        return 0.0, np.zeros((b, b)), 1
     p = near.mean.min(axis=1, keepdims=True) - near.mean
     np.exp(p, out=p)
     p /= p.sum(axis=1, keepdims=True)
@@ -90,7 +105,7 @@ def expected_accuracy(A: Matrix, batch: Batch, k: int, local: bool) -> tuple[flo
     W = W[:, :b] + W[:, :b].T
     laplacian = np.negative(W, out=W)
     laplacian.ravel()[:: b + 1] -= laplacian.sum(axis=1)
-    return float(p_own.sum()) / counted, (2.0 / counted) * (Z.T @ (laplacian @ X))
+    return float(p_own.sum()) / counted, laplacian, counted
 
 
 def nearest_in_groups(candidates: Matrix, members: Rows, k: int) -> Neighbours:

@@ -22,8 +22,8 @@ STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR)
 _MEANINGS = "standardise, impute, pca:N (N components), mrmr:N (N features)"
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
-#: Extractors whose numbers are many and alike.
-_DEFAULTS = {"gabor": "standardise,pca:200"}
+#: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay a picture.
+_DEFAULTS = {"gabor": "standardise,pca:200", "pixels": "none"}
 
 
 def parse_steps(text: str) -> tuple[Step, ...]:

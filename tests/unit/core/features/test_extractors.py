@@ -27,14 +27,14 @@ def noise(*shape, seed=0):
 
 
 def test_the_known_extractors():
-    assert [extractor.name for extractor in extractors()] == ["gabor", "colour_edge_texture", "raw"]
+    assert [extractor.name for extractor in extractors()] == ["gabor", "colour_edge_texture", "pixels", "raw"]
 
 
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(BadArguments) as caught:
         make_extractor("sift")
     assert "'sift'" in caught.value.message
-    assert "gabor, colour_edge_texture, raw" in caught.value.hint
+    assert "gabor, colour_edge_texture, pixels, raw" in caught.value.hint
 
 
 def test_an_unknown_setting_is_refused(extractor):

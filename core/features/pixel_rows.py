@@ -1,0 +1,64 @@
+"""The picture itself, made small: what convolutional learners look at."""
+
+from __future__ import annotations
+
+import functools
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.features.extractor import Extractor, FeatureName
+from core.features.pixels import finite, resampled
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+from core.parameters import Parameter, Value
+
+#: Pixels of one side of the squares that pixels are grouped into for explanations.
+_BLOCK = 7
+
+
+@functools.cache
+def _names(size: int) -> tuple[FeatureName, ...]:
+    def block(row: int, column: int) -> str:
+        return f"Pixels, block row {row // _BLOCK + 1}, column {column // _BLOCK + 1}"
+
+    return tuple(
+        FeatureName(f"Pixel row {row + 1}, column {column + 1}", block(row, column))
+        for row in range(size)
+        for column in range(size)
+    )
+
+
+class Pixels(Extractor):
+    """size * size grey values, 0 black to 1 white, of the picture resampled to a square.
+
+    Row by row from the top left; a picture that is not square is squeezed, not cut.
+    """
+
+    name = "pixels"
+    title = "Pixels"
+    summary = "The picture itself as a small grey square, for convolutional learners: size x size numbers."
+    version = 1
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("size", 28, "Pixels along each side.", minimum=8, maximum=128, paper=28),
+    )
+
+    def __init__(self, **settings: Value) -> None:
+        super().__init__(**settings)
+        size = self.settings["size"]
+        assert isinstance(size, int)
+        self._size = size
+
+    @property
+    def feature_names(self) -> tuple[FeatureName, ...]:
+        return _names(self._size)
+
+    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """(size * size,) float32, in the grey units of the picture (white is 1).
+
+        Raises:
+            BadInput: the region lies outside, or the pixels hold NaN or infinite values.
+        """
+        grey = resampled(picture.cropped(region).grey(), self._size, self._size)
+        return finite(grey, picture).reshape(-1)

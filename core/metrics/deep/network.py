@@ -1,0 +1,120 @@
+"""The network of ConvCCML: convolution, pooling, a linear map (Im & Taylor, Section IV)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.distances.convolution import ConvolutionDistance, side_after
+
+#: Side of the kernels of each layer, and maps a layer (the paper's).
+KERNELS = (5, 3)
+MAPS = 10
+#: Larger pictures make no better use of so small a network.
+_LARGEST = 128
+#: Median squared distance of two cases at the start.
+_SPREAD = 10.0
+_PAIRS, _LOOKED_AT = 4000, 500
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Rows as pictures: ``side`` pixels along each side; ``centre`` is taken off, ``scale`` divides."""
+
+    side: int
+    centre: float
+    scale: float
+
+    def tensor(self, torch: Any, X: Matrix) -> Any:
+        """(n, d) -> (n, 1, side, side) float32."""
+        scaled = ((X - self.centre) / self.scale).astype(np.float32)
+        return torch.from_numpy(scaled.reshape(len(X), 1, self.side, self.side))
+
+
+def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
+    """How rows (n, d) are pictures for a network of ``layers``.
+
+    Raises:
+        BadInput: d is no square, or the picture is too small or too large; ``title`` names the learner.
+    """
+    side = math.isqrt(X.shape[1])
+    if side * side != X.shape[1]:
+        raise BadInput(
+            f"{title} looks at square pictures, and {X.shape[1]} numbers a case are not a square one.",
+            "Extract 'pixels' and use no step (--steps none): some steps leave columns out.",
+        )
+    if side_after(side, KERNELS[:layers]) == 0 or side > _LARGEST:
+        smallest = next(s for s in range(1, _LARGEST) if side_after(s, KERNELS[:layers]))
+        raise BadInput(
+            f"{title} with layers={layers} cannot look at pictures of {side} x {side} pixels.",
+            f"Extract 'pixels' with a size from {max(8, smallest)} to {_LARGEST}; 28 is usual.",
+        )
+    centre = float(X.mean())
+    scale = float(np.sqrt(np.square(X - centre).mean()))
+    return Pictures(side, centre, scale)
+
+
+class Network:
+    """Weights being trained; ``parameters`` are torch's tensors, the linear map V (p, f) the last."""
+
+    def __init__(
+        self, torch: Any, pictures: Pictures, layers: int, components: int, X: Matrix, seed: int
+    ) -> None:
+        """Random kernels; V is scaled so that cases of ``X`` lie about as far apart as softmax can tell."""
+        self._torch, self._pictures, self._layers = torch, pictures, layers
+        rng = np.random.default_rng([seed, 2])
+        self.parameters: list[Any] = []
+        channels = 1
+        for kernel in KERNELS[:layers]:
+            shape = (MAPS, channels, kernel, kernel)
+            self._add(rng.normal(size=shape) * math.sqrt(2.0 / (channels * kernel * kernel)))
+            self._add(np.zeros(MAPS))
+            channels = MAPS
+        width = MAPS * side_after(pictures.side, KERNELS[:layers]) ** 2
+        self._add(rng.normal(size=(components, width)) / math.sqrt(width))
+        some = X[rng.permutation(len(X))[:_LOOKED_AT]]
+        Z = self.embed(some)
+        i, j = rng.integers(len(Z), size=(2, _PAIRS))
+        median = float(np.median(np.square(Z[i] - Z[j]).sum(axis=1)[i != j]))
+        if median <= 0.0:
+            median = 2.0 * float(Z.var(axis=0).sum())
+        if median > 0.0:
+            with torch.no_grad():
+                self.parameters[-1] *= math.sqrt(_SPREAD / median)
+
+    def _add(self, values: Matrix) -> None:
+        self.parameters.append(
+            self._torch.from_numpy(values.astype(np.float32)).requires_grad_(requires_grad=True)
+        )
+
+    def forward(self, pictures: Any) -> Any:
+        """(n, 1, side, side) -> (n, p), both torch's."""
+        functional = self._torch.nn.functional
+        maps = pictures
+        for layer in range(self._layers):
+            kernels, biases = self.parameters[2 * layer : 2 * layer + 2]
+            maps = functional.max_pool2d(functional.relu(functional.conv2d(maps, kernels, biases)), 2)
+        return functional.linear(maps.flatten(1), self.parameters[-1])
+
+    def embed(self, X: Matrix) -> Matrix:
+        """(n, d) -> (n, p), in the precision of training."""
+        with self._torch.no_grad():
+            blocks = [
+                self.forward(self._pictures.tensor(self._torch, X[start : start + _BLOCK])).numpy()
+                for start in range(0, len(X), _BLOCK)
+            ]
+        return np.concatenate(blocks).astype(np.float64)
+
+    def frozen(self) -> ConvolutionDistance:
+        """The distance as it is now; later training does not change it."""
+        values = [tensor.detach().numpy().astype(np.float64) for tensor in self.parameters]
+        layers = tuple((values[2 * n], values[2 * n + 1]) for n in range(self._layers))
+        return ConvolutionDistance(
+            self._pictures.side, self._pictures.centre, self._pictures.scale, layers, values[-1]
+        )

@@ -1,0 +1,174 @@
+"""What learners share that train a network on rows which are pictures."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import finding_codes
+from core.errors import BadInput
+from core.metrics.card import MetricCard
+from core.metrics.deep.network import as_pictures
+from core.metrics.deep.torch_door import one_thread, torch_for
+from core.metrics.deep.training import Choice, Goal, Training
+from core.metrics.distances.convolution import ConvolutionDistance
+from core.metrics.inputs.labelled import Labelled, labelled
+from core.metrics.inputs.rows import as_rows
+from core.metrics.learner import Learner
+from core.metrics.metric import Metric
+from core.metrics.neighbours.ccml_ascent import choose
+from core.metrics.training import TrainingPoint, begin_card
+from core.parameters import Parameter
+from core.tasks import SILENT, Reporter
+
+_BATCH, _PASSES = 128, 12
+_FEWEST_ROUNDS = 200
+_POINTS = 40
+
+LAYERS = Parameter("layers", 2, "Convolutions, each with pooling.", minimum=1, maximum=2, paper=2)
+TRAINED: tuple[Parameter, ...] = (
+    Parameter("rate", 0.0, "Learning rate; 0: chosen on cases set aside.", minimum=0.0, maximum=1.0),
+    Parameter(
+        "decay",
+        -1.0,
+        "Weight of keeping the network small; -1: chosen on cases set aside.",
+        minimum=-1.0,
+        maximum=10.0,
+    ),
+    Parameter("components", 32, "Dimensions of the learnt space.", minimum=1, maximum=1000),
+    Parameter("batch", 0, "Cases looked at together; 0: 128.", minimum=0, maximum=4096),
+    Parameter(
+        "rounds",
+        0,
+        "Batches; 0: 200, or enough to see every case twelve times.",
+        minimum=0,
+        maximum=1_000_000,
+    ),
+)
+
+
+class PictureLearner(Learner):
+    """Trains a network of convolutions on square pictures. Fitted: ``distance_``."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
+    needs: ClassVar[str] = "deep"
+
+    layers: int
+    rate: float
+    decay: float
+    components: int
+    batch: int
+    rounds: int
+    random_state: int | None
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        pairs: npt.NDArray[np.int64] | None = None,
+        triplets: npt.NDArray[np.int64] | None = None,
+        groups: npt.ArrayLike | None = None,
+        reporter: Reporter | None = None,
+    ) -> Self:
+        from threadpoolctl import threadpool_limits
+
+        self._check_parameters()
+        torch = torch_for(self.title)
+        rows = as_rows(X)
+        found = labelled(self.title, rows, y)
+        pictures = as_pictures(self.title, found.X, self.layers)
+        kept = None
+        if groups is not None and y is not None:
+            kept = np.asarray(groups)[finding_codes(y)[0] >= 0]
+        # More threads slow small products on a busy machine.
+        with one_thread(torch), threadpool_limits(limits=1, user_api="blas"):
+            trained, notes = self._train(torch, pictures, found, kept, reporter or SILENT)
+            distance = trained.network.frozen()
+        if not all(np.isfinite(array).all() for array in distance.arrays().values()):
+            raise BadInput("The training did not converge.", "Try a smaller rate, or leave it at 0.")
+        self.distance_: ConvolutionDistance = distance
+        self._card: MetricCard = begin_card(
+            self, len(rows), y=y, groups=groups, notes=notes, rounds=trained.round
+        )
+        return self
+
+    def metric(self) -> Metric:
+        return Metric((), self.distance_, self._card)
+
+    @abc.abstractmethod
+    def _choices(self) -> tuple[Choice, ...]:
+        """What is tried, the most usual first."""
+
+    @abc.abstractmethod
+    def _goal(self, torch: Any, rows: Labelled, choice: Choice, seed: int) -> Goal:
+        """What the network is trained for on ``rows``."""
+
+    def _train(
+        self, torch: Any, pictures: Any, rows: Labelled, groups: npt.ArrayLike | None, reporter: Reporter
+    ) -> tuple[Training, tuple[str, ...]]:
+        seed, n = self.random_state or 0, len(rows.X)
+        batch = self.batch or _BATCH
+        rounds = self.rounds or max(_FEWEST_ROUNDS, -(-_PASSES * n // batch))
+        candidates = self._candidates()
+        # A quarter of the rounds each, another quarter of two, and all at the end.
+        total = rounds if len(candidates) == 1 else round(rounds * (len(candidates) / 4 + 2 / 4 + 1))
+        ticks = 0
+
+        def tick() -> None:
+            nonlocal ticks
+            ticks += 1
+            reporter.check_cancelled()
+            reporter.progress(min(ticks, total), total, self.title)
+
+        def begin(part: Labelled, choice: Choice) -> Training:
+            goal = self._goal(torch, part, choice, seed)
+            return Training(
+                torch,
+                pictures,
+                part,
+                choice,
+                goal,
+                layers=self.layers,
+                batch=batch,
+                rounds=rounds,
+                seed=seed,
+            )
+
+        chosen = choose(rows, candidates, begin, groups=groups, seed=seed, tick=tick)
+        training = begin(rows, chosen)
+        notes = [_described(chosen, len(candidates) > 1)]
+        while training.round < rounds:
+            tick()
+            training.step()
+            if training.round * _POINTS // rounds > (training.round - 1) * _POINTS // rounds:
+                frozen = training.network.frozen()
+                reporter.partial(_point(training.round, 1.0 - training.accuracy, frozen))
+            if reporter.stop_requested:
+                notes.append(f"Stopped on request after {training.round} of {rounds} rounds.")
+                break
+        return training, tuple(notes)
+
+    def _candidates(self) -> tuple[Choice, ...]:
+        tried = [
+            choice._replace(
+                rate=self.rate or choice.rate,
+                decay=choice.decay if self.decay < 0.0 else self.decay,
+                components=self.components,
+            )
+            for choice in self._choices()
+        ]
+        return tuple(dict.fromkeys(tried))
+
+
+def _point(number: int, objective: float, distance: ConvolutionDistance) -> TrainingPoint:
+    return TrainingPoint(number, objective, lambda: distance)
+
+
+def _described(choice: Choice, chosen: bool) -> str:
+    neighbours = f"k = {choice.k}, " if choice.k else ""
+    how = ", chosen on cases set aside" if chosen else ""
+    return f"{neighbours}rate {choice.rate:g}, decay {choice.decay:g}{how}."

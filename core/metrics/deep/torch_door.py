@@ -1,0 +1,36 @@
+"""The one door to torch, and what to say where it is not installed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from core.errors import BadInput
+
+
+def torch_for(title: str) -> Any:
+    """The module ``torch``; ``title`` names the learner that needs it.
+
+    Raises:
+        BadInput: it is not installed.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise BadInput(
+            f"{title} needs PyTorch, which is not installed.",
+            'Install it with: pip install "semblance[deep]".',
+        ) from None
+    return torch
+
+
+@contextlib.contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Numbers that do not depend on how many processors there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
