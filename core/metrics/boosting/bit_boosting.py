@@ -122,8 +122,8 @@ def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
     if isinstance(weights, DensePairs):
         return weights
     n = len(weights.similar)
-    # A pair changed costs about ten times as much as one in the matrix.
-    few = 3 * weights.cells <= n and 20 * weights.changed <= n * n
+    # A table of cells costs no more than a matrix of its size; a pair changed, ten times one in the matrix.
+    few = 4 * weights.cells <= 3 * n and 20 * weights.changed <= n * n
     return weights if few or n >= DENSE_BELOW else weights.dense()
 
 

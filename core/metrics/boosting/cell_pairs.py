@@ -123,7 +123,7 @@ class CellPairs:
         cell, code = self._cell[at], self._codes[at]
         similar, dissimilar = self.similar[self._known][at], self.dissimilar[self._known][at]
         # A stretch costs m^2 once, by matrix products, and its length squared, by look-ups.
-        length = max(16, m // 5, -(-k * m // _STRETCHES))
+        length = max(64, m // 16, -(-k * m // _STRETCHES))
         count = -(-k // length)
         stretch = np.arange(k) // length
         key = cell * count + stretch

@@ -86,12 +86,16 @@ class CellTable:
     def _grown(self, old: Matrix, parents: Rows, bits: Bits, weight: float) -> Matrix | None:
         if self.size > STORED_CELLS:
             return None
-        values = np.empty((self.size, self.size))
+        values = old if len(old) == self.size else None
+        if values is None:
+            values = np.empty((self.size, self.size))
         # Row b: the factors of all columns for a row whose bit is b.
         differ = bits != np.array([[False], [True]])
         nearer, farther = np.where(differ, np.exp([[-4.0 * weight], [4.0 * weight]])[:, np.newaxis], 1.0)
         for rows, own in self._ranges():
-            block = np.take(old[parents[rows]], parents, axis=1, out=values[rows], mode="clip")
+            block = values[rows]
+            if values is not old:
+                np.take(old[parents[rows]], parents, axis=1, out=block, mode="clip")
             factors = nearer.copy()
             factors[:, own] = farther[:, own]
             block *= factors[bits[rows].astype(np.intp)]

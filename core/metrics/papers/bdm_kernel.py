@@ -58,7 +58,7 @@ class BDMKernel(BDMV):
         Parameter("degree", 2, "The power of the polynomial kernel.", minimum=1, maximum=MAX_DEGREE),
         Parameter(
             "landmarks",
-            500,
+            200,
             "How many training cases, drawn at random, each case is compared with; all where they are fewer.",
             minimum=10,
             maximum=20_000,
@@ -78,7 +78,7 @@ class BDMKernel(BDMV):
         kernel: str = "rbf",
         width: str = "dimension",
         degree: int = 2,
-        landmarks: int = 500,
+        landmarks: int = 200,
         visual_neighbours: int = 0,
         rounds: int = 200,
         step: str = "paper",

@@ -111,10 +111,10 @@ def test_cells_are_cases_of_equal_bits_and_finding():
 def test_few_cells_stay_cells_and_many_become_one_matrix_where_that_is_small(monkeypatch):
     X, y = naive.problem(n=60, d=6)
     weights = CellPairs(from_findings(y), X)
-    assert bit_boosting.suited(weights) is weights
-    for column in range(6):
-        weights.add_bit(X[:, column] > 0, 0.05)
-    assert weights.cells > 20
+    rng = np.random.default_rng(0)
+    while 4 * weights.cells <= 3 * 60:
+        assert bit_boosting.suited(weights) is weights
+        weights.add_bit(X @ rng.normal(size=6) > 0, 0.05)
     assert isinstance(bit_boosting.suited(weights), DensePairs)
     monkeypatch.setattr(bit_boosting, "DENSE_BELOW", 60)
     assert bit_boosting.suited(weights) is weights
