@@ -26,12 +26,13 @@ class Lane(Enum):
 
     ASK = "ask"
     LOOK = "look"
+    SLICE = "slice"
     DRAW = "draw"
     WORK = "work"
 
 
 #: Processes and niceness of each lane; a lane starts with its first job.
-_LANES = {Lane.ASK: (1, 0), Lane.LOOK: (1, 0), Lane.DRAW: (1, 5), Lane.WORK: (2, 10)}
+_LANES = {Lane.ASK: (1, 0), Lane.LOOK: (1, 0), Lane.SLICE: (1, 0), Lane.DRAW: (1, 5), Lane.WORK: (2, 10)}
 
 
 class State(Enum):

@@ -25,15 +25,15 @@ from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
 from app.theme import news, set_look, theme
-from app.viewer.histogram import HistogramStrip
 from app.viewer.picture_menu import picture_menu
-from app.viewer.picture_view import PictureView
+from app.viewer.picture_pane import PicturePane
 from app.viewer.tool_row import ToolRow
 from app.widgets.drop_target import DropTarget
 from app.widgets.fact_list import NAMES
 from app.widgets.panel_header import PanelHeader
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.library.columns import PictureState
 from core.workflows import looking
@@ -43,8 +43,6 @@ from core.workflows.searching import Query
 #: Below this height the facts go, so that the picture stays.
 FACTS_FROM = 400
 REGION, WHOLE = "region", "whole"
-
-_NOTED = ("modality", "body_part", "view", "laterality")
 
 
 class QueryPanel(QWidget):
@@ -73,8 +71,8 @@ class QueryPanel(QWidget):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.view = PictureView()
-        self.histogram = HistogramStrip()
+        self.pane = PicturePane(context.jobs)
+        self.view, self.histogram = self.pane.view, self.pane.histogram
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
@@ -87,12 +85,8 @@ class QueryPanel(QWidget):
         self._renew()
 
     def _lay_out(self) -> None:
-        self._picture_page = QWidget()
-        inner = _column(self._picture_page, spacing=8)
-        inner.addWidget(self.view, 1)
-        inner.addWidget(self.histogram)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._picture_page)
+        self._pages.addWidget(self.pane)
         self._pages.addWidget(self.notice)
 
         self._asked_with = QWidget()
@@ -116,14 +110,11 @@ class QueryPanel(QWidget):
 
     def _connect(self) -> None:
         view, state = self.view, self._state
-        view.window_changed.connect(self.histogram.show_window)
         view.tool_changed.connect(self.tools.show_tool)
         view.region.moved.connect(self._tell_region)
         view.region.changed.connect(self._ask_region)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
-        self.histogram.window_changed.connect(view.set_window)
-        self.histogram.auto_wanted.connect(view.auto)
         self.tools.tool_wanted.connect(self.set_tool)
         self.tools.undo_wanted.connect(self._undo)
         self.tools.auto_wanted.connect(view.auto)
@@ -238,17 +229,12 @@ class QueryPanel(QWidget):
         self._loaded = viewed
         picture = viewed.picture
         self.view.editable = True
-        self.histogram.show_picture(picture)
-        self.view.show_picture(picture, inside(query.region, picture))
-        self.histogram.show_window(self.view.window_level)
-        self.view.case_region = viewed.region
-        if viewed.case is not None:
-            told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
-            self.view.set_notes(told[:2])
+        what = viewed.case.row if viewed.case is not None else PictureAddress(query.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, picture))
+        self.pane.go_to(query.region)
         name = self._wanted.name if self._wanted else ""
         self.view.setAccessibleName(f"Picture of {name}, {picture.width} by {picture.height} pixels")
-        self.histogram.setVisible(not picture.is_colour)
-        self._turn_to(self._picture_page)
+        self._turn_to(self.pane)
         self._follow_region()
 
     def _show_nothing(self) -> None:
@@ -279,8 +265,7 @@ class QueryPanel(QWidget):
     def _turn_to(self, page: QWidget) -> None:
         """Show the picture or the notice, and what goes with it."""
         if self._loaded is None:
-            self.view.show_picture(None)
-            self.histogram.show_picture(None)
+            self.pane.show_nothing()
         self._pages.setCurrentWidget(page)
         self.setFocusProxy(self.focus_target())
         asked = self._wanted is not None
@@ -298,7 +283,7 @@ class QueryPanel(QWidget):
 
     def _ask_region(self, region: Region | None) -> None:
         if self.view.editable:
-            searching.ask_region(self._context, region)
+            searching.ask_region(self._context, self.pane.placed(region))
         self._tell_region()
 
     def _undo(self) -> None:
@@ -307,7 +292,8 @@ class QueryPanel(QWidget):
 
     def _switch(self, key: str) -> None:
         if self.view.editable:
-            searching.ask_region(self._context, self.view.region.region if key == REGION else None)
+            drawn = self.pane.placed(self.view.region.region)
+            searching.ask_region(self._context, drawn if key == REGION else None)
 
     def _follow_region(self) -> None:
         if self._loaded is None or not self.view.editable:

@@ -31,12 +31,13 @@ from app.viewer.pointer import Pointer
 from app.viewer.region_tool import ARROWS, RegionTool
 from app.viewer.rendering import SQUARES_FROM, Renderer
 from app.viewer.viewport import Orientation, Viewport
-from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window
+from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
 from core.imaging.display import DisplayPicture
 from core.imaging.region import Region
 
 _ZOOM_STEP = 1.25
 _KEY_PAN = 32
+_TO_THE_END = 1 << 30
 _BY_KEYBOARD = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
@@ -49,7 +50,8 @@ class PictureView(QWidget):
 
     ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
     ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel.
-    ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several.
+    ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_wanted``:
+    begin or end running through them.
     """
 
     window_changed = Signal(object)
@@ -57,6 +59,7 @@ class PictureView(QWidget):
     view_changed = Signal()
     segment_wanted = Signal(int, int)
     scrolled = Signal(int)
+    run_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,6 +76,8 @@ class PictureView(QWidget):
         self.inverted = False
         self.editable = True
         self.scrolls = False
+        self.slice_text = ""
+        self.problem = ""
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
@@ -92,6 +97,9 @@ class PictureView(QWidget):
             Qt.Key.Key_Minus: lambda: self.zoom_by(1 / _ZOOM_STEP),
             Qt.Key.Key_PageUp: lambda: self._scroll(-1),
             Qt.Key.Key_PageDown: lambda: self._scroll(1),
+            Qt.Key.Key_Home: lambda: self._scroll(-_TO_THE_END),
+            Qt.Key.Key_End: lambda: self._scroll(_TO_THE_END),
+            Qt.Key.Key_C: self._run,
         }
         self._tool_keys = {tool.key: tool.name for tool in tools.ALL}
         self.region.moved.connect(self.update)
@@ -151,7 +159,10 @@ class PictureView(QWidget):
 
     def show_slice(self, picture: DisplayPicture) -> None:
         """Another slice of the same size: zoom, greys, region and lines stay."""
+        before = self.picture
         self._renderer = Renderer(picture)
+        if before is not None and self._window is not None:
+            self._set_window(same_values(self._window, before, picture))
         self.update()
 
     def show_region(self, region: Region | None, *, in_use: bool = True) -> None:
@@ -315,6 +326,10 @@ class PictureView(QWidget):
         if self.scrolls and steps:
             self.scrolled.emit(steps)
 
+    def _run(self) -> None:
+        if self.scrolls:
+            self.run_wanted.emit()
+
     # Keyboard
 
     def event(self, event: QEvent) -> bool:
@@ -417,8 +432,8 @@ class PictureView(QWidget):
 
     def _paint_words(self, painter: QPainter, picture: DisplayPicture) -> None:
         told = {
-            Qt.Corner.TopLeftCorner: self.notes,
-            Qt.Corner.TopRightCorner: (self.zoom_text,),
+            Qt.Corner.TopLeftCorner: (*self.notes, self.problem),
+            Qt.Corner.TopRightCorner: (self.slice_text, self.zoom_text),
             Qt.Corner.BottomLeftCorner: (words.value_text(picture, self._under), self.size_text),
             Qt.Corner.BottomRightCorner: (words.greys_text(picture, self._window),),
         }

@@ -67,6 +67,8 @@ class RegionTool(QObject):
         self.width = self.height = 0
         self.region: Region | None = None
         self.in_use = True
+        #: Drawn on another slice than the one seen.
+        self.away = False
         self._drag: _Drag | None = None
         self._keyed = False
         self._told: Region | None = None
@@ -263,8 +265,9 @@ class RegionTool(QObject):
         """Draw the region over the picture."""
         if self.region is None:
             return
-        paint_region(painter, self.region, view, theme().region, dashed=not self.in_use)
-        if not self.in_use:
+        aside = self.away or not self.in_use
+        paint_region(painter, self.region, view, theme().region, dashed=aside)
+        if aside:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(colour("#101012"), 1))

@@ -67,6 +67,15 @@ def preset_window(picture: DisplayPicture, preset: Preset) -> Window:
     return Window(low, low + preset.width / picture.slope)
 
 
+def same_values(window: Window, before: DisplayPicture, after: DisplayPicture) -> Window:
+    """``window`` on the same values in another slice, whose stored numbers may mean others."""
+    if (before.slope, before.intercept) == (after.slope, after.intercept):
+        return window
+    ends = ((before.value(stored) - after.intercept) / after.slope for stored in (window.low, window.high))
+    low, high = sorted(ends)
+    return Window(low, high)
+
+
 def dragged(
     window: Window, picture: DisplayPicture, right: float, down: float, *, across: float = 400
 ) -> Window:

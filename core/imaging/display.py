@@ -30,7 +30,7 @@ class DisplayPicture:
 
     ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
     ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the picture. Signed pixels are stored
-    from their least one up.
+    from -32768 up, so that all slices of a volume share one scale.
     ``reduced``: ``factor(0)``; 1 unless the picture is larger than :data:`MAX_BYTES`.
     ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
     ("HU", or nothing).
@@ -71,8 +71,12 @@ class DisplayPicture:
         return stored * self.slope + self.intercept
 
 
-def display_picture(picture: Picture, *, max_bytes: int = MAX_BYTES) -> DisplayPicture:
+def display_picture(
+    picture: Picture, *, max_bytes: int = MAX_BYTES, like: DisplayPicture | None = None
+) -> DisplayPicture:
     """Make ``picture`` ready for a viewer; call it in a worker, it looks at every pixel.
+
+    A further slice of the volume that ``like`` is from takes over its histogram and first window.
 
     Colour pictures whose three channels are the same are grey. Float pixels are stored in 16 bits between
     their least and greatest finite value; what is not a number is shown black. Padding is left out of the
@@ -84,7 +88,8 @@ def display_picture(picture: Picture, *, max_bytes: int = MAX_BYTES) -> DisplayP
     if pixels.dtype.kind == "f":
         pixels, scale, offset = _stored(pixels)
     elif pixels.dtype.kind == "i":
-        pixels, offset = _from_least(pixels, padded)
+        offset = float(np.iinfo(np.int16).min)
+        pixels = (pixels.astype(np.int16, copy=False).view(np.uint16)) ^ np.uint16(0x8000)
     slope = picture.values.slope * scale
     intercept = picture.values.slope * offset + picture.values.intercept
     reduced = 1
@@ -93,7 +98,10 @@ def display_picture(picture: Picture, *, max_bytes: int = MAX_BYTES) -> DisplayP
     levels = [pixels]
     while max(levels[-1].shape[:2]) > SMALLEST:
         levels.append(_halved(levels[-1]))
-    low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
+    if like is not None and (like.slope, like.intercept) == (slope, intercept):
+        low, high, counts, auto = like.low, like.high, like.counts, like.auto
+    else:
+        low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
     if picture.values.windows and not picture.is_colour and slope > 0:
         first = picture.values.windows[0]
         auto = ((first.low - intercept) / slope, (first.high - intercept) / slope)
@@ -129,16 +137,6 @@ def _plain(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _same_channels(pixels: npt.NDArray[Any]) -> bool:
     first = pixels[:, :, 0]
     return np.array_equal(first, pixels[:, :, 1]) and np.array_equal(first, pixels[:, :, 2])
-
-
-def _from_least(
-    pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None
-) -> tuple[npt.NDArray[np.uint16], float]:
-    """Signed 16 bits from their least number that is picture; padding below it becomes that."""
-    least = int(pixels.min() if padded is None else pixels.min(where=~padded, initial=np.iinfo(np.int16).max))
-    shifted = pixels.astype(np.int32)
-    shifted -= least
-    return np.clip(shifted, 0, _TOP_16, out=shifted).astype(np.uint16), float(least)
 
 
 def _stored(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
-from core.imaging.outline import Outline, outline_from_json
+from core.imaging.outline import MaskOutline, Outline, outline_from_json
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,20 @@ class Region:
     def middle_slice(self) -> int | None:
         """The slice to show; ``None`` where no slice is meant."""
         return None if self.z is None else self.z + self.depth // 2
+
+    def on_slice(self, place: int) -> Region | None:
+        """The part that lies on slice ``place``; ``None`` where none does. Without ``z`` it lies on all."""
+        if self.z is None:
+            return self
+        if not self.z <= place < self.z + self.depth:
+            return None
+        outline = self.outline
+        if isinstance(outline, MaskOutline) and self.depth > 1:
+            voxels = outline.voxels()[place - self.z]
+            if not voxels.any():
+                return None
+            outline = MaskOutline.of(voxels)
+        return replace(self, outline=outline, z=place, depth=1)
 
     def clipped(self, height: int, width: int) -> Region:
         """The part inside a picture of ``height`` x ``width`` pixels.
@@ -111,8 +125,6 @@ def region_of_mask(mask: npt.NDArray[np.bool_], z: int | None = None) -> Region:
     Raises:
         BadInput: no pixel is true.
     """
-    from core.imaging.outline import MaskOutline
-
     stack = mask[None] if mask.ndim == 2 else mask
     if not stack.any():
         raise BadInput("The region is empty: no pixel belongs to it.", "Draw it again.")

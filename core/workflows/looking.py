@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput, SemblanceError
-from core.imaging import open_picture
+from core.imaging import PictureAddress, PictureReader, open_picture
 from core.imaging.display import DisplayPicture, display_picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
+from core.imaging.volume import Spacing, Stack
 from core.library import open_library
 from core.library.records import CaseDetails
 from core.tasks import SILENT, Reporter
@@ -35,13 +36,36 @@ class CardImage:
     problem: str = ""
 
 
+@dataclass(frozen=True)
+class StackFacts:
+    """A volume: how many slices, which one is shown first, their distances and the way they run.
+
+    ``spacing_mm`` and ``directions`` as in :class:`core.imaging.volume.Stack`.
+    """
+
+    slices: int
+    place: int
+    spacing_mm: Spacing | None
+    directions: tuple[str, str, str] | None
+
+
 @dataclass(frozen=True, eq=False)
 class ViewedPicture:
-    """A whole picture for the viewer, with what is known of its case."""
+    """A whole picture for the viewer, with what is known of its case; of a volume the slice to show first."""
 
     picture: DisplayPicture
     region: Region | None
     case: CaseDetails | None
+    stack: StackFacts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ViewedSlice:
+    """A slice of a volume, or why it cannot be shown."""
+
+    place: int
+    picture: DisplayPicture | None
+    problem: str = ""
 
 
 def card_images(
@@ -83,16 +107,91 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
         raise BadInput(f"{case.case_id} is a row of a table and has no picture.")
-    return ViewedPicture(display_picture(open_picture(case.address)), case.region, case)
+    return _viewed(case.address, case.region, case)
 
 
-def view_file(path: Path, *, reporter: Reporter = SILENT) -> ViewedPicture:
+def view_file(where: Path | PictureAddress, *, reporter: Reporter = SILENT) -> ViewedPicture:
     """A picture from outside the library.
 
     Raises:
         BadInput: it cannot be read.
     """
-    return ViewedPicture(display_picture(open_picture(path)), None, None)
+    return _viewed(where if isinstance(where, PictureAddress) else PictureAddress(where), None, None)
+
+
+def view_slices(
+    library: Path | None,
+    what: int | PictureAddress,
+    places: Sequence[int],
+    like: DisplayPicture | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> None:
+    """Slices ``places`` of the case in row ``what`` of ``library``, or of what lies at ``what``.
+
+    Each is told as a :class:`ViewedSlice` as soon as it is there; ``like`` is a slice already shown.
+
+    Raises:
+        BadInput: the volume is gone.
+    """
+    if isinstance(what, PictureAddress):
+        address = what
+    else:
+        assert library is not None
+        case = _library(library).catalogue.details([what]).get(what)
+        if case is None or case.address is None:
+            raise BadInput("This case is not in the library any more.", "Refresh the library.")
+        address = case.address
+    stack = _stacks.get(address)
+    for place in places:
+        reporter.check_cancelled()
+        try:
+            shown = display_picture(stack.picture(place), like=like)
+        except SemblanceError as error:
+            reporter.partial(ViewedSlice(place, None, error.message))
+            continue
+        reporter.partial(ViewedSlice(place, shown))
+        like = like or shown
+
+
+class _OpenStack:
+    """The volume looked at last, kept open: its files' headers are not read again for every slice."""
+
+    def __init__(self) -> None:
+        self._reader = PictureReader()
+        self._address: PictureAddress | None = None
+        self._stack: Stack | None = None
+
+    def get(self, address: PictureAddress) -> Stack:
+        """
+        Raises:
+            BadInput: it is gone or damaged, or no volume.
+        """
+        if self._stack is None or address != self._address:
+            self.forget()
+            self._stack, self._address = self._reader.stack(address), address
+        return self._stack
+
+    def forget(self) -> None:
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = self._address = None
+        self._reader.close()
+
+    def is_stack(self, address: PictureAddress) -> bool:
+        return address == self._address or self._reader.is_stack(address)
+
+
+_stacks = _OpenStack()
+
+
+def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | None) -> ViewedPicture:
+    if not _stacks.is_stack(address):
+        return ViewedPicture(display_picture(open_picture(address)), region, case)
+    stack = _stacks.get(address)
+    place = stack.middle(region)
+    facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions)
+    return ViewedPicture(display_picture(stack.picture(place)), region, case, facts)
 
 
 def _library(path: Path) -> Library:

@@ -134,6 +134,14 @@ def test_signed_pixels_keep_their_values_and_the_file_its_window():
     )
     shown = display_picture(Picture(pixels, 1.0, values=meaning))
     assert shown.unit == "HU"
-    assert [shown.value(stored) for stored in shown.levels[0][0]] == [-1990, -1990, 10, 6010]
+    assert [shown.value(stored) for stored in shown.levels[0][0]] == [-3990, -1990, 10, 6010]
     assert tuple(shown.value(stored) for stored in shown.auto) == (-90, 110)
     assert shown.counts.sum() == 3
+
+
+def test_a_further_slice_keeps_the_scale_and_the_histogram_of_the_first():
+    first = display_picture(Picture(np.array([[-5, 900]], dtype=np.int16), 1.0))
+    second = display_picture(Picture(np.array([[-700, 3]], dtype=np.int16), 1.0), like=first)
+    assert [second.value(stored) for stored in second.levels[0][0]] == [-700, 3]
+    assert (second.low, second.high, second.auto) == (first.low, first.high, first.auto)
+    assert second.counts is first.counts

@@ -96,3 +96,15 @@ def test_a_region_of_several_slices_keeps_its_place():
 def test_an_empty_mask_is_no_region():
     with pytest.raises(BadInput, match="empty"):
         region_of_mask(np.zeros((4, 4), dtype=np.bool_))
+
+
+def test_a_region_of_a_volume_lies_on_its_own_slices_with_its_own_pixels():
+    block = np.zeros((3, 6, 7), dtype=np.bool_)
+    block[0, 1:3, 1:4] = block[2, 3:5, 2:6] = True
+    region = region_of_mask(block, z=4)
+    assert region.on_slice(3) is None
+    assert region.on_slice(5) is None
+    assert np.array_equal(region.on_slice(4).mask(6, 7), block[0])
+    assert np.array_equal(region.on_slice(6).mask(6, 7), block[2])
+    plain = Region(1, 1, 2, 2)
+    assert plain.on_slice(9) is plain

@@ -1,0 +1,118 @@
+"""A picture with what goes along: its histogram, and for a volume the bar of its slices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.jobs import Jobs
+from app.viewer.histogram import HistogramStrip
+from app.viewer.picture_view import PictureView
+from app.viewer.slice_bar import SliceBar
+from app.viewer.slices import Slices
+from core.imaging.address import PictureAddress
+from core.imaging.display import DisplayPicture
+from core.imaging.region import Region
+from core.workflows.looking import ViewedPicture
+
+#: Attributes of a case worth a corner of the picture, where the file itself says nothing.
+_NOTED = ("modality", "body_part", "view", "laterality")
+
+
+class PicturePane(QWidget):
+    """Shows a :class:`ViewedPicture`. ``slice_changed(place)``: another slice is seen."""
+
+    slice_changed = Signal(int)
+
+    def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.view = PictureView()
+        self.histogram = HistogramStrip()
+        self.slices = Slices(jobs, self)
+        self.bar = SliceBar(self.slices)
+        self._case_region: Region | None = None
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(8)
+        grid.setHorizontalSpacing(4)
+        grid.addWidget(self.view, 0, 0)
+        grid.addWidget(self.bar, 0, 1)
+        grid.addWidget(self.histogram, 1, 0, 1, 2)
+        grid.setRowStretch(0, 1)
+        grid.setColumnStretch(0, 1)
+        self.view.window_changed.connect(self.histogram.show_window)
+        self.histogram.window_changed.connect(self.view.set_window)
+        self.histogram.auto_wanted.connect(self.view.auto)
+        self.view.scrolled.connect(self.slices.step)
+        self.view.run_wanted.connect(self.bar.play.toggle)
+        self.view.region.moved.connect(lambda _: self._tell_away())
+        self.slices.ready.connect(self._show_slice)
+        self.slices.moved.connect(self._tell_place)
+        self.slices.failed.connect(self._tell_problem)
+
+    @property
+    def place(self) -> int | None:
+        """The slice seen; ``None`` where there are none."""
+        return self.slices.place if len(self.slices) > 1 else None
+
+    def show_viewed(
+        self, viewed: ViewedPicture, library: Path | None, what: int | PictureAddress, region: Region | None
+    ) -> None:
+        """A picture just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
+        picture = viewed.picture
+        self.histogram.show_picture(picture)
+        self.view.show_picture(picture, region)
+        self.histogram.show_window(self.view.window_level)
+        self.histogram.setVisible(not picture.is_colour)
+        self._case_region = viewed.region
+        if viewed.case is not None and not picture.notes:
+            told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
+            self.view.set_notes(told[:2])
+        self.view.scrolls = viewed.stack is not None and viewed.stack.slices > 1
+        self.slices.begin(viewed.stack, library, what, picture)
+        self.bar.begin()
+        self._tell_place(self.slices.place)
+
+    def show_nothing(self) -> None:
+        self.slices.begin(None, None, 0, None)
+        self.bar.begin()
+        self.view.scrolls = False
+        self.view.slice_text = ""
+        self.view.show_picture(None)
+        self.histogram.show_picture(None)
+
+    def placed(self, region: Region | None) -> Region | None:
+        """``region`` as drawn on the slice seen."""
+        if region is None or self.place is None or region.z is not None:
+            return region
+        return replace(region, z=self.place, depth=1)
+
+    def go_to(self, region: Region | None) -> None:
+        """Show the slice that ``region`` means, where it means one."""
+        if region is not None and region.middle_slice is not None:
+            self.slices.go(region.middle_slice)
+
+    def _show_slice(self, place: int, picture: DisplayPicture) -> None:
+        self.view.show_slice(picture)
+        self._tell_place(place)
+        self.slice_changed.emit(place)
+
+    def _tell_place(self, place: int) -> None:
+        shown = None if self._case_region is None else self._case_region.on_slice(place)
+        self.view.case_region = self._case_region if self.place is None else shown
+        self.view.slice_text = "" if self.place is None else f"Slice {place + 1} of {len(self.slices)}"
+        self.view.problem = ""
+        self._tell_away()
+
+    def _tell_away(self) -> None:
+        drawn = self.view.region.region
+        self.view.region.away = drawn is not None and drawn.on_slice(self.slices.place) is None
+        self.view.update()
+
+    def _tell_problem(self, place: int, problem: str) -> None:
+        self._tell_place(place)
+        self.view.problem = problem
+        self.view.update()

@@ -1,0 +1,141 @@
+"""Going through a volume: slices read ahead, kept, and shown where one is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.jobs import Jobs
+from app.viewer.picture_pane import PicturePane
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region, region_of_mask
+from core.workflows.looking import view_file
+
+
+@pytest.fixture
+def jobs(qtbot):
+    jobs = Jobs()
+    yield jobs
+    jobs.shutdown()
+
+
+@pytest.fixture
+def volume(tmp_path):
+    path = tmp_path / "volume.npz"
+    slices = np.arange(40, dtype=np.int16)[:, None, None] * 10 - 100
+    np.savez(path, ct=np.broadcast_to(slices, (40, 24, 32)) + np.arange(32, dtype=np.int16))
+    return PictureAddress(path, "ct")
+
+
+@pytest.fixture
+def pane(qtbot, jobs, volume):
+    pane = PicturePane(jobs)
+    qtbot.addWidget(pane)
+    pane.resize(300, 300)
+    pane.show()
+    pane.show_viewed(view_file(volume), None, volume, None)
+    return pane
+
+
+def shown_value(pane):
+    picture = pane.view.picture
+    return picture.value(float(picture.levels[0][0, 0]))
+
+
+def test_it_opens_in_the_middle_and_says_so(pane):
+    assert pane.place == 20
+    assert pane.view.slice_text == "Slice 21 of 40"
+    assert shown_value(pane) == 100
+    assert pane.bar.isVisible()
+
+
+def test_keys_and_slider_go_through_the_slices(pane, qtbot):
+    QTest.keyClick(pane.view, Qt.Key.Key_PageDown)
+    qtbot.waitUntil(lambda: shown_value(pane) == 110)
+    QTest.keyClick(pane.view, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: shown_value(pane) == 290)
+    assert pane.bar.slider.value() == 39
+    pane.bar.slider.setValue(3)
+    qtbot.waitUntil(lambda: shown_value(pane) == -70)
+    assert pane.view.slice_text == "Slice 4 of 40"
+
+
+def test_the_greys_stay_the_same_from_slice_to_slice(pane, qtbot):
+    window = pane.view.window_level
+    pane.slices.go(39)
+    qtbot.waitUntil(lambda: shown_value(pane) == 290)
+    assert pane.view.window_level == window
+
+
+def test_all_slices_come_without_being_asked_for(pane, qtbot):
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+
+
+def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
+    size = sum(level.nbytes for level in pane.view.picture.levels)
+    monkeypatch.setattr("app.viewer.slices.KEPT", 9 * size)
+    pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
+    pane.slices.go(2)
+    qtbot.waitUntil(lambda: shown_value(pane) == -80)
+    qtbot.waitUntil(lambda: pane.slices._job is None)
+    assert len(pane.slices.loaded) <= 9
+    assert 2 in pane.slices.loaded
+
+
+def test_a_region_belongs_to_the_slice_it_was_drawn_on(pane, qtbot):
+    drawn = pane.placed(Region(3, 4, 5, 6))
+    assert (drawn.z, drawn.depth) == (20, 1)
+    pane.view.show_region(drawn)
+    pane.slices.go(21)
+    assert pane.view.region.away
+    pane.slices.go(20)
+    assert not pane.view.region.away
+    assert pane.placed(None) is None
+
+
+def test_the_case_shows_its_own_pixels_on_every_slice(pane, qtbot):
+    block = np.zeros((2, 24, 32), dtype=np.bool_)
+    block[0, 2:5, 3:6] = block[1, 8:9, 9:20] = True
+    pane._case_region = region_of_mask(block, z=20)
+    pane.slices.go(21)
+    assert (pane.view.case_region.x, pane.view.case_region.width) == (3, 17)
+    assert pane.view.case_region.mask(24, 32).sum() == 11
+    pane.slices.go(30)
+    assert pane.view.case_region is None
+
+
+def test_a_slice_that_cannot_be_read_says_why_and_the_others_are_there(pane, qtbot, volume):
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+    pane.slices._kept.pop(35)
+    pane.slices._problems[35] = "'IM35' is cut off."
+    pane.slices.go(35)
+    assert pane.view.problem == "'IM35' is cut off."
+    pane.slices.go(36)
+    assert pane.view.problem == ""
+    assert shown_value(pane) == 260
+
+
+def test_running_goes_round_by_itself_and_stops(pane, qtbot):
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+    pane.bar.set_rate(200)
+    pane.slices.go(38)
+    QTest.keyClick(pane.view, Qt.Key.Key_C)
+    qtbot.waitUntil(lambda: pane.place is not None and 1 <= pane.place < 20)
+    QTest.keyClick(pane.view, Qt.Key.Key_C)
+    place = pane.place
+    qtbot.wait(30)
+    assert pane.place == place
+
+
+def test_a_single_picture_has_no_bar(pane, tmp_path):
+    from PIL import Image
+
+    path = tmp_path / "one.png"
+    Image.fromarray(np.zeros((20, 20), np.uint8)).save(path)
+    pane.show_viewed(view_file(path), None, PictureAddress(path), None)
+    assert pane.place is None
+    assert not pane.bar.isVisible()
+    assert pane.view.slice_text == ""
+    assert pane.placed(Region(1, 1, 2, 2)).z is None
