@@ -5,13 +5,24 @@ from __future__ import annotations
 from core.errors import BadArguments, BadInput
 from core.library.importers.corel import CorelImporter
 from core.library.importers.folder import FolderImporter
+from core.library.importers.imageclef import ImageCLEFImporter
 from core.library.importers.importer import Importer, Recognition
+from core.library.importers.mammograms.importer import MammogramsImporter
 from core.library.importers.medmnist import MedMNISTImporter
 from core.library.importers.source import Source
 from core.library.importers.table import TableImporter
+from core.library.importers.ultrasound import UltrasoundImporter
 
 #: A new importer is one line here.
-_ALL: tuple[type[Importer], ...] = (FolderImporter, TableImporter, CorelImporter, MedMNISTImporter)
+_ALL: tuple[type[Importer], ...] = (
+    FolderImporter,
+    TableImporter,
+    CorelImporter,
+    MedMNISTImporter,
+    MammogramsImporter,
+    UltrasoundImporter,
+    ImageCLEFImporter,
+)
 
 
 def importers() -> list[Importer]:

@@ -1,0 +1,194 @@
+"""Radiographs with IRMA codes, as the ImageCLEF medical annotation tasks of 2005 to 2009 gave them out.
+
+The code (Lehmann et al., Methods of Information in Medicine 43(4), 2004) is TTTT-DDD-AAA-BBB: technique,
+direction, anatomy, and biological system, each a path from coarse to fine; ``*`` stands for not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.formats import has_picture_name
+from core.library.importers.common import counted, left_lying, not_a_case
+from core.library.importers.csv_text import column_named, read_csv
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+CODE = re.compile(r"[0-9a-z*]{4}-[0-9a-z*]{3}-[0-9a-z*]{3}-[0-9a-z*]{3}", re.IGNORECASE)
+
+_AXES = ("technique", "direction", "anatomy", "system")
+_NAMED_CODE = ("irma_code", "irma", "irmacode", "code")
+_NAMED_PICTURE = ("image_id", "image", "file", "filename", "path", "picture", "id")
+_NAMED_FINDING = ("category", "finding", "label")
+_NAMED_PATIENT = ("patient_id", "patient", "subject")
+_TABLES = (".csv", ".txt", ".tsv")
+#: Files this large are not looked into for codes: 12,000 lines of a whole task take 0.5 MB.
+_LARGEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class _Row:
+    where: str
+    picture: str
+    code: str
+    finding: str | None
+    patient: str | None
+    attributes: dict[str, str]
+
+
+class ImageCLEFImporter(Importer):
+    """A folder or zip of radiographs and a table of picture and IRMA code, with or without a header row.
+
+    The finding is the column ``category`` (or ``finding``, ``label``) where there is one, else the whole
+    code, of which ``--findings`` merges those that should count as one. The code and its four axes become
+    attributes. Pictures the table does not name have no finding.
+    """
+
+    kind = "imageclef"
+    title = "Radiographs with IRMA codes"
+    summary = "ImageCLEF: radiographs and a table of image and IRMA code, the finding."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = source.entries()
+        pictures = [e.path for e in entries if e.path and has_picture_name(e.path)]
+        if not pictures:
+            return None
+        for entry in entries:
+            if _may_be_table(entry) and _holds_codes(source, entry):
+                codes = f"'{entry.path}' gives their IRMA codes"
+                return Recognition(0.95, f"{counted(len(pictures), 'picture', 'pictures')}; {codes}.")
+        return None
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        pictures: list[str] = []
+        tables: list[Entry] = []
+        for number, entry in enumerate(source.entries()):
+            if number % 100 == 0:
+                reporter.check_cancelled()
+            if _may_be_table(entry) and _holds_codes(source, entry):
+                tables.append(entry)
+                continue
+            rejected = not_a_case(source, entry)
+            if rejected is None:
+                pictures.append(entry.path)
+            else:
+                yield rejected
+        rows: dict[str, _Row] = {}
+        by_name = _by_name(pictures)
+        for entry in tables:
+            yield from _read(source, entry, by_name, rows)
+        for path in pictures:
+            row = rows.get(path)
+            if row is None:
+                yield FoundCase(path, path)
+            else:
+                finding = row.finding or row.code or None
+                yield FoundCase(path, path, finding=finding, patient=row.patient, attributes=row.attributes)
+
+
+def axes(code: str) -> dict[str, str]:
+    """The four axes of an IRMA code by name; empty for what is no code."""
+    return dict(zip(_AXES, code.split("-"), strict=True)) if CODE.fullmatch(code) else {}
+
+
+def _may_be_table(entry: Entry) -> bool:
+    return PurePosixPath(entry.path).suffix.lower() in _TABLES and 0 < entry.size <= _LARGEST
+
+
+def _holds_codes(source: Source, entry: Entry) -> bool:
+    """Whether its first bytes, a line or two, hold an IRMA code."""
+    try:
+        head = source.head(entry.path)
+    except BadInput:
+        return False
+    return CODE.search(head.decode("ascii", "replace")) is not None
+
+
+def _by_name(pictures: list[str]) -> dict[str, str | None]:
+    """Path, name and name without ending -> picture; ``None`` where several have it."""
+    found: dict[str, str | None] = {}
+    for path in pictures:
+        parts = PurePosixPath(path)
+        for key in {path.casefold(), parts.name.casefold(), parts.stem.casefold()}:
+            found[key] = None if key in found else path
+    return found
+
+
+def _read(
+    source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _Row]
+) -> Iterator[Rejected]:
+    """Fill ``rows`` from one table and tell its damage."""
+    try:
+        told = list(_rows(source.read(entry.path), entry.path))
+    except BadInput as error:
+        yield Rejected(entry.path, str(error), failed=True)
+        return
+    yield Rejected(entry.path, "Read as IRMA codes.", failed=False)
+    for row in told:
+        if isinstance(row, Rejected):
+            yield row
+            continue
+        wanted = row.picture.replace("\\", "/").casefold()
+        path = by_name.get(wanted) or by_name.get(PurePosixPath(wanted).name)
+        if path is None:
+            yield Rejected(row.where, f"It names '{row.picture}', which is not there.", failed=True)
+        elif path in rows:
+            yield Rejected(row.where, f"It names '{row.picture}' a second time.", failed=True)
+        else:
+            rows[path] = row
+
+
+def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
+    """
+    Raises:
+        BadInput: no table, or no column of codes.
+    """
+    first = data.partition(b"\n")[0]
+    if CODE.search(first.decode("utf-8", "replace")):
+        marks = [mark for mark in (b",", b";", b"\t") if mark in first]
+        separator = marks[0] if marks else b" "
+        columns = first.strip().count(separator) + 1
+        if separator == b" ":
+            data = data.replace(b" ", b",")
+            separator = b","
+        names = ["image", "code", *(f"column_{number}" for number in range(3, columns + 1))]
+        # The header takes no line of its own, so that line numbers stay those of the file.
+        data, shift = separator.join(text.encode() for text in names) + b"\n" + data, 1
+    else:
+        shift = 0
+    text = read_csv(data, name)
+    code = column_named(text.header, *_NAMED_CODE)
+    if code is None:
+        matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]
+        if not matching:
+            raise BadInput(f"No column of '{name}' holds IRMA codes.", f"Name it '{_NAMED_CODE[0]}'.")
+        code = matching[0]
+    picture = column_named(text.header, *_NAMED_PICTURE)
+    if picture is None:
+        picture = next(i for i in range(len(text.header) + 1) if i != code)
+        if picture == len(text.header):
+            raise BadInput(f"No column of '{name}' names the pictures.", f"Name it '{_NAMED_PICTURE[0]}'.")
+    finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
+    for failed in text.failed:
+        yield Rejected(f"{name}:{failed.line - shift}", f"{failed.reason}.", failed=True)
+    others = [i for i in range(len(text.header)) if i not in (picture, code, finding, patient)]
+    for cells, line in zip(text.rows, text.lines, strict=True):
+        where = f"{name}:{line - shift}"
+        if cells[code] and not CODE.fullmatch(cells[code]):
+            yield Rejected(where, f"'{cells[code]}' is no IRMA code (TTTT-DDD-AAA-BBB).", failed=True)
+            continue
+        irma = {"irma_code": cells[code], **axes(cells[code])} if cells[code] else {}
+        yield _Row(
+            where,
+            cells[picture],
+            cells[code],
+            (cells[finding] or None) if finding is not None else None,
+            (cells[patient] or None) if patient is not None else None,
+            irma | {text.header[i]: cells[i] for i in others if cells[i]},
+        )

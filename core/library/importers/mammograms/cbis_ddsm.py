@@ -1,0 +1,238 @@
+"""CBIS-DDSM: R. S. Lee et al., "A curated mammography data set", Scientific Data 4:170177, 2017.
+
+Tables ``mass_case_description_train_set.csv`` and the like, a line an abnormality, beside the pictures as
+DICOM files or saved as PNG or JPEG under the same folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.container import PictureReader
+from core.imaging.region import Region, region_of_mask
+from core.library.importers.common import counted
+from core.library.importers.csv_text import CsvText, column_named, read_csv
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.mammograms.collection import Collection, is_mammogram_file, keys, no_picture
+from core.library.importers.masks import read_mask
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+FINDING = {
+    "BENIGN": "benign",
+    "BENIGN_WITHOUT_CALLBACK": "benign",
+    "MALIGNANT": "malignant",
+}
+
+_PICTURE, _CROP, _MASK = "image file path", "cropped image file path", "roi mask file path"
+_ATTRIBUTES = {
+    "left or right breast": "breast",
+    "image view": "view",
+    "breast density": "density",
+    "breast_density": "density",
+    "abnormality type": "abnormality",
+    "mass shape": "shape",
+    "mass margins": "margins",
+    "calc type": "calcification type",
+    "calc distribution": "calcification distribution",
+    "assessment": "assessment",
+    "subtlety": "subtlety",
+}
+
+
+@dataclass(frozen=True)
+class _Row:
+    where: str
+    cells: Mapping[str, str]
+    split: str
+
+
+class CBISDDSM(Collection):
+    """One case an abnormality; its region the mask's. ``BENIGN_WITHOUT_CALLBACK`` counts as benign.
+
+    The tables of the collection exchange crop and mask here and there: the one that is black and white and
+    has the size of the picture is taken.
+    """
+
+    title = "CBIS-DDSM"
+
+    def recognise(self, source: Source) -> Recognition | None:
+        tables = [e.path for e in source.entries() if _is_table(e)]
+        pictures = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
+        if not tables or not pictures:
+            return None
+        files = counted(len(pictures), "picture file", "picture files")
+        return Recognition(0.95, f"{files} described by {', '.join(tables)}.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        pictures: list[str] = []
+        rows: list[_Row] = []
+        for number, entry in enumerate(source.entries()):
+            if number % 100 == 0:
+                reporter.check_cancelled()
+            if _is_table(entry):
+                yield from _read(source, entry.path, rows)
+                continue
+            unusable = no_picture(source, entry)
+            if unusable is None:
+                pictures.append(entry.path)
+            else:
+                yield unusable
+        finder = _Finder(pictures)
+        by_picture: dict[str, list[_Row]] = {}
+        for row in rows:
+            found = finder.find(row.cells[_PICTURE])
+            if found is None:
+                reason = f"Its picture '{_short(row.cells[_PICTURE])}' is not there."
+                yield Rejected(row.where, reason, failed=True)
+            else:
+                by_picture.setdefault(found, []).append(row)
+        yield from self._told(source, pictures, by_picture, finder, reporter)
+
+    def _told(
+        self,
+        source: Source,
+        pictures: list[str],
+        by_picture: dict[str, list[_Row]],
+        finder: _Finder,
+        reporter: Reporter,
+    ) -> Iterator[FoundCase | Rejected]:
+        """The cases of the described pictures, then the masks, crops and pictures that are none."""
+        told: dict[str, Rejected] = {}
+        with PictureReader() as reader:
+            for path in pictures:
+                of_picture = by_picture.get(path, [])
+                for key, row in zip(keys(path, len(of_picture)), of_picture, strict=False):
+                    reporter.check_cancelled()
+                    region = _region(source, reader, finder, path, row, told)
+                    yield _case(key, path, row, region)
+        for path in pictures:
+            if path not in by_picture:
+                yield told.get(path) or Rejected(path, "No table describes it.", failed=False)
+
+
+def _is_table(entry: Entry) -> bool:
+    name = PurePosixPath(entry.path).name.lower()
+    return name.endswith(".csv") and "_case_description_" in name
+
+
+def _read(source: Source, path: str, rows: list[_Row]) -> Iterator[Rejected]:
+    """Add the rows of one table to ``rows`` and tell its damage."""
+    try:
+        read, rejected = _rows(read_csv(source.read(path), path), path)
+    except BadInput as error:
+        yield Rejected(path, str(error), failed=True)
+        return
+    yield Rejected(path, "Read as descriptions of cases.", failed=False)
+    yield from rejected
+    rows += read
+
+
+def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
+    """
+    Raises:
+        BadInput: a column that is needed is missing.
+    """
+    header = [name.strip().casefold() for name in text.header]
+    for needed in ("patient_id", "pathology", _PICTURE):
+        if column_named(header, needed) is None:
+            raise BadInput(
+                f"'{path}' has no column '{needed}'.", "Take the table as the collection gives it out."
+            )
+    split = "test" if "test" in PurePosixPath(path).name.lower() else "train"
+    rejected = [Rejected(f"{path}:{f.line}", f"Line {f.line}: {f.reason}.", failed=True) for f in text.failed]
+    rows = [
+        _Row(f"{path}:{line}", dict(zip(header, cells, strict=True)), split)
+        for cells, line in zip(text.rows, text.lines, strict=True)
+    ]
+    return rows, rejected
+
+
+def _case(key: str, path: str, row: _Row, region: Region | None) -> FoundCase:
+    pathology = row.cells["pathology"].upper()
+    attributes = {new: row.cells[old].lower() for old, new in _ATTRIBUTES.items() if row.cells.get(old)}
+    if pathology == "BENIGN_WITHOUT_CALLBACK":
+        attributes["callback"] = "no"
+    return FoundCase(
+        key,
+        path,
+        finding=FINDING.get(pathology, pathology.lower() or None),
+        patient=row.cells["patient_id"] or None,
+        region=region,
+        attributes=attributes | {"split": row.split},
+    )
+
+
+def _region(
+    source: Source, reader: PictureReader, finder: _Finder, path: str, row: _Row, told: dict[str, Rejected]
+) -> Region | None:
+    """The region of the row's mask; what became of mask and crop goes to ``told``."""
+    named = [finder.find(row.cells.get(column, ""), other_than=path) for column in (_MASK, _CROP)]
+    folder_mates = [mate for name in named if name is not None for mate in finder.beside(name)]
+    candidates = list(dict.fromkeys([name for name in named if name is not None] + folder_mates))
+    if not candidates:
+        return None
+    try:
+        shown = reader.open(source.address(path))
+        size = (shown.height, shown.width)
+    except BadInput:
+        # Whoever imports the case reads the picture itself and tells its failure.
+        size = None
+    problem = ""
+    region = None
+    for mask in candidates:
+        if region is None:
+            try:
+                marked = read_mask(source, mask, reader, size)
+                region = region_of_mask(marked)
+            except BadInput as error:
+                problem = problem or str(error)
+            else:
+                told[mask] = Rejected(mask, f"The mask of '{path}'.", failed=False)
+                continue
+        told.setdefault(mask, Rejected(mask, f"A part cut out of '{path}'.", failed=False))
+    if region is None:
+        told[candidates[0]] = Rejected(candidates[0], f"No mask for '{path}': {problem}", failed=True)
+    return region
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= 80 else f"{path[:40]}…{path[-38:]}"
+
+
+class _Finder:
+    """Finds the file that a table's path means: as written, with another ending, by its folder alone where
+    that holds one picture (the archive renamed its files), or by the folder of its series."""
+
+    def __init__(self, pictures: list[str]) -> None:
+        self._by_path: dict[str, list[str]] = {}
+        self._by_folder: dict[str, list[str]] = {}
+        for path in pictures:
+            parts = PurePosixPath(path).with_suffix("").parts
+            for start in range(len(parts)):
+                self._by_path.setdefault("/".join(parts[start:]), []).append(path)
+            for folder in set(parts[:-1]):
+                self._by_folder.setdefault(folder, []).append(path)
+
+    def find(self, written: str, other_than: str | None = None) -> str | None:
+        parts = PurePosixPath(written.strip().replace("\\", "/").removeprefix("./"))
+        if not parts.name:
+            return None
+        exact = self._by_path.get("/".join(parts.with_suffix("").parts), [])
+        if len(exact) == 1:
+            return exact[0]
+        # The folder between, of the study, may be shared by several views.
+        for folder in (*parts.parts[:1], *parts.parts[1:-1][-1:]):
+            inside = [path for path in self._by_folder.get(folder, []) if path != other_than]
+            if inside:
+                return inside[0]
+        return None
+
+    def beside(self, path: str) -> list[str]:
+        """The other pictures in the folder of ``path``."""
+        folder = PurePosixPath(path).parent
+        inside = self._by_folder.get(folder.name, [])
+        return [other for other in inside if PurePosixPath(other).parent == folder and other != path]

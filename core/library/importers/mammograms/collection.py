@@ -1,0 +1,46 @@
+"""What the collections of mammograms share."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import ClassVar
+
+from core.imaging.formats import has_picture_name
+from core.library.importers.common import not_a_case
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+
+class Collection(abc.ABC):
+    """One way of laying mammograms and their findings out."""
+
+    title: ClassVar[str]
+
+    @abc.abstractmethod
+    def recognise(self, source: Source) -> Recognition | None:
+        """How well the source fits; names and first bytes only."""
+
+    @abc.abstractmethod
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        """As :meth:`core.library.importers.importer.Importer.scan`, without the files left lying."""
+
+
+def is_mammogram_file(path: str) -> bool:
+    """Whether a name promises a raster or DICOM picture."""
+    return has_picture_name(path) or PurePosixPath(path).suffix.lower() in (".dcm", ".dicom")
+
+
+def no_picture(source: Source, entry: Entry) -> Rejected | None:
+    """As :func:`core.library.importers.common.not_a_case`, but DICOM files are pictures."""
+    name = PurePosixPath(entry.path)
+    if name.suffix.lower() in (".dcm", ".dicom") and entry.size:
+        return None
+    return not_a_case(source, entry)
+
+
+def keys(path: str, count: int) -> list[str]:
+    """Keys of the ``count`` cases of one picture: its path, then path and number."""
+    return [path, *(f"{path}#{number}" for number in range(2, count + 1))]

@@ -1,0 +1,56 @@
+"""The importer of mammograms: finds out which collection a source is, and lets that tell its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import BadInput
+from core.library.importers.common import left_lying
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.mammograms.cbis_ddsm import CBISDDSM
+from core.library.importers.mammograms.collection import Collection
+from core.library.importers.mammograms.inbreast import INbreast
+from core.library.importers.mammograms.mias import MIAS
+from core.library.importers.source import Source
+from core.tasks import Reporter
+
+_COLLECTIONS: tuple[type[Collection], ...] = (MIAS, CBISDDSM, INbreast)
+
+
+class MammogramsImporter(Importer):
+    """mini-MIAS, CBIS-DDSM or INbreast, in a folder or zip as each was given out.
+
+    A case is one abnormality with its region, or a normal picture; the findings are normal, benign and
+    malignant; both breasts and all views of a woman are one patient.
+    """
+
+    kind = "mammograms"
+    title = "Mammograms"
+    summary = "mini-MIAS, CBIS-DDSM or INbreast: pictures with regions, findings and patients."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        found = _fitting(source)
+        if found is None:
+            return None
+        collection, fit = found
+        return Recognition(fit.confidence, f"{collection.title}: {fit.explanation}")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        found = _fitting(source)
+        if found is None:
+            raise BadInput(
+                f"'{source.path}' is none of {', '.join(c.title for c in _COLLECTIONS)}.",
+                "MIAS needs Info.txt beside mdb001.pgm, CBIS-DDSM its mass_case_description_*.csv, INbreast "
+                "its file names. Import anything else as folder.",
+            )
+        yield from left_lying(source)
+        yield from found[0].scan(source, reporter)
+
+
+def _fitting(source: Source) -> tuple[Collection, Recognition] | None:
+    for kind in _COLLECTIONS:
+        collection = kind()
+        fit = collection.recognise(source)
+        if fit is not None:
+            return collection, fit
+    return None

@@ -1,0 +1,196 @@
+"""INbreast: I. C. Moreira et al., "INbreast: toward a full-field digital mammographic database", Academic
+Radiology 19(2), 2012.
+
+``INbreast.csv`` (semicolons), pictures ``20586908_6c613a14b80a8591_MG_R_CC_ANON.dcm`` (or saved as PNG), and
+outlines ``20586908.xml``, a property list of regions with points "(x, y)" in pixels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from core.errors import BadInput
+from core.imaging.outline import MAX_POINTS, Polygon
+from core.imaging.region import Region
+from core.library.importers.common import counted
+from core.library.importers.csv_text import column_named, read_csv
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.mammograms.collection import Collection, keys, no_picture
+from core.library.importers.mammograms.property_list import read_property_list
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+#: Regions that are cases of their own; single calcifications, thousands of points, are not.
+OUTLINED = {
+    "mass": "mass",
+    "spiculated region": "spiculated region",
+    "spiculated_region": "spiculated region",
+    "cluster": "cluster of calcifications",
+    "asymmetry": "asymmetry",
+    "assymetry": "asymmetry",
+    "distortion": "distortion",
+}
+
+_PICTURE = re.compile(r"([0-9]{6,12})_([0-9a-f]{8,32})_MG_([LR])_([A-Z]{2,4})_ANON", re.IGNORECASE)
+_POINT = re.compile(r"\(\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)\s*\)")
+_FARTHEST = 1e5
+
+
+class INbreast(Collection):
+    """One case an outlined mass, spiculated region, cluster, asymmetry or distortion; one without a region
+    for a picture that has none of these.
+
+    The collection gives no proven outcome but BI-RADS: 1 is taken as normal, 2 and 3 as benign, 4 to 6 as
+    malignant; the category stays an attribute. The patient is the second part of the file name.
+    """
+
+    title = "INbreast"
+
+    def recognise(self, source: Source) -> Recognition | None:
+        pictures = [e for e in source.entries() if _PICTURE.fullmatch(PurePosixPath(e.path).stem)]
+        if not pictures:
+            return None
+        women = len({_named(entry.path)[1] for entry in pictures})
+        what = counted(len(pictures), "mammogram", "mammograms")
+        return Recognition(0.95, f"{what} of {counted(women, 'woman', 'women')} named as in INbreast.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        pictures: list[str] = []
+        outlines: dict[str, Entry] = {}
+        facts: dict[str, dict[str, str]] = {}
+        for number, entry in enumerate(source.entries()):
+            if number % 100 == 0:
+                reporter.check_cancelled()
+            name = PurePosixPath(entry.path)
+            if name.suffix.lower() == ".xml" and name.stem.isdigit() and name.stem not in outlines:
+                outlines[name.stem] = entry
+            elif name.name.lower() == "inbreast.csv":
+                yield from _read_table(source, entry.path, facts)
+            elif _PICTURE.fullmatch(name.stem) and no_picture(source, entry) is None:
+                pictures.append(entry.path)
+            else:
+                yield no_picture(source, entry) or Rejected(
+                    entry.path, "Not named like a picture of INbreast.", failed=False
+                )
+        for path in pictures:
+            reporter.check_cancelled()
+            image = _named(path)[0]
+            of_picture: list[tuple[str, Region]] = []
+            of_outlines = outlines.pop(image, None)
+            if of_outlines is not None:
+                try:
+                    of_picture = _regions(source.read(of_outlines.path), of_outlines.path)
+                except BadInput as error:
+                    yield Rejected(of_outlines.path, str(error), failed=True)
+                else:
+                    yield Rejected(of_outlines.path, f"The outlines of '{path}'.", failed=False)
+            yield from _cases(path, of_picture, facts.pop(image, {}))
+        for entry in outlines.values():
+            yield Rejected(entry.path, "The outlines of a picture that is not there.", failed=False)
+        for image in facts:
+            yield Rejected(f"INbreast.csv: {image}", "Its picture is not there.", failed=True)
+
+
+def finding_of(birads: str) -> str | None:
+    """The finding taken from a BI-RADS category ("4a"); ``None`` for 0 (incomplete) and what is none."""
+    return {"1": "normal", "2": "benign", "3": "benign"}.get(birads[:1]) or (
+        "malignant" if birads[:1] in ("4", "5", "6") else None
+    )
+
+
+def _named(path: str) -> tuple[str, str, str, str]:
+    """Image number, patient, side, view."""
+    found = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    assert found is not None
+    return found[1], found[2].lower(), found[3].upper(), found[4].upper()
+
+
+def _cases(path: str, regions: list[tuple[str, Region]], facts: dict[str, str]) -> Iterator[FoundCase]:
+    _, patient, side, view = _named(path)
+    birads = facts.get("birads", "")
+    common = {"breast": "left" if side == "L" else "right", "view": view}
+    common |= {name: facts[name] for name in ("birads", "density") if facts.get(name)}
+    shown: list[tuple[str, Region | None]] = [*regions] or [("", None)]
+    for key, (kind, region) in zip(keys(path, len(shown)), shown, strict=True):
+        yield FoundCase(
+            key,
+            path,
+            finding=finding_of(birads),
+            patient=patient,
+            region=region,
+            attributes=common | ({"abnormality": kind} if kind else {}),
+        )
+
+
+def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> Iterator[Rejected]:
+    try:
+        text = read_csv(source.read(path), path)
+        image, birads = column_named(text.header, "file name"), column_named(text.header, "bi-rads", "birads")
+        density = column_named(text.header, "acr")
+        if image is None or birads is None:
+            raise BadInput(
+                f"'{path}' has no columns 'File Name' and 'Bi-Rads'.", "Take it as it was given out."
+            )
+    except BadInput as error:
+        yield Rejected(path, str(error), failed=True)
+        return
+    yield Rejected(path, "Read as findings.", failed=False)
+    for failed in text.failed:
+        yield Rejected(f"{path}:{failed.line}", f"Line {failed.line}: {failed.reason}.", failed=True)
+    for cells in text.rows:
+        facts[cells[image].split("_")[0]] = {
+            "birads": cells[birads],
+            "density": cells[density] if density is not None else "",
+        }
+
+
+def _regions(data: bytes, name: str) -> list[tuple[str, Region]]:
+    """(kind, region) of the outlined regions, in the order of the file.
+
+    Raises:
+        BadInput: not a property list of regions.
+    """
+    found = read_property_list(data, name)
+    images = found.get("Images") if isinstance(found, dict) else None
+    if not isinstance(images, list):
+        raise BadInput(f"'{name}' is a property list without 'Images'.", "Copy it again from where it came.")
+    out = []
+    for image in images:
+        rois = image.get("ROIs", []) if isinstance(image, dict) else []
+        for roi in rois if isinstance(rois, list) else []:
+            if not isinstance(roi, dict):
+                continue
+            kind = OUTLINED.get(str(roi.get("Name", "")).strip().casefold())
+            region = _polygon(roi.get("Point_px"), name) if kind else None
+            if kind and region is not None:
+                out.append((kind, region))
+    return out
+
+
+def _polygon(points: Any, name: str) -> Region | None:
+    """The region inside the points; ``None`` for fewer than three.
+
+    Raises:
+        BadInput: points that are none.
+    """
+    if not isinstance(points, list) or len(points) < 3:
+        return None
+    if len(points) > MAX_POINTS:
+        raise BadInput(f"'{name}' has an outline of {len(points):,} points.", f"At most {MAX_POINTS:,}.")
+    corners = []
+    for point in points:
+        found = _POINT.fullmatch(point.strip()) if isinstance(point, str) else None
+        try:
+            x, y = (float(found[1]), float(found[2])) if found else (None, None)
+        except ValueError:
+            x = y = None
+        if x is None or y is None or not (abs(x) < _FARTHEST and abs(y) < _FARTHEST):
+            raise BadInput(f"'{name}' has the point '{str(point)[:40]}'.", "A point is (x, y) in pixels.")
+        corners.append((x, y))
+    left, top = (int(min(values)) for values in zip(*corners, strict=True))
+    right, bottom = (int(max(values)) + 1 for values in zip(*corners, strict=True))
+    outline = Polygon(tuple((x - left, y - top) for x, y in corners))
+    return Region(left, top, max(1, right - left), max(1, bottom - top), outline)

@@ -1,0 +1,228 @@
+"""mini-MIAS: J. Suckling et al., "The Mammographic Image Analysis Society digital mammogram database",
+Excerpta Medica 1069, 1994; 1024 x 1024 pixels of 0.2 mm, and ``Info.txt``.
+
+A line is "mdb005 F CIRC B 477 133 30": picture, tissue, kind of abnormality, severity, and centre and radius
+of a circle around it in pixels, y counted upwards from the bottom row.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.limits import size_text
+from core.imaging.outline import Ellipse
+from core.imaging.region import Region
+from core.library.importers.common import counted
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.listing import Line, Listing, is_listing, read_listings
+from core.library.importers.mammograms.collection import Collection, keys, no_picture
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+SIDE = 1024
+INFO = "info.txt"
+
+TISSUE = {"F": "fatty", "G": "fatty-glandular", "D": "dense-glandular"}
+ABNORMALITY = {
+    "CALC": "calcification",
+    "CIRC": "circumscribed mass",
+    "SPIC": "spiculated mass",
+    "MISC": "ill-defined mass",
+    "ARCH": "architectural distortion",
+    "ASYM": "asymmetry",
+    "NORM": "normal",
+}
+FINDING = {"B": "benign", "M": "malignant"}
+_SCATTERED = "calcifications widely distributed"
+
+_PICTURE = re.compile(r"mdb([0-9]{3})", re.IGNORECASE)
+_LINE = re.compile(
+    r"(?P<name>mdb[0-9]{3})[a-z]{0,2}\s+(?P<tissue>[FGD])\s+(?P<kind>CALC|CIRC|SPIC|MISC|ARCH|ASYM|NORM)"
+    r"(?:\s+(?P<severity>[BM]))?(?:\s+(?P<place>[^\s].*))?",
+    re.IGNORECASE,
+)
+_LONGEST_INFO = 1 << 20
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one line says of a picture; ``circle`` is (x, y, radius) as written."""
+
+    where: str
+    tissue: str
+    kind: str
+    severity: str
+    circle: tuple[float, float, float] | None
+
+
+class MIAS(Collection):
+    """One case a line of Info.txt, its circle an ellipse region; no region where no single one is given.
+
+    Even numbers are left breasts, the odd number before is the right one of the same woman. A ``labels.csv``
+    with the columns of Info.txt does instead of it; beside it, it goes before it for finding and patient.
+    """
+
+    title = "mini-MIAS"
+
+    def recognise(self, source: Source) -> Recognition | None:
+        pictures = [e for e in source.entries() if _PICTURE.fullmatch(PurePosixPath(e.path).stem)]
+        told = [e for e in source.entries() if _is_info(e) or (e.path and is_listing(e.path))]
+        if not pictures or not told:
+            return None
+        women = len({_woman(entry.path) for entry in pictures})
+        what = counted(len(pictures), "mammogram", "mammograms")
+        return Recognition(0.95, f"{what} of {counted(women, 'woman', 'women')} with '{told[0].path}'.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        pictures: list[str] = []
+        told: dict[str, list[Told]] = {}
+        failed: list[Rejected] = []
+        for entry in source.entries():
+            reporter.check_cancelled()
+            if _is_info(entry):
+                of_file, rejected = _read_info(source, entry)
+                failed += rejected
+                for name, line in of_file:
+                    told.setdefault(name, []).append(line)
+                continue
+            if entry.path and is_listing(entry.path):
+                continue
+            unusable = no_picture(source, entry)
+            if unusable is None:
+                pictures.append(entry.path)
+            else:
+                yield unusable
+        yield from failed
+        listing = read_listings(source, pictures)
+        yield from listing.rejected
+        missing = dict(told)
+        for path in pictures:
+            name = PurePosixPath(path).stem.lower()
+            missing.pop(name, None)
+            yield from _cases(path, told.get(name, []), listing)
+        for name, lines in missing.items():
+            for line in lines:
+                yield Rejected(line.where, f"It names '{name}', which is not there.", failed=True)
+
+
+def circle_region(x: float, y: float, radius: float) -> Region:
+    """The region of a circle whose centre pixel is (x, y), y counted from the bottom row (0).
+
+    Raises:
+        BadInput: the circle does not touch the picture, or has no size.
+    """
+    if not (radius > 0 and all(map(math.isfinite, (x, y, radius))) and radius < 4 * SIDE):
+        raise BadInput(f"A circle of radius {radius:g} is none.")
+    across, down = x + 0.5, SIDE - 1 - y + 0.5
+    left, top = math.floor(across - radius), math.floor(down - radius)
+    right, bottom = math.ceil(across + radius), math.ceil(down + radius)
+    outline = Ellipse((across - left, down - top), (radius, radius))
+    return Region(left, top, right - left, bottom - top, outline).clipped(SIDE, SIDE)
+
+
+def _is_info(entry: Entry) -> bool:
+    return PurePosixPath(entry.path).name.lower() == INFO
+
+
+def _woman(path: str) -> str | None:
+    found = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    if found is None:
+        return None
+    right = (int(found[1]) - 1) // 2 * 2 + 1
+    return f"mdb{right:03d}-mdb{right + 1:03d}"
+
+
+def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], list[Rejected]]:
+    """(picture name, line) of every line about a picture, and what is to be reported."""
+    if entry.size > _LONGEST_INFO:
+        reason = f"It is {size_text(entry.size)} long; the list of findings takes 10 kB."
+        return [], [Rejected(entry.path, reason, failed=True)]
+    try:
+        text = source.read(entry.path).decode("utf-8", "replace")
+    except BadInput as error:
+        return [], [Rejected(entry.path, str(error), failed=True)]
+    out: list[tuple[str, Told]] = []
+    rejected = [Rejected(entry.path, "Read as the list of findings.", failed=False)]
+    for number, line in enumerate(text.splitlines(), start=1):
+        written = line.strip()
+        if not _PICTURE.match(written):
+            continue
+        where = f"{entry.path}:{number}"
+        found = _LINE.fullmatch(written)
+        circle = _circle(found["place"] or "") if found else None
+        if found is None or (circle is None and (found["place"] or "").strip("* ") and not _is_note(found)):
+            reason = f"'{written[:60]}' does not read: picture, tissue, abnormality, severity, x, y, radius."
+            rejected.append(Rejected(where, reason, failed=True))
+            continue
+        severity = (found["severity"] or "").upper()
+        line_told = Told(where, found["tissue"].upper(), found["kind"].upper(), severity, circle)
+        out.append((found["name"].lower(), line_told))
+    return out, rejected
+
+
+def _is_note(found: re.Match[str]) -> bool:
+    return "NOTE" in found["place"].upper()
+
+
+def _circle(place: str) -> tuple[float, float, float] | None:
+    numbers = re.fullmatch(r"([0-9]{1,4})\s+([0-9]{1,4})\s+([0-9]{1,4})", place.strip())
+    return (float(numbers[1]), float(numbers[2]), float(numbers[3])) if numbers else None
+
+
+def _cases(path: str, told: list[Told], listing: Listing) -> Iterator[FoundCase | Rejected]:
+    lines = listing.lines.get(path, [])
+    told = told or [_told(line) for line in lines]
+    if not told:
+        yield _case(path, path, None, None, lines[0] if lines else None)
+        return
+    regions: list[Region | None] = []
+    for line in told:
+        try:
+            regions.append(None if line.circle is None else circle_region(*line.circle))
+        except BadInput as error:
+            regions.append(None)
+            yield Rejected(line.where, error.message, failed=True)
+    paired: list[Line | None] = [*lines] if len(lines) == len(told) else [None] * len(told)
+    for key, line, region, labels in zip(keys(path, len(told)), told, regions, paired, strict=True):
+        yield _case(key, path, line, region, labels)
+
+
+def _case(key: str, path: str, line: Told | None, region: Region | None, labels: Line | None) -> FoundCase:
+    number = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    attributes = {"breast": "left" if int(number[1]) % 2 == 0 else "right"} if number else {}
+    finding = patient = None
+    if line is not None:
+        attributes["tissue"] = TISSUE.get(line.tissue, line.tissue)
+        attributes["abnormality"] = ABNORMALITY.get(line.kind, line.kind)
+        if line.kind == "CALC" and line.circle is None:
+            attributes["note"] = _SCATTERED
+        finding = "normal" if line.kind == "NORM" else FINDING.get(line.severity)
+    if labels is not None:
+        finding = labels.finding if labels.says_finding else finding
+        patient = labels.patient
+    return FoundCase(
+        key,
+        path,
+        finding=finding,
+        patient=patient or _woman(path),
+        region=region,
+        attributes={name: value for name, value in attributes.items() if value},
+    )
+
+
+def _told(line: Line) -> Told:
+    """A line of a ``labels.csv`` with the columns tissue, abnormality, severity, x, y, radius."""
+    said = line.attributes
+    place = " ".join(said.get(name, "").removesuffix(".0") for name in ("x", "y", "radius"))
+    return Told(
+        line.where,
+        said.get("tissue", "").upper(),
+        said.get("abnormality", "").upper(),
+        said.get("severity", "").upper()[:1],
+        _circle(place),
+    )

@@ -1,0 +1,65 @@
+"""Property lists (XML) of strangers: no entities, no document type of their own, nothing fetched."""
+
+from __future__ import annotations
+
+import plistlib
+import xml.parsers.expat
+from typing import Any
+
+from core.errors import BadInput
+from core.imaging.limits import size_text
+
+_LONGEST = 64 << 20
+_DEEPEST = 100
+_COPY = "Copy it again from where it came, or leave it out."
+
+
+def read_property_list(data: bytes, name: str) -> Any:
+    """The value in an XML property list.
+
+    The one document type allowed is Apple's, by name only: what it points to is not fetched.
+
+    Raises:
+        BadInput: too large, no XML, damaged, declaring entities or a document type inside, or nested deeply.
+    """
+    if len(data) > _LONGEST:
+        raise BadInput(f"'{name}' is {size_text(len(data))} long; the limit is {size_text(_LONGEST)}.", _COPY)
+    _check(data, name)
+    try:
+        return plistlib.loads(data, fmt=plistlib.FMT_XML)
+    except Exception:  # noqa: BLE001 - plistlib lets whatever a damaged value raises through
+        raise BadInput(f"'{name}' is no property list that can be read.", _COPY) from None
+
+
+def _check(data: bytes, name: str) -> None:
+    depth = 0
+
+    def refuse(what: str) -> None:
+        raise BadInput(f"'{name}' was not read: {what}.", "No outlines need that; ask who made the file.")
+
+    def doctype(_type: str, _system: str | None, _public: str | None, has_subset: int) -> None:
+        if has_subset:
+            refuse("it declares a document type of its own")
+
+    def entity(*_declared: Any) -> None:
+        refuse("it declares entities")
+
+    def start(_tag: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            refuse(f"it is nested more than {_DEEPEST} deep")
+
+    def end(_tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = xml.parsers.expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = entity
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    try:
+        parser.Parse(data, True)
+    except xml.parsers.expat.ExpatError as error:
+        raise BadInput(f"'{name}' is damaged XML: {error}.", _COPY) from None

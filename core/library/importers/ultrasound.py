@@ -1,0 +1,115 @@
+"""Ultrasound pictures with masks, as BUSI (Al-Dhabyani et al., Data in Brief 28, 2020) lays them out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from core.errors import BadInput
+from core.imaging.container import PictureReader
+from core.imaging.formats import has_picture_name
+from core.imaging.region import Region, region_of_mask
+from core.library.importers.common import counted, left_lying, not_a_case
+from core.library.importers.folder import FolderImporter
+from core.library.importers.importer import FoundCase, Recognition, Rejected
+from core.library.importers.listing import is_listing, read_listings
+from core.library.importers.masks import picture_size, read_mask
+from core.library.importers.source import Source
+from core.tasks import Reporter
+
+_MASK = re.compile(r"(.+?)_mask(?:_[0-9]{1,3})?", re.IGNORECASE)
+
+
+class UltrasoundImporter(FolderImporter):
+    """Pictures ``NAME.png`` with masks ``NAME_mask.png``, ``NAME_mask_1.png``, ... in folders of findings.
+
+    One case a picture; its masks are united into one region. A black mask (BUSI's normal pictures) gives
+    none. A ``labels.csv`` may name the masks of a picture too, several parted by ``;``. The data set tells
+    no patients.
+    """
+
+    kind = "ultrasound"
+    title = "Ultrasound with masks"
+    summary = "BUSI: folders of findings, each picture beside the masks (_mask.png) of its lesion."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        pictures = [e.path for e in source.entries() if e.path and has_picture_name(e.path)]
+        masks = _masks_by_name(pictures)
+        masked = len(set(masks.values()))
+        if not masked or 2 * masked < len(pictures) - len(masks):
+            return None
+        what = counted(len(pictures) - len(masks), "picture", "pictures")
+        return Recognition(0.9, f"{what} with {counted(len(masks), 'mask', 'masks')} of lesions beside them.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        pictures: list[str] = []
+        for entry in source.entries():
+            if entry.path and is_listing(entry.path):
+                continue
+            rejected = not_a_case(source, entry)
+            if rejected is None:
+                pictures.append(entry.path)
+            else:
+                yield rejected
+        listing = read_listings(source, pictures)
+        yield from listing.rejected
+        owners = {**_masks_by_name(pictures), **listing.companions}
+        masks: dict[str, list[str]] = {}
+        for mask, owner in owners.items():
+            masks.setdefault(owner, []).append(mask)
+        # Its own reason is told below; FolderImporter would name only the labels.csv.
+        listing.companions.clear()
+        shown = [path for path in pictures if path not in owners]
+        with PictureReader() as reader:
+            for found in self.cases(source, shown, listing):
+                reporter.check_cancelled()
+                of_case = masks.pop(found.path, []) if isinstance(found, FoundCase) else []
+                if isinstance(found, Rejected) or not of_case:
+                    yield found
+                    continue
+                region, told = _region(source, found.path, of_case, reader)
+                yield replace(found, region=region)
+                yield from told
+        for owner, unused in masks.items():
+            yield from (Rejected(path, f"The mask of '{owner}'.", failed=False) for path in unused)
+
+
+def _region(
+    source: Source, path: str, masks: list[str], reader: PictureReader
+) -> tuple[Region | None, list[Rejected]]:
+    """The region of the masks that can be used, and what became of each of them."""
+    try:
+        size = picture_size(source, path)
+    except BadInput:
+        # The picture itself is read, and its failure told, by whoever imports the case.
+        return None, [Rejected(mask, f"The mask of '{path}'.", failed=False) for mask in masks]
+    together = np.zeros(size, dtype=np.bool_)
+    told = []
+    for mask in masks:
+        try:
+            together |= read_mask(source, mask, reader, size)
+        except BadInput as error:
+            told.append(Rejected(mask, str(error), failed=True))
+        else:
+            told.append(Rejected(mask, f"The mask of '{path}'.", failed=False))
+    return region_of_mask(together) if together.any() else None, told
+
+
+def _masks_by_name(pictures: list[str]) -> dict[str, str]:
+    """Mask -> the picture beside it, of the same ending or any."""
+    by_stem: dict[str, str] = {}
+    for path in pictures:
+        by_stem.setdefault(str(PurePosixPath(path).with_suffix("")).casefold(), path)
+    owners = {}
+    for path in pictures:
+        parts = PurePosixPath(path)
+        found = _MASK.fullmatch(parts.stem)
+        owner = by_stem.get(str(parts.with_name(found[1])).casefold()) if found else None
+        if owner is not None:
+            owners[path] = owner
+    return owners
