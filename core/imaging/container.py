@@ -1,4 +1,4 @@
-"""Pictures by address: plain files, entries of zips, rows of array files."""
+"""Pictures and volumes by address: plain files, entries of zips, rows of array files, series of files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
 from core.imaging.package import Package, open_plainly, read_file
 from core.imaging.picture import Picture
 from core.imaging.raster import decode, unit_range
+from core.imaging.region import Region
+from core.imaging.stacks import FileStack, array_stack, is_volume_shape
 from core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
+from core.imaging.volume import Stack
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -59,7 +62,8 @@ class PictureReader:
             self._arrays.clear()
 
     def read_bytes(self, address: PictureAddress) -> bytes:
-        """The picture file's bytes as stored; for (a row of) an array its numbers in C order.
+        """The picture file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in
+        several files only single slices can be asked for.
 
         Raises:
             BadInput: missing, damaged, or refused by the limits of size.
@@ -68,24 +72,73 @@ class PictureReader:
             found = self._bytes_or_array(address)
         return found if isinstance(found, bytes) else found.tobytes()
 
-    def open(self, address: PictureAddress) -> Picture:
-        """The decoded picture.
+    def open(self, address: PictureAddress, region: Region | None = None) -> Picture:
+        """The decoded picture; of a volume the slice that ``region`` means, else its middle one.
 
         Raises:
             BadInput: as :meth:`read_bytes`, or not a picture.
         """
+        if address.slices:
+            return self.open(address.slices[shown_slice(len(address.slices), region)])
         with self._lock:
             found = self._bytes_or_array(address)
         if isinstance(found, bytes):
-            return decode(found, str(address), frame=address.frame, max_pixels=self.max_pixels)
+            return self.decode(found, address, region)
+        if is_volume_shape(found.shape):
+            stack = array_stack(found, str(address))
+            return stack.picture(stack.middle(region))
         return picture_of(found, str(address))
 
+    def decode(self, data: bytes, address: PictureAddress, region: Region | None = None) -> Picture:
+        """:meth:`open` of a picture file whose bytes are at hand.
+
+        Raises:
+            BadInput: not a picture, too large, damaged or cut off.
+        """
+        return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
+
+    def is_array(self, address: PictureAddress) -> bool:
+        """Whether ``address`` is an array, or a row of one, and no picture file.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        return not address.slices and self._array_shape(address) is not None
+
+    def is_stack(self, address: PictureAddress) -> bool:
+        """Whether :meth:`stack` gives a volume for ``address``; nothing is decoded.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
+        if address.slices:
+            return True
+        shape = self._array_shape(address)
+        return shape is not None and is_volume_shape(shape)
+
+    def stack(self, address: PictureAddress) -> Stack:
+        """The volume at ``address``, its slices read when asked for, through this reader.
+
+        Raises:
+            BadInput: as :meth:`open`, or a single picture.
+        """
+        if address.slices:
+            return FileStack(address, self.open)
+        if not self.is_stack(address):
+            raise BadInput(f"'{address}' is a single picture, not a volume.", "Choose a series or a volume.")
+        with self._lock:
+            found = self._bytes_or_array(address)
+        assert not isinstance(found, bytes)
+        return array_stack(found, str(address))
+
     def inspect(self, address: PictureAddress, longest: int = LONGEST) -> PictureFacts:
-        """Size and thumbnail of the picture, which is decoded completely.
+        """Size and thumbnail of the picture, which is decoded completely; of a volume its middle slice.
 
         Raises:
             BadInput: as :meth:`open`.
         """
+        if address.slices or self.is_stack(address):
+            return inspect_picture(self.open(address), longest)
         with self._lock:
             found = self._bytes_or_array(address)
         if isinstance(found, bytes):
@@ -103,18 +156,35 @@ class PictureReader:
         with self._lock:
             return self._array_file(address.container, address.member)[1]
 
+    def _array_shape(self, address: PictureAddress) -> tuple[int, ...] | None:
+        """Shape of the array at ``address``, or of its row; ``None`` where there is no array."""
+        with self._lock:
+            place = self._array_place(address)
+            if place is None:
+                return None
+            entry, array = place
+            shape = self._array_file(address.container, entry)[1].header(array).shape
+        return shape if address.frame is None else shape[1:]
+
+    def _array_place(self, address: PictureAddress) -> tuple[str, str] | None:
+        """(entry of the zip or "", array) of an address within an array file; ``None`` for a picture file."""
+        if not address.member:
+            return None
+        package = self._package(address.container)[1]
+        if address.member in package.entries:
+            return None
+        if f"{address.member}.npy" in package.entries:
+            return "", address.member
+        entry, mark, array = address.member.rpartition("!")
+        return (entry, array) if mark and entry in package.entries else None
+
     def _bytes_or_array(self, address: PictureAddress) -> bytes | npt.NDArray[Any]:
         if not address.member:
             return read_file(address.container, str(address.container))
-        package = self._package(address.container)[1]
-        if address.member in package.entries:
-            return package.read(address.member)
-        if f"{address.member}.npy" in package.entries:
-            return self._rows(address.container, "", address.member, address.frame)
-        entry, mark, array = address.member.rpartition("!")
-        if mark and entry in package.entries:
-            return self._rows(address.container, entry, array, address.frame)
-        return package.read(address.member)
+        place = self._array_place(address)
+        if place is not None:
+            return self._rows(address.container, *place, address.frame)
+        return self._package(address.container)[1].read(address.member)
 
     def _rows(self, container: Path, entry: str, array: str, frame: int | None) -> npt.NDArray[Any]:
         stamp, file = self._array_file(container, entry)
@@ -171,15 +241,22 @@ class PictureReader:
         return kept
 
 
-def open_picture(where: str | Path | PictureAddress) -> Picture:
-    """The picture in a file, a zip's entry or an array's row.
+def shown_slice(depth: int, region: Region | None = None) -> int:
+    """Which of ``depth`` slices stands for the volume: the middle of ``region``, else of all of them."""
+    wanted = None if region is None else region.middle_slice
+    return depth // 2 if wanted is None else min(max(wanted, 0), depth - 1)
+
+
+def open_picture(where: str | Path | PictureAddress, region: Region | None = None) -> Picture:
+    """The picture in a file, a zip's entry or an array's row; of a volume the slice ``region`` means, else
+    its middle one.
 
     Raises:
         BadInput: missing, damaged, not a picture, or above the limits of size; the message names the file.
     """
     address = where if isinstance(where, PictureAddress) else PictureAddress(Path(where))
     with PictureReader() as reader:
-        return reader.open(address)
+        return reader.open(address, region)
 
 
 def picture_of(values: npt.NDArray[Any], name: str) -> Picture:

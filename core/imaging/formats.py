@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from core.errors import BadInput
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
@@ -63,6 +66,16 @@ def foreign_format(head: bytes) -> str:
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
         return "a text file"
     return "no picture"
+
+
+def check_whole(file: BinaryIO, name: str) -> None:
+    """Look over a slice's file without decoding it.
+
+    Raises:
+        BadInput: it is empty.
+    """
+    if not file.read(1):
+        raise BadInput(f"'{name}' is empty (0 bytes).", "Copy it again from where it came, or leave it out.")
 
 
 def has_picture_name(name: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,12 @@ class Stack(abc.ABC):
     def close(self) -> None:  # noqa: B027 - a stack in memory has no files
         """Let go of its files."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def middle(self, region: Region | None = None) -> int:
         """The slice to show first: the middle of ``region``, else of the stack."""
         wanted = None if region is None else region.middle_slice
@@ -112,22 +118,20 @@ class Stack(abc.ABC):
                 f"'{self.name}' would take {size_text(size)} of memory.", "Choose a region of it instead."
             )
         out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
+        values, black, white = head.values, head.black, head.white
         for place in range(first, last):
             one = head if place == first else self.picture(place)
             if one.is_colour:
                 raise BadInput(
                     f"'{self.name}' is in colour, and a volume is grey.", "Use single pictures of it."
                 )
-            out[place - first] = one.pixels[top:bottom, left:right]
-        return Volume(
-            out,
-            head.values,
-            self.spacing_mm,
-            self.name,
-            (first, top, left),
-            head.white,
-            head.black,
-        )
+            cut = one.pixels[top:bottom, left:right]
+            if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):
+                # PET scales every slice anew: numbers are brought to the first slice's scale.
+                out = out.astype(np.float32, copy=False)
+                cut = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
+            out[place - first] = cut
+        return Volume(out, values, self.spacing_mm, self.name, (first, top, left), white, black)
 
 
 class ArrayStack(Stack):

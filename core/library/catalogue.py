@@ -24,7 +24,8 @@ from core.library.records import (
     SourceRecord,
     now,
 )
-from core.library.schema import cases, files, sources
+from core.library.schema import cases, files, slices, sources
+from core.library.slice_tables import NO_SLICES, slice_addresses, slices_of_source, write_slices
 
 #: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
 _PART = 10_000
@@ -139,7 +140,7 @@ class Catalogue:
                 return []
             changed = _changed(connection, case_records)
             forget_numbers(connection, [row for row, _, _ in changed])
-            paths = sorted({record.path for record in case_records})
+            paths = sorted({path for record in case_records for path in _paths(record)})
             ids: dict[str, int] = {}
             for part in _parts(paths):
                 query = sa.select(files.c.path, files.c.id).where(
@@ -150,6 +151,7 @@ class Catalogue:
                 _upsert(cases, ("case_id",)),
                 [_case_values(record, ids[record.path]) for record in case_records],
             )
+            write_slices(connection, case_records, ids)
         return [(case_id, before) for _, case_id, before in changed]
 
     def remove(self, source: SourceRecord, paths: Sequence[str], case_ids: Sequence[str]) -> None:
@@ -161,6 +163,7 @@ class Catalogue:
             forget_numbers(connection, rows)
             forget_failures(connection, rows)
             for part in _parts(rows):
+                connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))
             for part in _parts(paths):
                 connection.execute(files.delete().where(files.c.source == source.id, files.c.path.in_(part)))
@@ -199,6 +202,7 @@ class Catalogue:
             .join(files, files.c.id == cases.c.file)
             .where(files.c.source == source.id)
         )
+        parts = slices_of_source(self.read, source.id)
         return {
             r.case_id: CaseLabels(
                 r.finding,
@@ -206,6 +210,7 @@ class Catalogue:
                 r.attributes,
                 Region.from_json(r.region) if r.region else None,
                 r.path,
+                parts.get(r.case_id, ()),
             )
             for r in self.read(query)
         }
@@ -230,7 +235,11 @@ class Catalogue:
         return [(r.name, r.path, r.state, r.reason) for r in self.read(query)]
 
     def all_cases(self) -> Sequence[sa.Row[Any]]:
-        """id, case_id, finding, patient, content, state, has a picture; in order of their ids."""
+        """id, case_id, finding, patient, content, state, has a picture; in order of their ids.
+
+        A volume is in the state of its worst slice.
+        """
+        away = sa.select(slices.c.case).join(files, files.c.id == slices.c.file).where(files.c.state != "ok")
         query = (
             sa.select(
                 cases.c.id,
@@ -238,7 +247,7 @@ class Catalogue:
                 cases.c.finding,
                 cases.c.patient,
                 cases.c.content,
-                files.c.state,
+                sa.case((cases.c.id.in_(away), "missing"), else_=files.c.state).label("state"),
                 cases.c.numbers.is_(None).label("has_picture"),
             )
             .join(files, files.c.id == cases.c.file)
@@ -265,7 +274,12 @@ class Catalogue:
                 .join(sources, sources.c.id == files.c.source)
                 .where(cases.c.id.in_(part))
             )
+            volumes = slice_addresses(self.read, part)
             for r in self.read(query):
+                volume = volumes.get(r.id, NO_SLICES)
+                lies = _address(Path(r.source_path), r.file_path, r.member, r.frame)
+                parts = tuple(_address(Path(r.source_path), path, "", f) for path, f in volume.slices)
+                state, reason = (r.state, r.reason) if r.state != "ok" else (volume.state, volume.reason)
                 out[r.id] = CaseDetails(
                     r.id,
                     r.case_id,
@@ -277,9 +291,11 @@ class Catalogue:
                     r.height,
                     r.content,
                     r.kind,
-                    _address(Path(r.source_path), r.file_path, r.member, r.frame) if r.has_picture else None,
-                    r.state,
-                    r.reason,
+                    (_of_slices(parts) if parts else lies) if r.has_picture else None,
+                    state,
+                    reason,
+                    r.depth,
+                    volume.hashes,
                 )
         return out
 
@@ -340,7 +356,12 @@ def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:
         "height": record.height,
         "content": record.content,
         "numbers": numbers,
+        "depth": record.depth,
     }
+
+
+def _paths(record: CaseRecord) -> list[str]:
+    return [record.path, *(path for path, _ in record.slices)]
 
 
 def _address(source: Path, path: str, member: str, frame: int | None) -> PictureAddress:
@@ -351,6 +372,10 @@ def _address(source: Path, path: str, member: str, frame: int | None) -> Picture
         inside = f"{path}!{member}" if member else path
         return PictureAddress(source, inside, frame)
     return PictureAddress(source / path, member, frame)
+
+
+def _of_slices(parts: tuple[PictureAddress, ...]) -> PictureAddress:
+    return PictureAddress(parts[0].container, parts[0].member, parts[0].frame, parts)
 
 
 def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:

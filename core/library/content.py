@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from core.imaging.picture import Picture
     from core.imaging.region import Region
+    from core.imaging.volume import Volume
+
+_PIECE = 1 << 20
 
 
 def content_hash(data: bytes) -> str:
@@ -15,15 +19,37 @@ def content_hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def content_hash_of(file: BinaryIO) -> str:
+    """:func:`content_hash` of all bytes from where ``file`` stands, a piece at a time."""
+    digest = hashlib.blake2b(digest_size=16)
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
 def content_of_file(data: bytes, region: Region | None) -> str:
     """Of a picture file's bytes, or of a region of that picture."""
-    digest = content_hash(data)
+    return content_of_part(content_hash(data), region)
+
+
+def content_of_part(digest: str, region: Region | None) -> str:
+    """Of a region of what ``digest`` names."""
     return digest if region is None else content_hash(f"{digest} {region.to_json()}".encode())
 
 
-def content_of_pixels(picture: Picture) -> str:
+def content_of_slices(hashes: Iterable[str], region: Region | None) -> str:
+    """Of a volume whose slices, in order, lie in files of these hashes (a frame's after a "!")."""
+    return content_of_part(content_hash(" ".join(hashes).encode()), region)
+
+
+def content_of_pixels(picture: Picture, region: Region | None = None) -> str:
     """Of a picture that is a row of an array."""
-    return content_hash(picture.pixels.tobytes())
+    return content_of_part(content_hash(picture.pixels.tobytes()), region)
+
+
+def content_of_volume(volume: Volume, region: Region | None = None) -> str:
+    """Of a volume that is an array, or a row of one."""
+    return content_of_part(content_hash(volume.voxels.tobytes()), region)
 
 
 def content_of_numbers(values: tuple[float, ...]) -> str:

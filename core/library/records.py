@@ -22,6 +22,9 @@ DERIVED = "derived"
 #: Reason of a file whose state is "missing".
 NOT_THERE = "The file is no longer there."
 
+#: A slice of a volume: the path of its file within the source, and its frame in it.
+Slice = tuple[str, int | None]
+
 #: Cases in a chunk of a store; the unit that is finished, counted and never rewritten.
 CHUNK = 256
 
@@ -56,7 +59,10 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate."""
+    """A case as it is written; ``content`` hashes what is shown, so equal content is a duplicate.
+
+    ``depth``: slices of a volume; ``slices`` where they lie, if in several files: (path, frame) each.
+    """
 
     case_id: str
     path: str
@@ -70,6 +76,8 @@ class CaseRecord:
     height: int | None = None
     content: str = ""
     numbers: tuple[float, ...] | None = None
+    depth: int | None = None
+    slices: tuple[Slice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,11 +89,16 @@ class CaseLabels:
     attributes: Mapping[str, str]
     region: Region | None
     path: str
+    slices: tuple[Slice, ...] = ()
 
 
 @dataclass(frozen=True)
 class CaseDetails:
-    """A case as it is read back, with where its picture lies (``None`` for a table's row)."""
+    """A case as it is read back, with where its picture lies (``None`` for a table's row).
+
+    ``depth``: slices of a volume (``None`` for a picture). ``slice_hashes``: of a volume in several files,
+    the hash of each slice's file when it was read, in the order of ``address.slices``.
+    """
 
     row: int
     case_id: str
@@ -100,6 +113,8 @@ class CaseDetails:
     address: PictureAddress | None
     state: str
     reason: str
+    depth: int | None = None
+    slice_hashes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

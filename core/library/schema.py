@@ -5,10 +5,21 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 1
+VERSION = 2
 
 #: From version -> statements that lead to the next one; run inside one transaction.
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE cases ADD COLUMN depth INTEGER",
+        "CREATE TABLE slices ("
+        '"case" INTEGER NOT NULL REFERENCES cases (id), '
+        "place INTEGER NOT NULL, "
+        "file INTEGER NOT NULL REFERENCES files (id), "
+        "frame INTEGER, "
+        'PRIMARY KEY ("case", place))',
+        "CREATE INDEX ix_slices_file ON slices (file)",
+    ),
+}
 
 tables = sa.MetaData()
 
@@ -61,6 +72,16 @@ cases = sa.Table(
     sa.Column("height", sa.Integer),
     sa.Column("content", sa.Text, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
     sa.Column("numbers", sa.LargeBinary, doc="a table's row, float64, NaN for missing"),
+    sa.Column("depth", sa.Integer, doc="slices of a volume; NULL for a picture or a row"),
+)
+
+slices = sa.Table(
+    "slices",
+    tables,
+    sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("file", sa.ForeignKey("files.id"), nullable=False, index=True),
+    sa.Column("frame", sa.Integer),
 )
 
 feature_sets = sa.Table(

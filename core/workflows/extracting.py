@@ -19,15 +19,15 @@ from core.errors import BadInput, SemblanceError
 from core.features.extractor import Extractor
 from core.features.registry import extractors, make_extractor
 from core.imaging.address import PictureAddress
-from core.imaging.container import PictureReader
+from core.imaging.container import PictureReader, shown_slice
 from core.imaging.picture import Picture
-from core.imaging.raster import decode
 from core.imaging.region import Region
 from core.library import open_library
-from core.library.content import content_of_file, content_of_pixels
+from core.library.content import content_hash, content_of_file, content_of_pixels, content_of_volume
 from core.library.records import CHUNK, FeatureSet
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
+from core.workflows.batch import Batch
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -159,6 +159,7 @@ class _Picture:
     content: str
     address: PictureAddress
     region: Region | None
+    slice_hashes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -287,7 +288,7 @@ class _Extraction:
 def _pictures(library: Library, rows: npt.NDArray[np.int64]) -> list[_Picture]:
     details = library.catalogue.details(rows.tolist())
     return [
-        _Picture(row, d.content, d.address, d.region)
+        _Picture(row, d.content, d.address, d.region, d.slice_hashes)
         for row, d in sorted(details.items())
         if d.address is not None
     ]
@@ -297,10 +298,7 @@ def _extract_chunk(
     name: str, settings: Mapping[str, Value], pictures: list[_Picture], *, reporter: Reporter
 ) -> _Chunk:
     extractor = make_extractor(name, **settings)
-    rows: list[int] = []
-    contents: list[str] = []
-    values: list[npt.NDArray[np.float32]] = []
-    failures: list[tuple[int, str, str]] = []
+    batch = Batch(extractor)
     with PictureReader() as reader:
         for done, picture in enumerate(pictures):
             if done % STEP == 0:
@@ -314,24 +312,28 @@ def _extract_chunk(
                     raise BadInput(
                         f"'{picture.address}' has changed since it was imported.", "Import it again."
                     )
-                numbers = extractor.extract(opened, picture.region)
+                batch.add(picture.row, content, extractor.prepare(opened, picture.region))
             except SemblanceError as error:
                 # A picture that is away or not what it was, on a disk unplugged say, is tried again.
-                failures.append((picture.row, content, str(error)))
-                continue
-            rows.append(picture.row)
-            contents.append(picture.content)
-            values.append(numbers)
-    width = len(extractor.feature_names)
-    matrix = np.stack(values) if values else np.empty((0, width), dtype=np.float32)
-    return _Chunk(np.array(rows, dtype=np.int64), matrix, failures, contents)
+                batch.failures.append((picture.row, content, str(error)))
+    rows, values, contents = batch.measured()
+    return _Chunk(rows, values, batch.failures, contents)
 
 
 def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
     """The picture of a case, and what it shows now."""
-    if picture.address.frame is not None:
-        opened = reader.open(picture.address)
-        return opened, content_of_pixels(opened)
-    data = reader.read_bytes(picture.address)
-    opened = decode(data, str(picture.address), max_pixels=reader.max_pixels)
-    return opened, content_of_file(data, picture.region)
+    address, region = picture.address, picture.region
+    if address.slices:
+        # Of a volume only the slice that is looked at is read again.
+        place = shown_slice(len(address.slices), region)
+        data = reader.read_bytes(address.slices[place])
+        same = content_hash(data) == picture.slice_hashes[place]
+        return reader.decode(data, address.slices[place]), picture.content if same else ""
+    if reader.is_array(address):
+        if not reader.is_stack(address):
+            opened = reader.open(address)
+            return opened, content_of_pixels(opened, region)
+        with reader.stack(address) as stack:
+            return stack.picture(stack.middle(region)), content_of_volume(stack.volume(), region)
+    data = reader.read_bytes(address)
+    return reader.decode(data, address, region), content_of_file(data, region)

@@ -15,7 +15,7 @@ from core.library import open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
-from core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
+from core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
 from core.workflows.reading import FileReader, ReadFile, check_is_text
 
@@ -152,8 +152,9 @@ class _Import:
                     yield batch, path
                     batch = []
                 batch.append(item)
+                size += sum(self.reader.size(part) for part in item.paths if part not in self.seen)
+                self.seen.update(item.paths)
             self.seen.add(path)
-            size += self.reader.size(path)
             if len(batch) >= BATCH or size >= BATCH_BYTES:
                 yield batch, None
                 batch, size = [], 0
@@ -168,14 +169,14 @@ class _Import:
             cases = list(found)
             self.met.update(self.reader.case_id(case) for case in cases)
             known = self.known.get(path)
-            if known is None or known.state == "failed" or not self.reader.same(known):
+            parts = {part for case in cases for part in case.paths}
+            if known is None or not all(self._is_as_known(part) for part in parts):
                 fresh.append((path, cases))
                 continue
             unread = [case for case in cases if not self._is_catalogued(case)]
             if unread:
                 fresh.append((path, unread))
-            if known.state != "ok":
-                returned.append(path)
+            returned += sorted(part for part in parts if self.known[part].state != "ok")
             self.result.unchanged += len(cases) - len(unread)
             relabelled += [case for case in cases if case not in unread and self._says_other(case)]
         self._write_rejected()
@@ -185,9 +186,17 @@ class _Import:
         if fresh:
             self._read(fresh, unfinished, decoders)
 
+    def _is_as_known(self, path: str) -> bool:
+        known = self.known.get(path)
+        return known is not None and known.state != "failed" and self.reader.same(known)
+
     def _is_catalogued(self, case: FoundCase) -> bool:
         before = self.labels.get(self.reader.case_id(case))
-        return before is not None and (before.path, before.region) == (case.path, case.region)
+        return before is not None and (before.path, before.region, before.slices) == (
+            case.path,
+            case.region,
+            case.slices,
+        )
 
     def _says_other(self, case: FoundCase) -> bool:
         """Whether the source says something else of a known case than it did."""
@@ -219,7 +228,7 @@ class _Import:
         with closing(decoders.map(read, fresh)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
                 self.reporter.check_cancelled()
-                files.append(outcome.file)
+                files += [outcome.file, *outcome.slices]
                 records += outcome.cases
                 images.update(outcome.images)
                 for path, reason in outcome.failed:
@@ -284,9 +293,12 @@ class _Import:
             for case_id, before in self.labels.items()
             if case_id not in self.met and before.path in self.seen and before.path not in self.failed
         ]
-        with_cases = {
-            label.path for case_id, label in catalogue.labels(self.record).items() if case_id not in vanished
+        kept = {
+            case_id: label
+            for case_id, label in catalogue.labels(self.record).items()
+            if case_id not in vanished
         }
+        with_cases = {path for label in kept.values() for path in (label.path, *_parts(label))}
         gone = [path for path in self.known if path not in self.seen]
         lost = [path for path in gone if path in with_cases]
         emptied = [path for path in gone if path not in with_cases]
@@ -295,4 +307,12 @@ class _Import:
         if lost:
             catalogue.set_state(self.record, lost, "missing", NOT_THERE)
         self.result.removed = sorted(vanished)
-        self.result.missing = sorted(self.source.label(path) for path in lost)
+        # A volume goes on without a slice that is gone; it was there, so that is told.
+        sliced = {part for label in self.labels.values() for part in _parts(label)}
+        missing = {*lost, *(path for path in emptied if path in sliced)}
+        self.result.missing = sorted(self.source.label(path) for path in missing)
+
+
+def _parts(label: CaseLabels) -> Iterator[str]:
+    """The files of the slices of a case."""
+    return (path for path, _ in label.slices)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from core.errors import BadInput, SemblanceError
-from core.imaging.container import PictureReader
+from core.imaging.address import PictureAddress
+from core.imaging.container import PictureReader, shown_slice
+from core.imaging.formats import check_whole
 from core.imaging.package import Package
+from core.imaging.picture import Picture
 from core.imaging.thumbnail import inspect, thumbnail
-from core.library.content import content_hash, content_of_file, content_of_numbers, content_of_pixels
+from core.library.content import (
+    content_hash,
+    content_hash_of,
+    content_of_file,
+    content_of_numbers,
+    content_of_pixels,
+    content_of_slices,
+    content_of_volume,
+)
 from core.library.importers.importer import FoundCase
 from core.library.importers.source import Source, printable
-from core.library.records import CaseRecord, FileRecord
+from core.library.records import CaseRecord, FileRecord, Slice
 
 #: Stamp of a file whose cases are not all written yet; no file has it, so it is read again.
 BEING_READ = -1
@@ -21,9 +32,13 @@ BEING_READ = -1
 
 @dataclass
 class ReadFile:
-    """What reading one file, or a part of an array's rows, gave; ``failed``: (path or row, reason)."""
+    """What reading one file, a part of an array's rows or a volume gave.
+
+    ``failed``: (path or row, reason). ``slices``: the other files of a volume.
+    """
 
     file: FileRecord
+    slices: list[FileRecord] = field(default_factory=list)
     cases: list[CaseRecord] = field(default_factory=list)
     images: dict[str, bytes] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -37,6 +52,7 @@ class FileReader:
         self._source, self._prefix, self._pictures = source, prefix, pictures
         self._entries = {entry.path: entry for entry in source.entries()}
         self._identities: dict[str, str] = {}
+        self._checked: dict[str, str | BadInput] = {}
 
     def case_id(self, case: FoundCase) -> str:
         return f"{self._prefix}/{case.key}"
@@ -65,7 +81,9 @@ class FileReader:
         try:
             if cases[0].values is not None:
                 return self._rows(path, cases, stamp)
-            if cases[0].frame is not None:
+            if cases[0].slices:
+                return self._volume(path, cases, stamp)
+            if cases[0].frame is not None or cases[0].member:
                 return self._frames(path, cases, stamp)
             return self._picture(path, cases, stamp)
         except SemblanceError as error:
@@ -73,6 +91,67 @@ class FileReader:
                 FileRecord(path, self.size(path), stamp, "", "failed", str(error)),
                 failed=[(path, str(error))],
             )
+
+    def _volume(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
+        """Volumes made of several files: each is looked over, the slice that is shown is decoded.
+
+        A damaged slice fails by itself and the volume is what remains.
+
+        Raises:
+            BadInput: nothing remains, or the file that makes the cases is damaged itself.
+        """
+        out = ReadFile(FileRecord(path, self.size(path), stamp, self._sound(path), "ok"))
+        told = {path}
+        for case in cases:
+            usable: list[Slice] = []
+            for part, frame in case.slices:
+                try:
+                    digest = self._sound(part)
+                except SemblanceError as error:
+                    if part not in told:
+                        out.failed.append((part, str(error)))
+                else:
+                    usable.append((part, frame))
+                    if part not in told:
+                        record = FileRecord(part, self.size(part), self.stamp(part), digest, "ok")
+                        out.slices.append(record)
+                told.add(part)
+            if not usable:
+                raise BadInput(out.failed[0][1])
+            found = replace(case, slices=tuple(usable))
+            picture = self._pictures.open(self._shown(found))
+            content = content_of_slices((self._slice_hash(part) for part in usable), case.region)
+            out.images[content] = thumbnail(picture)
+            record_of = self._record(found, picture.width, picture.height, content)
+            out.cases.append(replace(record_of, depth=len(usable), slices=tuple(usable)))
+        return out
+
+    def _shown(self, case: FoundCase) -> PictureAddress:
+        path, frame = case.slices[shown_slice(len(case.slices), case.region)]
+        return self._source.address(path, "", frame)
+
+    def _slice_hash(self, part: Slice) -> str:
+        path, frame = part
+        return self._sound(path) if frame is None else f"{self._sound(path)}!{frame}"
+
+    def _sound(self, path: str) -> str:
+        """The hash of a slice's file, once it is known to be all there.
+
+        Raises:
+            BadInput: it cannot be read, or its pixels are cut off.
+        """
+        if path not in self._checked:
+            try:
+                with self._source.stream(path) as file:
+                    check_whole(file, self._source.label(path))
+                    file.seek(0)
+                    self._checked[path] = content_hash_of(file)
+            except BadInput as error:
+                self._checked[path] = error
+        found = self._checked[path]
+        if isinstance(found, BadInput):
+            raise found
+        return found
 
     def _picture(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
         data = self._source.read(path)
@@ -89,17 +168,27 @@ class FileReader:
         for case in cases:
             address = self._source.address(path, case.member, case.frame)
             try:
-                picture = self._pictures.open(address)
+                picture, content, depth = self._frame(address, case)
             except SemblanceError as error:
-                out.failed.append((f"{self._source.label(path)}!{case.member}[{case.frame}]", str(error)))
+                row = "" if case.frame is None else f"[{case.frame}]"
+                out.failed.append((f"{self._source.label(path)}!{case.member}{row}", str(error)))
                 continue
-            content = content_of_pixels(picture)
             out.images[content] = thumbnail(picture)
-            out.cases.append(self._record(case, picture.width, picture.height, content))
+            record = self._record(case, picture.width, picture.height, content)
+            out.cases.append(replace(record, depth=depth))
         if not out.cases:
             # Not one picture but the file is at fault.
             raise BadInput(out.failed[0][1])
         return out
+
+    def _frame(self, address: PictureAddress, case: FoundCase) -> tuple[Picture, str, int | None]:
+        """The picture of an array or its row, what it shows, and the depth of a volume."""
+        if not self._pictures.is_stack(address):
+            picture = self._pictures.open(address)
+            return picture, content_of_pixels(picture, case.region), None
+        with self._pictures.stack(address) as stack:
+            picture = stack.picture(stack.middle(case.region))
+            return picture, content_of_volume(stack.volume(), case.region), len(stack)
 
     def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
         out = ReadFile(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))

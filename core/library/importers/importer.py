@@ -20,6 +20,8 @@ class FoundCase:
     ``key``: unique within the source and the same at every import (the path, or path and index).
     ``frame``: row within an array file. ``values``: the numbers of a table's row (NaN: missing), with
     ``columns`` their names; such a case has no picture.
+    ``slices``: of a volume in several files, (path, frame within that file or ``None``) of each in order;
+    ``path`` is then the file that makes it a case: the first slice, or the file whose region it is.
     """
 
     key: str
@@ -32,6 +34,12 @@ class FoundCase:
     attributes: Mapping[str, str] = field(default_factory=dict)
     values: tuple[float, ...] | None = None
     columns: tuple[str, ...] = ()
+    slices: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file the case is made of, ``path`` first."""
+        return tuple(dict.fromkeys((self.path, *(path for path, _ in self.slices))))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import io
 import os
 import re
 import stat
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Literal, Self
+from typing import BinaryIO, Literal, Self
 
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
@@ -95,6 +96,14 @@ class Source(abc.ABC):
         Raises:
             BadInput: as :meth:`read`.
         """
+
+    def stream(self, path: str) -> BinaryIO:
+        """An entry open for reading from its start, however large; close it.
+
+        Raises:
+            BadInput: as :meth:`read`.
+        """
+        return io.BytesIO(self.read(path))
 
     @abc.abstractmethod
     def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
@@ -184,6 +193,9 @@ class FolderSource(Source):
         with open_plainly(self._file(path), path) as file:
             return file.read(HEAD_BYTES)
 
+    def stream(self, path: str) -> BinaryIO:
+        return open_plainly(self._file(path), path)
+
     def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
         return PictureAddress(self._file(path), member, frame)
 
@@ -239,6 +251,9 @@ class FileSource(Source):
     def head(self, path: str) -> bytes:
         with open_plainly(self.path, self.path.name) as file:
             return file.read(HEAD_BYTES)
+
+    def stream(self, path: str) -> BinaryIO:
+        return open_plainly(self.path, self.path.name)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
         return PictureAddress(self.path, member, frame)

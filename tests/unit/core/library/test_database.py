@@ -16,6 +16,8 @@ from core.library.library import Library
 from core.library.records import CATALOGUE
 from tests.helpers.libraries import fill, make_library, numbers_set, raw, rows_of, tables_of
 
+NOW = schema.VERSION
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -24,14 +26,14 @@ def path(tmp_path):
 
 @pytest.fixture
 def newer(monkeypatch):
-    """This program reads version 3; libraries of version 1 lead there in two steps."""
-    monkeypatch.setattr(schema, "VERSION", 3)
+    """This program reads two versions more than the real one, in two steps."""
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
     steps = {
-        1: (
+        NOW: (
             "ALTER TABLE cases ADD COLUMN laterality TEXT",
             "UPDATE cases SET laterality = 'L:R' WHERE id % 2",
         ),
-        2: ("CREATE TABLE ledger (id INTEGER PRIMARY KEY, entry TEXT NOT NULL)",),
+        NOW + 1: ("CREATE TABLE ledger (id INTEGER PRIMARY KEY, entry TEXT NOT NULL)",),
     }
     monkeypatch.setattr(schema, "MIGRATIONS", steps)
     return steps
@@ -49,7 +51,7 @@ def test_an_older_library_is_brought_up_to_date(path, newer):
     before = tables_of(path)
     with Library.open(path) as opened:
         assert opened.summary()["cases"] == 6
-    assert version_of(path) == "3"
+    assert version_of(path) == str(NOW + 2)
     after = tables_of(path)
     assert [row[:-1] for row in after["cases"]] == before["cases"]
     assert [row[-1] for row in after["cases"]].count("L:R") == 3
@@ -59,14 +61,14 @@ def test_an_older_library_is_brought_up_to_date(path, newer):
 
 
 def test_a_migration_that_fails_leaves_the_old_version_whole(path, newer):
-    newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+    newer[NOW + 1] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
     before = tables_of(path)
     with pytest.raises(SemblanceError, match=r"could not be used"):
         Library.open(path)
     assert tables_of(path) == before
-    newer[2] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)",)
+    newer[NOW + 1] = ("CREATE TABLE ledger (id INTEGER PRIMARY KEY)",)
     Library.open(path).close()
-    assert version_of(path) == "3"
+    assert version_of(path) == str(NOW + 2)
 
 
 def test_an_older_library_that_cannot_be_written_is_refused(path, newer):
@@ -96,17 +98,16 @@ def test_programs_that_open_an_older_library_at_once_migrate_it_once(path, newer
     for thread in threads:
         thread.join()
     assert errors == []
-    assert version_of(path) == "3"
+    assert version_of(path) == str(NOW + 2)
 
 
 @pytest.mark.parametrize("writable", [True, False])
 def test_a_newer_library_is_refused_unchanged(path, writable):
     with raw(path) as connection:
-        connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
+        connection.execute(f"UPDATE meta SET value = '{NOW + 1}' WHERE key = 'schema'")
     before = tables_of(path)
-    with pytest.raises(
-        BadInput, match=r"lib was made by a newer Semblance \(catalogue 2.*up to 1\)\. Update Sem"
-    ):
+    says = rf"lib was made by a newer Semblance \(catalogue {NOW + 1}.*up to {NOW}\)\. Update Sem"
+    with pytest.raises(BadInput, match=says):
         Library.open(path, writable=writable)
     assert tables_of(path) == before
 

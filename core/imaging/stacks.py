@@ -1,0 +1,107 @@
+"""Volumes read slice by slice: from several files, or from an array kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.address import PictureAddress
+from core.imaging.picture import Picture
+from core.imaging.raster import unit_range
+from core.imaging.volume import ArrayStack, Stack, Volume
+
+_COLOURS = (1, 3)
+
+
+class FileStack(Stack):
+    """Slices in files of their own, in the order of their addresses.
+
+    The geometry is that of the first slice; what lies between slices only DICOM tells.
+    """
+
+    def __init__(self, address: PictureAddress, opened: Callable[[PictureAddress], Picture]) -> None:
+        """``opened`` decodes one slice.
+
+        Raises:
+            BadInput: the first slice cannot be read.
+        """
+        self.name = str(address)
+        self._slices, self._opened = address.slices, opened
+        first = opened(self._slices[0])
+        self.shape = (len(self._slices), first.height, first.width)
+
+    def picture(self, place: int) -> Picture:
+        """
+        Raises:
+            BadInput: no such slice, its file is gone or damaged, or of another size than the first.
+        """
+        found = self._opened(self._slices[checked_place(self, place)])
+        if (found.height, found.width) != self.shape[1:]:
+            raise BadInput(
+                f"'{found.name}' is {found.width} x {found.height} pixels, the volume's first slice "
+                f"{self.shape[2]} x {self.shape[1]}.",
+                "Import the series again.",
+            )
+        return found
+
+
+def checked_place(stack: Stack, place: int) -> int:
+    """
+    Raises:
+        BadInput: ``stack`` has no slice ``place``.
+    """
+    if not 0 <= place < len(stack):
+        raise BadInput(f"'{stack.name}' has no slice {place}: it has {len(stack)}.", "Choose another.")
+    return place
+
+
+def is_volume_shape(shape: tuple[int, ...]) -> bool:
+    """Whether an array of ``shape`` is slices one behind the other: (depth, h, w), also with one channel at
+    the end; (h, w, 1) and (h, w, 3) are pictures."""
+    if len(shape) == 4:
+        return shape[3] == 1
+    return len(shape) == 3 and shape[2] not in _COLOURS
+
+
+def array_stack(values: npt.NDArray[Any], name: str) -> ArrayStack:
+    """An array as a volume: (depth, h, w) or (depth, h, w, 1) of any numbers, without spacing.
+
+    Bytes, 16-bit numbers and 32-bit floats stay as they are; other whole numbers become 16 bits where they
+    fit, or floats. Bytes are shown on their full scale; of other numbers the least is black and the
+    greatest white, so that all slices share one scale.
+
+    Raises:
+        BadInput: another shape, no voxels, or no number in any of them.
+    """
+    voxels = values[..., 0] if values.ndim == 4 and values.shape[3] == 1 else values
+    if voxels.ndim != 3 or voxels.size == 0:
+        shape = " x ".join(str(side) for side in values.shape) or "no"
+        raise BadInput(
+            f"'{name}' is an array of {shape} numbers, not a volume.",
+            "A volume is slices x rows x columns.",
+        )
+    if voxels.dtype.kind not in "biuf":
+        raise BadInput(f"'{name}' holds text, not voxels.", "Save the voxels as numbers.")
+    if voxels.dtype.kind == "b":
+        voxels = voxels.astype(np.uint8) * np.uint8(255)
+    if voxels.dtype == np.uint8:
+        return ArrayStack(Volume(np.ascontiguousarray(voxels), name=name))
+    if voxels.dtype.kind == "f" and not np.isfinite(voxels).all():
+        # Without finite numbers it says so; else what is no number becomes the least one.
+        unit_range(voxels.ravel(), name)
+        voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
+    low, high = float(voxels.min()), float(voxels.max())
+    voxels = np.ascontiguousarray(voxels, dtype=_kept_type(voxels.dtype, low, high))
+    return ArrayStack(Volume(voxels, name=name, black=low, white=high if high > low else low + 1.0))
+
+
+def _kept_type(dtype: np.dtype[Any], low: float, high: float) -> Any:
+    if dtype.kind == "f":
+        return np.float32
+    if low >= 0 and high <= 65535:
+        return np.uint16
+    return np.int16 if low >= -32768 and high <= 32767 else np.float32

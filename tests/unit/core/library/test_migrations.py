@@ -1,0 +1,100 @@
+"""Libraries as older versions of the program made them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.imaging.address import PictureAddress
+from core.library import schema
+from core.library.library import Library
+from core.library.records import CATALOGUE, CaseRecord, FileRecord
+from tests.helpers.libraries import make_library, raw
+
+#: The tables of version 1 that changed since, as that version wrote them.
+CASES_1 = """
+CREATE TABLE cases (
+    id INTEGER NOT NULL,
+    case_id TEXT NOT NULL,
+    file INTEGER NOT NULL,
+    member TEXT DEFAULT '' NOT NULL,
+    frame INTEGER,
+    finding TEXT,
+    patient TEXT,
+    region JSON,
+    attributes JSON NOT NULL,
+    width INTEGER,
+    height INTEGER,
+    content TEXT NOT NULL,
+    numbers BLOB,
+    PRIMARY KEY (id),
+    UNIQUE (case_id),
+    FOREIGN KEY(file) REFERENCES files (id)
+)
+"""
+COLUMNS_1 = "id,case_id,file,member,frame,finding,patient,region,attributes,width,height,content,numbers"
+
+
+@pytest.fixture
+def first(tmp_path) -> Path:
+    """A library of version 1 with six cases."""
+    path = make_library(tmp_path / "lib")
+    with raw(path) as connection:
+        rows = connection.execute(f"SELECT {COLUMNS_1} FROM cases").fetchall()
+        connection.execute("DROP TABLE slices")
+        connection.execute("DROP TABLE cases")
+        connection.execute(CASES_1)
+        connection.execute("CREATE INDEX ix_cases_file ON cases (file)")
+        connection.executemany(f"INSERT INTO cases VALUES ({','.join('?' * 13)})", rows)
+        connection.execute("UPDATE meta SET value='1' WHERE key='schema'")
+    return path
+
+
+def described(path: Path) -> dict[str, tuple]:
+    """Columns and indices of every table, in the order they stand."""
+    with closing(sqlite3.connect(path / CATALOGUE)) as connection:
+        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        return {
+            name: (
+                sorted(r[1:] for r in connection.execute(f"PRAGMA table_info({name})")),
+                sorted(r[2:5] for r in connection.execute(f"PRAGMA foreign_key_list({name})")),
+                sorted(r[1] for r in connection.execute(f"PRAGMA index_list({name})")),
+            )
+            for name in sorted(names)
+        }
+
+
+def test_a_library_of_version_1_opens_with_all_its_cases(first):
+    with Library.open(first) as opened:
+        assert opened.summary()["cases"] == 6
+        details = opened.catalogue.details([1, 2])
+        assert details[1].case_id == "s/0.png"
+        assert (details[1].depth, details[1].slice_hashes) == (None, ())
+        assert details[2].address == PictureAddress(Path("/pictures/s/1.png"))
+    with raw(first) as connection:
+        assert connection.execute("SELECT value FROM meta").fetchone() == (str(schema.VERSION),)
+
+
+def test_brought_up_to_date_it_has_the_tables_of_a_new_one(first, tmp_path):
+    Library.open(first).close()
+    migrated, new = described(first), described(make_library(tmp_path / "new"))
+    assert migrated.keys() == new.keys()
+    for name in new:
+        assert migrated[name] == new[name], name
+
+
+def test_brought_up_to_date_it_takes_volumes(first):
+    with Library.open(first) as opened:
+        source = opened.catalogue.sources()[0]
+        parts = tuple((f"v/{n}.png", None) for n in range(3))
+        files = [FileRecord(path, 1, 1, f"h{path}", "ok") for path, _ in parts]
+        case = CaseRecord("s/v", "v/0.png", content="v", depth=3, slices=parts)
+        opened.catalogue.put(source, files, [case])
+        found = opened.catalogue.details([opened.catalogue.row_of("s/v")])
+        details = next(iter(found.values()))
+        assert details.depth == 3
+        assert [str(part) for part in details.address.slices] == [f"/pictures/s/v/{n}.png" for n in range(3)]
+        assert details.slice_hashes == ("hv/0.png", "hv/1.png", "hv/2.png")
