@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ class Extractor(abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: False where the numbers come with the case instead of its pixels.
     needs_picture: ClassVar[bool] = True
+    #: The extra of the installation it cannot do without; empty for none.
+    needs: ClassVar[str] = ""
 
     def __init__(self, **settings: Value) -> None:
         self.settings = checked(self.name, self.parameters, settings)
@@ -46,6 +48,11 @@ class Extractor(abc.ABC):
     def feature_names(self) -> tuple[FeatureName, ...]:
         """One entry per number given by :meth:`extract`, in order."""
 
+    @property
+    def batch(self) -> int:
+        """How many pictures are best measured together."""
+        return 1
+
     @abc.abstractmethod
     def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
         """(d,) float32 of ``picture``, or of its part inside ``region``.
@@ -53,6 +60,22 @@ class Extractor(abc.ABC):
         Raises:
             BadInput: the picture or region cannot give these numbers (too small, say).
         """
+
+    def prepare(self, picture: Picture, region: Region | None = None) -> Any:
+        """What :meth:`measure` needs of one picture, small: here the numbers themselves.
+
+        Raises:
+            BadInput: as :meth:`extract`.
+        """
+        return self.extract(picture, region)
+
+    def measure(self, prepared: Sequence[Any]) -> npt.NDArray[np.float32]:
+        """(n, d) of what :meth:`prepare` gave for n pictures.
+
+        Raises:
+            BadInput: one of them cannot be measured.
+        """
+        return np.stack(prepared)
 
     def extract_many(self, pictures: Sequence[Picture]) -> npt.NDArray[np.float32]:
         """(n, d): the same numbers as :meth:`extract` gives one by one."""

@@ -14,7 +14,10 @@ from core.features import extractors, make_extractor
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 
-OF_PICTURES = [extractor.name for extractor in extractors() if extractor.needs_picture]
+#: Those that need an extra of the installation are tested in tests/deep.
+OF_PICTURES = [
+    extractor.name for extractor in extractors() if extractor.needs_picture and not extractor.needs
+]
 
 
 @pytest.fixture(params=OF_PICTURES)
@@ -27,14 +30,15 @@ def noise(*shape, seed=0):
 
 
 def test_the_known_extractors():
-    assert [extractor.name for extractor in extractors()] == ["gabor", "colour_edge_texture", "pixels", "raw"]
+    names = [extractor.name for extractor in extractors()]
+    assert names == ["gabor", "colour_edge_texture", "pixels", "onnx", "raw"]
 
 
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(BadArguments) as caught:
         make_extractor("sift")
     assert "'sift'" in caught.value.message
-    assert "gabor, colour_edge_texture, pixels, raw" in caught.value.hint
+    assert "gabor, colour_edge_texture, pixels, onnx, raw" in caught.value.hint
 
 
 def test_an_unknown_setting_is_refused(extractor):

@@ -1,0 +1,169 @@
+"""A user's own encoder: any ONNX model that turns a picture into numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadArguments, BadInput
+from core.features.extractor import Extractor, FeatureName
+from core.features.onnx_model import identity
+from core.features.onnx_session import Session, session_of
+from core.features.onnx_settings import read_settings
+from core.features.pixels import finite, resampled
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+from core.imaging.volume import Stack
+from core.parameters import Parameter, Value
+
+Floats = npt.NDArray[np.float32]
+
+
+class OnnxEncoder(Extractor):
+    """The numbers an ONNX model gives, run by onnxruntime (extra ``deep``); nothing is ever downloaded.
+
+    The hash of model and settings is part of the feature set's own settings: numbers of a changed file never
+    join those of the old one. Run together or one by one, pictures give the same numbers but for rounding.
+    """
+
+    name = "onnx"
+    title = "Own encoder (ONNX)"
+    summary = "Any ONNX image encoder file with a small settings file; needs the extra 'deep'."
+    version = 1
+    needs: ClassVar[str] = "deep"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("model", "", "The encoder's file, NAME.onnx."),
+        Parameter("settings", "", "The JSON file that says what the encoder takes and gives."),
+    )
+
+    def __init__(self, **settings: Value) -> None:
+        # No one types it: it comes with the settings of a feature set.
+        known = settings.pop("identity", "")
+        super().__init__(**settings)
+        model, described = str(self.settings["model"]), str(self.settings["settings"])
+        if not model or not described:
+            raise BadArguments(
+                "The extractor 'onnx' needs an encoder and its settings.",
+                "Name both: --set model=FILE.onnx --set settings=FILE.json.",
+            )
+        # A query may come from another folder.
+        self._model = Path(model).expanduser().absolute()
+        file = Path(described).expanduser().absolute()
+        self._how = read_settings(file)
+        self._identity = identity(self._model, json.dumps(dataclasses.asdict(self._how), sort_keys=True))
+        if known not in ("", self._identity):
+            raise BadInput(
+                f"The encoder '{self._model}' or its settings have changed since its features were made.",
+                "Put the old files back, or extract again under another name and train anew.",
+            )
+        self.settings |= {"model": str(self._model), "settings": str(file), "identity": self._identity}
+
+    @property
+    def feature_names(self) -> tuple[FeatureName, ...]:
+        """As many as the encoder gives; it is loaded for that.
+
+        Raises:
+            BadInput: it cannot be.
+        """
+        width = self._session().width
+        return tuple(FeatureName(f"{self._model.stem} {n}", self._model.stem) for n in range(1, width + 1))
+
+    @property
+    def batch(self) -> int:
+        return self._session().batch
+
+    def extract(self, picture: Picture, region: Region | None = None) -> Floats:
+        """(d,) float32.
+
+        Raises:
+            BadInput: the region lies outside, the pixels or what the encoder makes of them are no finite
+                numbers, or the encoder fails.
+        """
+        ready = self.prepare(picture, region)
+        return self._told(self._session().run(ready[np.newaxis])[0], picture.name)
+
+    def prepare(self, picture: Picture, region: Region | None = None) -> Floats:
+        """(h, w, c) the pixels as the encoder takes them.
+
+        Raises:
+            BadInput: the region lies outside, or the pixels are no finite numbers.
+        """
+        how, part = self._how, picture.cropped(region)
+        if how.window is not None and part.values.unit and not part.is_colour:
+            planes = [_windowed(part, *how.window)]
+        elif how.channels == 3 and part.is_colour:
+            planes = list(part.rgb().transpose(2, 0, 1))
+        else:
+            planes = [part.grey()]
+        small = [finite(resampled(np.ascontiguousarray(p), how.height, how.width), picture) for p in planes]
+        pixels = np.stack(small * (how.channels // len(small)), axis=2)
+        pixels *= np.float32(how.white)
+        pixels -= np.array(how.mean, dtype=np.float32)
+        pixels /= np.array(how.deviation, dtype=np.float32)
+        return pixels
+
+    def measure(self, prepared: Sequence[Floats]) -> Floats:
+        """(n, d) of pixels as :meth:`prepare` gives them.
+
+        Raises:
+            BadInput: the encoder fails, or gives what is no finite number.
+        """
+        return self._told(self._session().run(np.stack(prepared)), "")
+
+    def extract_many(self, pictures: Sequence[Picture]) -> Floats:
+        """(n, d), ``batch`` of them at a time."""
+        return self.measure([self.prepare(picture) for picture in pictures])
+
+    def extract_stack(self, stack: Stack, region: Region | None = None) -> Floats:
+        """(d,) of a volume: the mean, or the largest, over its slices (those of ``region`` where it has any).
+
+        Raises:
+            BadInput: as :meth:`extract`, or a slice cannot be read.
+        """
+        first, last = 0, len(stack)
+        if region is not None and region.z is not None:
+            first, last = max(0, region.z), min(len(stack), region.z + region.depth)
+        if last <= first:
+            raise BadInput(
+                f"The region lies outside the {len(stack)} slices of '{stack.name}'.",
+                "Choose slices within them.",
+            )
+        total: npt.NDArray[np.float64] | None = None
+        for start in range(first, last, self.batch):
+            places = range(start, min(last, start + self.batch))
+            rows = self.measure([self.prepare(stack.picture(place), region) for place in places])
+            pooled = rows.sum(axis=0, dtype=np.float64) if self._how.slices == "mean" else rows.max(axis=0)
+            if total is None:
+                total = pooled.astype(np.float64)
+            else:
+                total = total + pooled if self._how.slices == "mean" else np.maximum(total, pooled)
+        assert total is not None
+        return (total / (last - first) if self._how.slices == "mean" else total).astype(np.float32)
+
+    def _session(self) -> Session:
+        return session_of(self._model, self._how, self._identity)
+
+    def _told(self, numbers: Floats, name: str) -> Floats:
+        if not np.isfinite(numbers).all():
+            raise BadInput(
+                f"The encoder '{self._model}' gives no finite numbers for {name or 'the picture'}.",
+                "Check 'mean', 'deviation' and 'white' in its settings.",
+            )
+        return numbers
+
+
+def _windowed(picture: Picture, level: float, width: float) -> Floats:
+    """(h, w) 0..1: what the window shows of the values; what is no picture is 0."""
+    shown = (picture.measured() - np.float32(level - width / 2.0)) / np.float32(width)
+    # NaN stays, to be refused.
+    np.clip(shown, 0.0, 1.0, out=shown)
+    outside = picture.padded()
+    if outside is not None:
+        shown[outside] = 0.0
+    return shown

@@ -1,0 +1,198 @@
+"""An ONNX model at work: loaded by onnxruntime, checked against its settings, run in batches."""
+
+from __future__ import annotations
+
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.features.onnx_settings import EncoderSettings
+
+Floats = npt.NDArray[np.float32]
+
+#: Pictures looked at together, and bytes of their pixels, at most.
+_MOST_PICTURES, _MOST_BYTES = 16, 32 << 20
+#: Numbers a case, at most: more are no features but a picture.
+_WIDEST = 65_536
+#: The quickest first. Not among them: Azure's, which sends the pictures away, and those that run libraries or
+#: engines found beside the model.
+_PROVIDERS = (
+    "CUDAExecutionProvider",
+    "MIGraphXExecutionProvider",
+    "ROCMExecutionProvider",
+    "DmlExecutionProvider",
+    "CoreMLExecutionProvider",
+    "CPUExecutionProvider",
+)
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+_FATAL = 4
+
+
+@functools.lru_cache(maxsize=1)
+def session_of(model: Path, settings: EncoderSettings, identity: str) -> Session:  # noqa: ARG001
+    """The loaded model, kept until another is asked for; ``identity`` tells changed files apart.
+
+    Raises:
+        BadInput: onnxruntime is not installed, cannot load the model, or it does not fit its settings.
+    """
+    return Session(model, settings)
+
+
+class Session:
+    """``width`` is how many numbers a picture gives, ``batch`` how many pictures are run together."""
+
+    def __init__(self, model: Path, settings: EncoderSettings) -> None:
+        self._model, self._settings = model, settings
+        self._session = _load(model)
+        self._input, self._type, fixed = self._checked_input()
+        self._output = self._checked_output()
+        size = 4 * settings.height * settings.width * settings.channels
+        self._fixed = fixed
+        self.batch = fixed or max(1, min(_MOST_PICTURES, _MOST_BYTES // size))
+        self.width = 0
+        shape = (min(2, self.batch), settings.height, settings.width, settings.channels)
+        self.width = self.run(np.zeros(shape, dtype=np.float32)).shape[1]
+
+    def run(self, pixels: Floats) -> Floats:
+        """(n, h, w, c) ready pixels -> (n, width).
+
+        Raises:
+            BadInput: the model failed, or gave something else than one row of numbers a picture.
+        """
+        rows = [self._run(pixels[start : start + self.batch]) for start in range(0, len(pixels), self.batch)]
+        return np.concatenate(rows)
+
+    def _run(self, pixels: Floats) -> Floats:
+        n = len(pixels)
+        if self._fixed > n:
+            pixels = np.concatenate([pixels, np.repeat(pixels[-1:], self._fixed - n, axis=0)])
+        if self._settings.layout == "NCHW":
+            pixels = pixels.transpose(0, 3, 1, 2)
+        given = np.ascontiguousarray(pixels, dtype=self._type)
+        try:
+            (out,) = self._session.run([self._output], {self._input: given})
+        except Exception as error:
+            # onnxruntime's errors have no common class but Exception.
+            raise BadInput(
+                f"The encoder '{self._model}' failed: {_reason(error)}.",
+                "Check its settings, or export it again.",
+            ) from error
+        if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
+            raise BadInput(
+                f"The encoder '{self._model}' does not give one row for each picture.",
+                "Name another of its outputs in the settings ('output').",
+            )
+        rows = self._reduced(out)[:n]
+        if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
+            raise BadInput(
+                f"The encoder '{self._model}' gives {rows.shape[1]} numbers a picture.",
+                f"1 to {_WIDEST}, always equally many, can be used: name another output or 'reduce' it.",
+            )
+        return rows.astype(np.float32)
+
+    def _reduced(self, out: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        how = self._settings.reduce
+        if how == "first" and out.ndim == 3:
+            return out[:, 0]
+        if how == "mean" and out.ndim == 3:
+            return np.asarray(out.mean(axis=1, dtype=np.float32))
+        if how == "mean" and out.ndim == 4:
+            sides = (2, 3) if self._settings.layout == "NCHW" else (1, 2)
+            return np.asarray(out.mean(axis=sides, dtype=np.float32))
+        if sum(side > 1 for side in out.shape[1:]) <= 1:
+            return out.reshape(len(out), math.prod(out.shape[1:]))
+        shape = " x ".join(map(str, out.shape[1:]))
+        raise BadInput(
+            f"The encoder '{self._model}' gives {shape} numbers a picture, not one row.",
+            "Set 'reduce' in its settings to 'first' (of a table of tokens) or 'mean', or name an 'output'.",
+        )
+
+    def _checked_input(self) -> tuple[str, Any, int]:
+        """Its name, its type, and the number of pictures it insists on (0: any)."""
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1:
+            raise BadInput(
+                f"The encoder '{self._model}' takes {len(inputs)} inputs.",
+                "Export one that takes pictures alone.",
+            )
+        (one,) = inputs
+        if one.type not in _TYPES:
+            raise BadInput(
+                f"The encoder '{self._model}' takes {one.type}, not pixels as floating point numbers.",
+                "Export it with an input of type float.",
+            )
+        told, settings = list(one.shape), self._settings
+        sides = (settings.height, settings.width)
+        wanted = [settings.channels, *sides] if settings.layout == "NCHW" else [*sides, settings.channels]
+        agrees = len(told) == 4 and all(
+            not isinstance(side, int) or side in (want, -1)
+            for side, want in zip(told[1:], wanted, strict=True)
+        )
+        if not agrees:
+            shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in told)
+            raise BadInput(
+                f"The encoder '{self._model}' takes {shape}, its settings say {settings.layout} with "
+                f"{' x '.join(map(str, wanted))}.",
+                "Correct 'input_size', 'channels' or 'layout' in its settings.",
+            )
+        fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
+        if fixed > _MOST_PICTURES:
+            raise BadInput(
+                f"The encoder '{self._model}' takes {fixed} pictures at a time.",
+                f"Export it with any number of them, or at most {_MOST_PICTURES}.",
+            )
+        return one.name, _TYPES[one.type], fixed
+
+    def _checked_output(self) -> str:
+        outputs = {output.name: output.type for output in self._session.get_outputs()}
+        name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
+        if name not in outputs:
+            told = f"has no output '{name}'" if name else f"has {len(outputs)} outputs"
+            raise BadInput(
+                f"The encoder '{self._model}' {told}.",
+                f"Name one in its settings as 'output': {', '.join(outputs)}.",
+            )
+        if outputs[name] not in _TYPES:
+            raise BadInput(
+                f"The output '{name}' of the encoder '{self._model}' is {outputs[name]}, not numbers.",
+                f"Name another in its settings as 'output': {', '.join(outputs)}.",
+            )
+        return str(name)
+
+
+def _load(model: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise BadInput(
+            "An encoder of your own needs onnxruntime, which is not installed.",
+            'Install it with: pip install "semblance[deep]".',
+        ) from None
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    # Workers are processes; more threads in each would slow all.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = _FATAL
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    there = onnxruntime.get_available_providers()
+    try:
+        return onnxruntime.InferenceSession(
+            str(model), options, providers=[provider for provider in _PROVIDERS if provider in there]
+        )
+    except Exception as error:
+        # As above.
+        raise BadInput(
+            f"The encoder '{model}' cannot be loaded: {_reason(error)}.",
+            "Export it again with standard operations; libraries of operations are never loaded.",
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what onnxruntime says, without its code."""
+    text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return text.rsplit(" : ", 1)[-1].strip().rstrip(".") or type(error).__name__

@@ -1,0 +1,57 @@
+"""Small ONNX encoders with known weights, and their settings files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+
+def save(path, nodes, inputs, outputs, weights=(), *, domain="", external=None):
+    """A model of ``nodes`` at ``path``; inputs and outputs are (name, shape), or (name, shape, type)."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    def value(name, shape, kind=TensorProto.FLOAT):
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    graph = helper.make_graph(
+        nodes,
+        "encoder",
+        [value(*one) for one in inputs],
+        [value(*one) for one in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
+    )
+    opsets = [helper.make_opsetid("", 17), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    if external:
+        onnx.save(model, str(path), save_as_external_data=True, location=external, size_threshold=0)
+    else:
+        onnx.save(model, str(path))
+    return path
+
+
+def averages(path, *, batch="n", size=4, channels=3, external=None, kind=1):
+    """Means of each channel, times 1, 2, 3 ...: (n, channels)."""
+    from onnx import helper
+
+    dtype = {1: np.float32, 10: np.float16, 11: np.float64}[kind]
+    nodes = [
+        helper.make_node("ReduceMean", ["pixels"], ["flat"], axes=[2, 3], keepdims=0),
+        helper.make_node("Mul", ["flat", "w"], ["features"]),
+    ]
+    weights = [("w", np.arange(1, channels + 1, dtype=dtype))]
+    shape = [batch, channels, size, size]
+    return save(
+        path,
+        nodes,
+        [("pixels", shape, kind)],
+        [("features", [batch, channels], kind)],
+        weights,
+        external=external,
+    )
+
+
+def settings(path, **values):
+    path.write_text(json.dumps({"input_size": 4} | values), encoding="utf-8")
+    return path
