@@ -1,4 +1,4 @@
-"""BDM+V a round against the paper's formulas in plain dense NumPy, one BLAS thread each; and PCA.
+"""BDM+V a round against the paper's formulas in plain dense NumPy; PCA; many cases; scores. One BLAS thread.
 
 Each figure is the best of several runs in turn: others on the machine can only slow a run down.
 ``python -m tests.benchmarks.bench_bdm`` prints the table of this benchmark alone.
@@ -19,6 +19,7 @@ from core.engine import limit_threads
 from core.metrics import make_learner
 from core.metrics.papers.bdm import BDMV
 from core.metrics.steps.pca import PCA
+from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, row, scores
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -28,14 +29,6 @@ ROUNDS = 40
 REPEATS = 7
 #: Cases, features, findings and the target in ms a round: the paper's masses and radiographs.
 SIZES = ((600, 38, 2, 5.0), (440, 200, 11, 8.0), (2000, 38, 2, None))
-
-
-def problem(n: int, d: int, findings: int) -> tuple[Matrix, npt.NDArray[np.int64]]:
-    """Standardised rows of overlapping findings."""
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % findings
-    X = rng.normal(size=(n, d)) + 0.4 * rng.normal(size=(findings, d))[y]
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
 def plain_rounds(X: Matrix, y: Any, rounds: int) -> float:
@@ -72,7 +65,7 @@ def seconds(function: Any, *arguments: Any) -> float:
 
 
 def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str, Any]]:
-    X, y = problem(n, d, findings)
+    X, y = overlapping(n, d, findings)
     learner = make_learner("bdm_v", rounds=ROUNDS)
     assert isinstance(learner, BDMV)
     learner.fit(X, y)
@@ -98,20 +91,16 @@ def a_size(n: int, d: int, findings: int, target: float | None) -> list[dict[str
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; it needs no real data."""
+    """Rows of this benchmark; only the scores need the real data."""
     rng = np.random.default_rng(0)
     with threadpool_limits(1):
         rows = [line for size in SIZES for line in a_size(*size)]
         X = rng.normal(size=(600, 300)) @ rng.normal(size=(300, 2560)) + rng.normal(size=(600, 2560))
         PCA(200).fit(X)
         fits = [seconds(PCA(200).fit, X) for _ in range(REPEATS)]
-    return [*rows, row("pca:200 fitted on 600 x 2,560", 1e3 * min(fits), "ms")]
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+        rows.append(row("pca:200 fitted on 600 x 2,560", 1e3 * min(fits), "ms"))
+        rows += [*against_dense(), *costs()]
+        return rows if data is None else [*rows, *scores(data)]
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ SMALLEST_CHANGE = 1e-5
 SMALLEST_OBJECTIVE = 1e-9
 #: From this many cases on there is no n x n array.
 DENSE_BELOW = 5_000
+#: Cases below which a round in one matrix takes less time than the bookkeeping of cells.
+_FEW_CASES = 200
 #: Projections closer than this share of the largest are the same: equal rows may differ in rounding.
 _DISTINCT = 1e-10
 _FURTHER_EIGENVECTORS = 20
@@ -123,8 +125,8 @@ def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
         return weights
     n = len(weights.similar)
     # A table of cells costs no more than a matrix of its size; a pair changed, ten times one in the matrix.
-    few = 4 * weights.cells <= 3 * n and 20 * weights.changed <= n * n
-    return weights if few or n >= DENSE_BELOW else weights.dense()
+    cheaper = n >= _FEW_CASES and 4 * weights.cells <= 3 * n and 20 * weights.changed <= n * n
+    return weights if cheaper or n >= DENSE_BELOW else weights.dense()
 
 
 def smoothed_log_ratio(gain: float, loss: float) -> float:

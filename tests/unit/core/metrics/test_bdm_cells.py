@@ -109,15 +109,25 @@ def test_cells_are_cases_of_equal_bits_and_finding():
 
 
 def test_few_cells_stay_cells_and_many_become_one_matrix_where_that_is_small(monkeypatch):
-    X, y = naive.problem(n=60, d=6)
+    X, y = naive.problem(n=240, d=6)
     weights = CellPairs(from_findings(y), X)
     rng = np.random.default_rng(0)
-    while 4 * weights.cells <= 3 * 60:
+    while 4 * weights.cells <= 3 * 240:
         assert bit_boosting.suited(weights) is weights
         weights.add_bit(X @ rng.normal(size=6) > 0, 0.05)
     assert isinstance(bit_boosting.suited(weights), DensePairs)
-    monkeypatch.setattr(bit_boosting, "DENSE_BELOW", 60)
+    monkeypatch.setattr(bit_boosting, "DENSE_BELOW", 240)
     assert bit_boosting.suited(weights) is weights
+
+
+def test_very_few_cases_and_very_many_pairs_are_one_matrix_from_the_start():
+    X, y = naive.problem(n=210, d=3)
+    assert isinstance(bit_boosting.suited(CellPairs(from_findings(y), X)), CellPairs)
+    assert isinstance(bit_boosting.suited(CellPairs(from_findings(y[:150]), X[:150])), DensePairs)
+    i, j = np.triu_indices(210, 1)
+    opposite = np.stack([i, j, np.where(y[i] == y[j], -1, 1)], axis=1)
+    many = CellPairs(from_findings(y).with_pairs(opposite[::4]), X)
+    assert isinstance(bit_boosting.suited(many), DensePairs)
 
 
 def test_many_cases_need_no_array_of_all_pairs():

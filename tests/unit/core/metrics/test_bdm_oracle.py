@@ -22,11 +22,19 @@ def dense(similarity, X):
 over_forms = pytest.mark.parametrize("form", [dense, CellPairs])
 
 
-@pytest.fixture(scope="module", params=["bdm", "bdm_v"])
+@pytest.fixture(
+    scope="module",
+    params=[(name, form) for name in ("bdm", "bdm_v") for form in ("matrix", "cells")],
+    ids="-".join,
+)
 def fitted(request):
+    name, form = request.param
     X, y = naive.problem()
-    learner = make_learner(request.param, rounds=ROUNDS).fit(X, y)
-    visual = naive.visual_pairs(X, 5) if request.param == "bdm_v" else ()
+    with pytest.MonkeyPatch.context() as patch:
+        if form == "cells":
+            patch.setattr(bit_boosting, "DENSE_BELOW", 0)
+        learner = make_learner(name, rounds=ROUNDS).fit(X, y)
+    visual = naive.visual_pairs(X, 5) if name == "bdm_v" else ()
     return learner, X, naive.similarity(y, visual)
 
 

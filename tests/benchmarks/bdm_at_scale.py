@@ -1,0 +1,151 @@
+"""BDM by cells against its own matrix of all pairs, on many cases, and its scores; rows of ``bench_bdm``."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import from_findings
+from core.evaluation.builtin_tables import builtin_table
+from core.evaluation.data import EvaluationData
+from core.evaluation.protocols import get_protocol
+from core.evaluation.protocols.protocol import LearnerSpec
+from core.library.importers.tables_csv import read_table
+from core.metrics.boosting.bit_boosting import best_cut, smoothed_log_ratio
+from core.metrics.boosting.dense_bits import DensePairs
+from core.metrics.steps import parse_steps
+
+Matrix = npt.NDArray[np.float64]
+
+#: The size of the lung set (bdm.txt's kind of data), generated.
+CASES, FEATURES, FINDINGS, ROUNDS = 15_155, 43, 3, 20
+TIMES_DENSE, MEGABYTES = 60.0, 400.0
+MANY, MANY_SECONDS = 200_000, 60.0
+COSTS = (2_000, 5_000, 10_000, 20_000, 50_000, 100_000, MANY)
+#: Retrieval accuracy@10 after 50 rounds that two independent prototypes reached (the lower of the two).
+TABLES: dict[str, dict[str, float | None]] = {
+    "ionosphere": {"bdm": 0.834, "bdm_v": 0.834, "bdm_kernel": 0.93},
+    "sonar": {"bdm": 0.712, "bdm_v": 0.733, "bdm_kernel": 0.77},
+    "builtin:breast_cancer": {"bdm": 0.96, "bdm_v": 0.96, "bdm_kernel": None},
+    "breast_cancer_original": {"bdm": None, "bdm_v": None, "bdm_kernel": None},
+}
+#: A fit alone in a process: seconds, peak memory in MB, objective. The peak is that of Linux: getrusage's
+#: begins with the memory of the process that started this one.
+PROGRAM = """
+import re, sys, time
+from pathlib import Path
+from threadpoolctl import threadpool_limits
+from core.metrics import make_learner
+from tests.benchmarks.bdm_at_scale import overlapping
+name, n, d, findings, rounds = sys.argv[1], *map(int, sys.argv[2:])
+X, y = overlapping(n, d, findings)
+make_learner(name, rounds=2).fit(X[:500], y[:500])
+with threadpool_limits(1):
+    begin = time.perf_counter()
+    learner = make_learner(name, rounds=rounds).fit(X, y)
+    seconds = time.perf_counter() - begin
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+print(seconds, int(peak[1]) / 1024, learner.objectives_[-1])
+"""
+
+
+def overlapping(n: int, d: int, findings: int) -> tuple[Matrix, npt.NDArray[np.int64]]:
+    """Standardised rows of overlapping findings."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % findings
+    X = rng.normal(size=(n, d)) + 0.4 * rng.normal(size=(findings, d))[y]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def alone(name: str, n: int, repeats: int) -> tuple[float, float, float]:
+    """Median seconds, largest peak in MB, and objective of fits, each in a process of its own."""
+    command = [sys.executable, "-c", PROGRAM, name, *map(str, (n, FEATURES, FINDINGS, ROUNDS))]
+    runs = []
+    for _ in range(repeats):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        runs.append(tuple(map(float, done.stdout.split())))
+    seconds, peaks, objectives = zip(*runs, strict=True)
+    return statistics.median(seconds), max(peaks), objectives[0]
+
+
+def dense_seconds(n: int) -> tuple[float, float]:
+    """Seconds and objective of the same rounds in one n x n matrix."""
+    X, y = overlapping(n, FEATURES, FINDINGS)
+    begin = time.perf_counter()
+    weights = DensePairs(from_findings(y).dense(), X)
+    for _ in range(ROUNDS):
+        cut = best_cut(weights, X)
+        assert cut is not None
+        weights.add_bit(cut.bits, smoothed_log_ratio(cut.dissimilar, cut.similar) / 16.0)
+    return time.perf_counter() - begin, weights.objective
+
+
+def against_dense() -> list[dict[str, Any]]:
+    cells, peak, objective = alone("bdm", CASES, 5)
+    visual, visual_peak, _ = alone("bdm_v", CASES, 1)
+    dense, wanted = dense_seconds(CASES)
+    size, times = f"{CASES:,} x {FEATURES}, {ROUNDS} rounds", dense / cells
+    off = abs(objective / wanted - 1.0)
+    return [
+        row(f"BDM by cells, {size}", cells, "s"),
+        row(f"BDM in one matrix, {size}", dense, "s"),
+        row("times as fast by cells", times, "x", TIMES_DENSE, times >= TIMES_DENSE),
+        row("peak memory of the process by cells", peak, "MB", MEGABYTES, peak < MEGABYTES),
+        row("objective by cells, off by", off * 1e6, "1e-6", 1.0, off <= 1e-6),
+        row(f"BDM+V by cells, {size}, neighbours included", visual, "s"),
+        row("peak memory of the process, BDM+V", visual_peak, "MB"),
+    ]
+
+
+def costs() -> list[dict[str, Any]]:
+    seconds, rows = [], []
+    for n in COSTS:
+        took, peak, _ = alone("bdm", n, 3 if n < MANY else 1)
+        seconds.append(took)
+        target = MANY_SECONDS if n == MANY else None
+        rows.append(
+            row(
+                f"BDM, {n:,} x {FEATURES}, {ROUNDS} rounds, peak {peak:.0f} MB",
+                took,
+                "s",
+                target,
+                None if target is None else took < target,
+            )
+        )
+    exponent = float(np.polyfit(np.log(COSTS), np.log(seconds), 1)[0])
+    return [*rows, row(f"exponent of n from {COSTS[0]:,} to {COSTS[-1]:,}", exponent, "")]
+
+
+def scores(data: Path) -> list[dict[str, Any]]:
+    """Ten random halves: a target is reached within one standard error of the mean."""
+    rows = []
+    for name, targets in TABLES.items():
+        if name.startswith("builtin:"):
+            table = builtin_table(name)
+        else:
+            read = read_table(data / "tables" / f"{name}.csv")
+            table = EvaluationData(np.asarray(read.X), np.array(read.findings))
+        specs = [LearnerSpec("euclidean"), *(LearnerSpec(learner, {"rounds": 50}) for learner in targets)]
+        run = get_protocol("bdm").run(table, specs, steps=parse_steps("standardise"), repeats=10)
+        for result in run.results:
+            for score in ("retrieval_accuracy@10", "auc"):
+                values = np.array(result.scores[score].values, dtype=np.float64)
+                mean, error = float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)
+                target = targets.get(result.learner) if score != "auc" else None
+                reached = None if target is None else mean >= target - error
+                what = f"{name}, {result.learner}, {score} (standard error {error:.3f})"
+                rows.append(row(what, mean, "", target, reached))
+    return rows
+
+
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
