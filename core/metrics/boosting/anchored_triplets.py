@@ -22,7 +22,9 @@ Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating]
 
 #: Pairs weighted at once: they stay in the cache, and matrix products are large enough to be fast.
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
+#: Numbers of single precision added at once.
+_SUMMED = 1024
 
 
 class Block(NamedTuple):
@@ -37,7 +39,7 @@ class AnchoredTriplets(abc.ABC):
     """The weights of all triplets of some anchors; a subclass knows the score H of their pairs.
 
     Cases without a finding are to be left out beforehand. Cases are kept sorted by finding; projections are
-    of the cases in that order, :attr:`order`.
+    of the cases in that order, :attr:`order`. Arrays of pairs have a row a case and a column an anchor.
 
     Attributes:
         order: (n,) the given row of each case kept.
@@ -85,32 +87,35 @@ class AnchoredTriplets(abc.ABC):
         sum_k w_ik (x_i - x_k)(x_i - x_k)' - sum_j s_ij (x_i - x_j)(x_i - x_j)'; the x_i x_i' cancel.
         """
         n, d = self.X.shape
-        columns, cross, mass, scale = np.zeros(n), np.zeros((d, d)), 0.0, -np.inf
-        X = self.X.astype(self.kind, copy=False)
+        degrees, cross, mass, scale = np.zeros(n), np.zeros((d, d)), 0.0, -np.inf
+        X = self.X.T.astype(self.kind)
         for block in self.blocks():
             reporter.check_cancelled()
-            weights, rows = self.weights(block), block.anchors
-            own, rest = block.own, self._rest(block.own)
-            similar = weights[:, own].sum(axis=1).astype(np.float64)
-            dissimilar = np.add(*(weights[:, part].sum(axis=1).astype(np.float64) for part in rest))
-            self.log_similar[rows] += np.log(similar)
-            self.log_dissimilar[rows] += np.log(dissimilar)
+            weights, without_similar, without_dissimilar = self._weighed(block)
+            rows, own, rest = run(block.anchors), block.own, self._rest(block.own)
+            similar = column_sums(weights[own])
+            dissimilar = sum(column_sums(weights[part]) for part in rest)
+            self.log_similar[rows] = without_similar + np.log(similar)
+            self.log_dissimilar[rows] = without_dissimilar + np.log(dissimilar)
             logs = self.log_similar[rows] + self.log_dissimilar[rows]
-            if logs.max() > scale:
-                shrink = np.exp(scale - logs.max())
-                columns, cross, mass, scale = columns * shrink, cross * shrink, mass * shrink, logs.max()
+            highest = float(logs.max())
+            if highest > scale:
+                shrink = np.exp(scale - highest)
+                degrees, cross, mass, scale = degrees * shrink, cross * shrink, mass * shrink, highest
             share = np.exp(logs - scale)
             mass += float(share.sum())
             minus, plus = share / similar, share / dissimilar
-            columns[own] -= minus.astype(self.kind) @ weights[:, own]
-            pulled = -minus[:, np.newaxis] * (weights[:, own] @ X[own])
+            degrees[own] -= weights[own] @ minus.astype(self.kind)
+            pulled = (X[:, own] @ weights[own]) * -minus
+            pushed = np.zeros_like(pulled)
             for part in rest:
-                columns[part] += plus.astype(self.kind) @ weights[:, part]
-                pulled += plus[:, np.newaxis] * (weights[:, part] @ X[part])
-            cross += self.X[self.at[rows]].T @ pulled
-            self._weighed(weights, own, similar, dissimilar)
+                degrees[part] += weights[part] @ plus.astype(self.kind)
+                pushed += X[:, part] @ weights[part]
+            pushed *= plus
+            pulled += pushed
+            cross += pulled @ self.X[self.at[rows]]
         self.log_bound = float(np.log(mass) + scale - np.log(self.count))
-        curvature = self.X.T @ (columns[:, np.newaxis] * self.X) - cross - cross.T
+        curvature = (self.X.T * degrees) @ self.X - cross - cross.T
         self.curvature = 0.5 * (curvature + curvature.T) / mass
 
     def blocks(self, chosen: Rows | None = None, size: int = 0) -> Iterator[Block]:
@@ -118,11 +123,12 @@ class AnchoredTriplets(abc.ABC):
 
         ``size`` are at most in a block; 0 stands for as many as are best weighted at once.
         """
-        size = size or max(16, _BLOCK // len(self.X))
+        size = size or max(64, _BLOCK // len(self.X))
         anchors = np.arange(len(self.at)) if chosen is None else chosen
         findings = self.codes[self.at[anchors]]
+        edges = np.searchsorted(findings, np.arange(len(self._own) + 1)).tolist()
         for finding, own in enumerate(self._own):
-            first, last = np.searchsorted(findings, [finding, finding + 1])
+            first, last = edges[finding], edges[finding + 1]
             for start in range(first, last, size):
                 yield Block(anchors[start : min(start + size, last)], finding, own)
 
@@ -132,27 +138,31 @@ class AnchoredTriplets(abc.ABC):
         keys = keys + np.random.default_rng(0).gumbel(size=len(keys))
         return np.sort(np.argpartition(-keys, count)[:count])
 
-    def weights(self, block: Block) -> Floats:
-        """(b, n) exp(H_ij) in the columns of the finding, exp(-H_ik) in the others, 0 for the anchor.
-
-        Both are divided by their sums as of the last :meth:`refresh`. The array is used again.
-        """
-        weights = self._exponents(block)
-        np.exp(weights, out=weights)
-        weights[np.arange(len(block.anchors)), self.at[block.anchors]] = 0.0
-        return weights
-
-    def _weighed(  # noqa: B027 - for those that keep the weights
-        self, weights: Floats, own: slice, similar: Matrix, dissimilar: Matrix
-    ) -> None:
-        """Hear of a block's weights, before they are used again, and of their sums (b,) on both sides."""
-
-    def _rest(self, own: slice) -> tuple[slice, slice]:
-        return slice(0, own.start), slice(own.stop, len(self.X))
+    def _rest(self, own: slice) -> list[slice]:
+        """The cases of other findings."""
+        parts = slice(0, own.start), slice(own.stop, len(self.X))
+        return [part for part in parts if part.stop > part.start]
 
     @abc.abstractmethod
-    def _exponents(self, block: Block) -> Floats:
-        """(b, n) H_ij - ln sum_j exp(H_ij) in the block's own columns, -H_ik - ln sum_k exp(-H_ik) else.
+    def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
+        """The weights (n, b) of a block by the scores as they are now.
 
-        In an array that may be written to.
+        They are exp(H_ij) for the cases of the finding, exp(-H_ik) for the others and 0 for the anchor, but
+        for factors, the logarithms (b,) of which follow: those of the finding's own cases and of the others.
         """
+
+
+def column_sums(weights: Floats) -> Matrix:
+    """(b,) in float64: of single precision so few at once that rounding stays small."""
+    step = len(weights) if weights.dtype == np.float64 else _SUMMED
+    total = np.zeros(weights.shape[1])
+    for start in range(0, len(weights), max(1, step)):
+        part = weights[start : start + step]
+        total += np.ones(len(part), dtype=weights.dtype) @ part
+    return total
+
+
+def run(rows: Rows) -> slice | Rows:
+    """Rows that follow one another as a slice, for that makes no copy."""
+    follow = len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (rows[1:] > rows[:-1]).all()
+    return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows

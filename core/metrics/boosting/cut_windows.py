@@ -25,20 +25,20 @@ _PAIRS_A_BIN, _MOST_BINS = 64, 1 << 15
 class SortedColumns:
     """The cases as the anchors of one finding see them: its own by p, then the others by p.
 
-    ``order`` (n,) the case at each place, ``place`` (n,) the place of each case, ``p`` (n,) in that order;
-    the first ``n_own`` have the finding.
+    ``order`` (n,) the case at each place, ``p`` (n,) in that order; the first ``n_own`` have the finding.
+    ``own_before`` (n + 1,) are how many have it among so many cases that come first on the line.
     """
 
     order: Rows
-    place: Rows
     p: Matrix
     n_own: int
+    own_before: Rows
 
 
 class Windows(NamedTuple):
     """Thresholds from ``low`` to ``high`` (w,), ascending and apart.
 
-    ``own`` and ``rest`` (B, w) are each anchor's shares beyond the high ends.
+    ``own`` and ``rest`` (w, B) are each anchor's shares beyond the high ends.
     """
 
     low: Matrix
@@ -48,8 +48,8 @@ class Windows(NamedTuple):
 
     @classmethod
     def everything(cls, anchors: int) -> Self:
-        nothing = np.zeros((anchors, 1))
-        return cls(np.zeros(1), np.array([np.inf]), nothing, nothing)
+        """One of all pairs."""
+        return cls(np.zeros(1), np.array([np.inf]), *np.zeros((2, 1, anchors)))
 
 
 class _Pairs(NamedTuple):
@@ -68,7 +68,7 @@ def best_inside(search: CutSearch, windows: Windows, pairs: int, found: Cut | No
     bins = min(max(pairs // _PAIRS_A_BIN, len(windows.low)), _MOST_BINS) // len(windows.low)
     count = bins * len(windows.low)
     parts, totals = [], np.zeros((2, 2, count))
-    anchors = len(windows.own)
+    anchors = windows.own.shape[1]
     for block, columns, here in search.blocks(size=max(4, anchors * _BLOCK // max(1, pairs))):
         part, cases = _changes(search, block, columns, here, windows, bins)
         parts.append(part)
@@ -90,8 +90,10 @@ def best_inside(search: CutSearch, windows: Windows, pairs: int, found: Cut | No
     kept = bound <= (best if found is None else min(best, found.z))
     chosen = _joined(parts, kept)
     cut = _best_of_sorted(search, chosen, windows.low[chosen.bin // bins], gain, loss)
-    # A threshold between bins stands somewhere between two pairs; midway is the better place.
-    return cut if cut is not None and (found is None or cut.z < found.z + EQUAL) else found
+    if cut is None or found is None:
+        return cut or found
+    # Unless it was listed, a threshold found before stands anywhere between two pairs: midway is better.
+    return cut if cut.z < found.z + (-EQUAL if search.listed else EQUAL) else found
 
 
 def _joined(parts: list[_Pairs], kept: npt.NDArray[np.bool_]) -> _Pairs:
@@ -150,7 +152,7 @@ def _changes(
     on.real = weight * own
     on.imag = weight - on.real
     running = np.cumsum(on)
-    shares = (windows.own[block.anchors] + 1j * windows.rest[block.anchors]).reshape(-1)
+    shares = (windows.own[:, block.anchors] + 1j * windows.rest[:, block.anchors]).T.reshape(-1)
     beyond = np.repeat(shares + np.append(0.0, running)[ends], by_group) - running
     met = np.where(own, beyond.imag, beyond.real)
     weight *= np.repeat(search.shares[block.anchors], by_row)

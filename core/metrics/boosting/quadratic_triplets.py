@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Rows
+from core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
 from core.metrics.distance import Matrix
-from core.metrics.maths.convex_step import Slopes, convex_minimum
+from core.metrics.maths.convex_step import CLOSE, Slopes, convex_minimum
 from core.tasks import Reporter
 
 #: alpha times the largest h is at most this: no weight overflows, nothing of use is lost.
 _LARGEST_EXPONENT = 500.0
 #: Anchors from which a part of them is asked first where the minimum is about.
-_SAMPLE_FROM = 2000
+_SAMPLE_FROM, _SAMPLED_LEAST = 300, 64
 _SAMPLED_SHARE = 32
+#: H this large still has two digits behind the point in single precision.
+_SINGLE_UP_TO = 1e4
+#: A step this small, relative to the place, ends the search for where to begin the next.
+_ROUGH = 0.03
+
+Embedding = tuple[Matrix, Matrix]
 
 
 class QuadraticTriplets(AnchoredTriplets):
@@ -23,7 +30,7 @@ class QuadraticTriplets(AnchoredTriplets):
         super().__init__(X, codes, anchors, seed)
         self._directions, self._alphas = np.zeros((X.shape[1], 0)), np.zeros(0)
         self._embedding = self._embedded(self._directions, self._alphas)
-        self._buffer = np.empty((0, len(self.X)))
+        self._buffers: dict[npt.DTypeLike, Floats] = {}
         #: alpha times the largest h, as of the last round: where to look for the next.
         self._usual = 4.0
 
@@ -34,27 +41,44 @@ class QuadraticTriplets(AnchoredTriplets):
         self._embedding = self._embedded(self._directions, self._alphas)
 
     def step(self, direction: Matrix, sign: float, reporter: Reporter) -> float:
-        """alpha of this sign with the least Z (option 1): ln Z is convex in alpha."""
+        """alpha of this sign with the least Z (option 1): ln Z is convex in alpha.
+
+        Where it is about is asked of a part of the anchors, and then in single precision.
+        """
         projection = self.X @ direction
         spread = float(np.ptp(projection)) ** 2
         most = _LARGEST_EXPONENT / spread
 
-        def slopes(chosen: Rows | None, alpha: float) -> Slopes:
-            first, second, third = self._slopes(direction, projection, sign * alpha, chosen, reporter)
-            return sign * first, second, sign * third
+        def minimum(
+            start: float, chosen: Rows | None = None, kind: npt.DTypeLike = np.float64, close: float = CLOSE
+        ) -> float:
+            def slopes(alpha: float) -> Slopes:
+                first, second, third = self._slopes(
+                    direction, projection, sign * alpha, chosen, kind, reporter
+                )
+                return sign * first, second, sign * third
 
-        start = self._usual / spread
+            return convex_minimum(slopes, start, most, close).place
+
+        alpha = self._usual / spread
         if len(self.at) >= _SAMPLE_FROM:
-            few = self.sampled(len(self.at) // _SAMPLED_SHARE)
+            few = self.sampled(max(_SAMPLED_LEAST, len(self.at) // _SAMPLED_SHARE))
             # A sample may see no gain where all anchors together see some.
-            seen = convex_minimum(lambda alpha: slopes(few, alpha), start, most).place
-            start = max(seen, start / 64.0)
-        alpha = convex_minimum(lambda alpha: slopes(None, alpha), start, most).place
+            alpha = max(minimum(alpha, few, close=_ROUGH), alpha / 64.0)
+            if float(np.abs(self._embedding[1][:, -1]).max()) < _SINGLE_UP_TO:
+                alpha = max(minimum(alpha, kind=np.float32, close=_ROUGH), alpha / 64.0)
+        alpha = minimum(alpha)
         self._usual = max(alpha * spread, 0.1)
         return sign * alpha
 
     def _slopes(
-        self, direction: Matrix, projection: Matrix, alpha: float, chosen: Rows | None, reporter: Reporter
+        self,
+        direction: Matrix,
+        projection: Matrix,
+        alpha: float,
+        chosen: Rows | None,
+        kind: npt.DTypeLike,
+        reporter: Reporter,
     ) -> Slopes:
         """The first three derivatives of ln Z at ``alpha``, by the anchors or a sample of them.
 
@@ -62,26 +86,26 @@ class QuadraticTriplets(AnchoredTriplets):
         w_ik exp(-alpha h_ik), whose derivatives are cumulants of h; those come from sums of the weights
         times powers of the projection.
         """
-        kept = self._embedding
-        self._embedding = self._embedded(
+        embedding = self._embedded(
             np.column_stack([self._directions, direction]), np.append(self._alphas, alpha)
         )
-        powers = projection[:, np.newaxis] ** np.arange(7)
-        own, rest = np.zeros((2, len(self.at), 7))
-        try:
-            for block in self.blocks(chosen):
-                reporter.check_cancelled()
-                weights = self.weights(block)
-                own[block.anchors] = weights[:, block.own] @ powers[block.own]
-                for part in self._rest(block.own):
-                    rest[block.anchors] += weights[:, part] @ powers[part]
-        finally:
-            self._embedding = kept
+        embedding = embedding[0].astype(kind, copy=False), embedding[1].astype(kind, copy=False)
+        size = float(np.abs(projection).max())
+        powers = np.ones((7, len(projection)))
+        powers[1:] = projection / size
+        powers = np.multiply.accumulate(powers, axis=0).astype(kind, copy=False)
+        own, rest = np.zeros((2, 7, len(self.at)))
+        for block in self.blocks(chosen):
+            reporter.check_cancelled()
+            weights, rows = self._weights(block, embedding), run(block.anchors)
+            own[:, rows] = powers[:, block.own] @ weights[block.own]
+            for part in self._rest(block.own):
+                rest[:, rows] += powers[:, part] @ weights[part]
         log = self.log_similar + self.log_dissimilar
-        here = projection[self.at]
+        here = projection[self.at] / size
         if chosen is not None:
             # They were drawn by their shares already.
-            own, rest, here, log = own[chosen], rest[chosen], here[chosen], np.zeros(len(chosen))
+            own, rest, here, log = own[:, chosen], rest[:, chosen], here[chosen], np.zeros(len(chosen))
         similar, dissimilar = _cumulants(own, here), _cumulants(rest, here)
         log = log + similar[0] + dissimilar[0]
         first, second, third = similar[1:] + np.array([[-1.0], [1.0], [-1.0]]) * dissimilar[1:]
@@ -89,53 +113,72 @@ class QuadraticTriplets(AnchoredTriplets):
         share /= share.sum()
         mean = float(share @ first)
         off = first - mean
+        unit = size * size
         return (
-            mean,
-            float(share @ (second + off * off)),
-            float(share @ (third + 3.0 * off * second + off**3)),
+            unit * mean,
+            unit**2 * float(share @ (second + off * off)),
+            unit**3 * float(share @ (third + 3.0 * off * second + off * off * off)),
         )
 
-    def _embedded(self, directions: Matrix, alphas: Matrix) -> tuple[Matrix, Matrix]:
-        """(B, m + 2) and (m + 2, n) whose product is H = z' (sum_t alpha_t u_t u_t') z, m <= d."""
+    def _embedded(self, directions: Matrix, alphas: Matrix) -> Embedding:
+        """(m + 2, B) and (n, m + 2): the second times the first is H = z' (sum_t alpha_t u_t u_t') z, m <= d.
+
+        Its last column but one are the ones, and the last the squared lengths.
+        """
         if len(alphas) > len(directions):
             alphas, directions = np.linalg.eigh((directions * alphas) @ directions.T)
         E = self.X @ (directions * np.sqrt(np.abs(alphas)))
         signed = E * np.sign(alphas)
         norms = np.einsum("ij,ij->i", signed, E)
-        ones = np.ones(len(E))
-        left = np.column_stack([-2.0 * signed[self.at], norms[self.at], ones[self.at]])
-        return left, np.ascontiguousarray(np.column_stack([E, ones, norms]).T)
+        right = np.column_stack([E, np.ones(len(E)), norms])
+        left = np.empty((len(alphas) + 2, len(self.at)))
+        left[:-2] = -2.0 * signed[self.at].T
+        left[-2], left[-1] = norms[self.at], 1.0
+        return left, right
 
-    def _exponents(self, block: Block) -> Matrix:
-        """One matrix product: the logarithms to subtract stand in the column that meets the ones."""
+    def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
         rows = block.anchors
-        if len(self._buffer) < len(rows):
-            self._buffer = np.empty((len(rows), len(self.X)))
-        out, (left, right) = self._buffer[: len(rows)], self._embedding
-        similar, dissimilar = left[rows], -left[rows]
-        similar[:, -2] -= self.log_similar[rows]
-        dissimilar[:, -2] -= self.log_dissimilar[rows]
-        np.matmul(similar, right[:, block.own], out=out[:, block.own])
+        return self._weights(block, self._embedding), self.log_similar[rows], self.log_dissimilar[rows]
+
+    def _weights(self, block: Block, embedding: Embedding) -> Floats:
+        """(n, b) as of the last refresh but for the ``embedding``, divided by their sums as of then.
+
+        One matrix product: the logarithms to subtract stand in the row that meets the ones. The array is
+        used again.
+        """
+        rows, (left, right) = block.anchors, embedding
+        out = self._buffer(len(rows), left.dtype)
+        similar = left[:, run(rows)].copy()
+        dissimilar = -similar
+        similar[-2] -= self.log_similar[rows]
+        dissimilar[-2] -= self.log_dissimilar[rows]
+        np.matmul(right[block.own], similar, out=out[block.own])
         for part in self._rest(block.own):
-            np.matmul(dissimilar, right[:, part], out=out[:, part])
+            np.matmul(right[part], dissimilar, out=out[part])
+        np.exp(out, out=out)
+        out[self.at[rows], np.arange(len(rows))] = 0.0
         return out
+
+    def _buffer(self, columns: int, kind: np.dtype[np.floating]) -> Floats:
+        """(n, ``columns``), the same memory at every call."""
+        size = len(self.X) * columns
+        if kind not in self._buffers or self._buffers[kind].size < size:
+            self._buffers[kind] = np.empty(size, dtype=kind)
+        return self._buffers[kind][:size].reshape(len(self.X), columns)
 
 
 def _cumulants(sums: Matrix, here: Matrix) -> Matrix:
-    """(4, b): ln of the weight and the first three cumulants of (p - here)^2, from (b, 7) sums of p^k."""
-    weight = sums[:, 0]
-    m = (sums / weight[:, np.newaxis]).T
-    # Powers of the difference, by the binomial theorem.
-    second = m[2] - 2.0 * here * m[1] + here**2
-    fourth = m[4] - 4.0 * here * m[3] + 6.0 * here**2 * m[2] - 4.0 * here**3 * m[1] + here**4
-    sixth = (
-        m[6]
-        - 6.0 * here * m[5]
-        + 15.0 * here**2 * m[4]
-        - 20.0 * here**3 * m[3]
-        + 15.0 * here**4 * m[2]
-        - 6.0 * here**5 * m[1]
-        + here**6
+    """(4, b): ln of the weight and the first three cumulants of (p - here)^2, from (7, b) sums of p^k."""
+    weight = sums[0]
+    m = sums / weight
+    # Powers of the difference, by the binomial theorem; raising to a power would take most of the time.
+    h2 = here * here
+    h4 = h2 * h2
+    second = m[2] - 2.0 * here * m[1] + h2
+    fourth = m[4] - 4.0 * here * (m[3] + h2 * m[1]) + 6.0 * h2 * m[2] + h4
+    sixth = m[6] - here * (6.0 * m[5] + 20.0 * h2 * m[3] + 6.0 * h4 * m[1])
+    sixth += h2 * (15.0 * (m[4] + h2 * m[2]) + h4)
+    variance = np.maximum(fourth - second * second, 0.0)
+    return np.stack(
+        [np.log(weight), second, variance, sixth - 3.0 * fourth * second + 2.0 * second * second * second]
     )
-    variance = np.maximum(fourth - second**2, 0.0)
-    return np.stack([np.log(weight), second, variance, sixth - 3.0 * fourth * second + 2.0 * second**3])

@@ -11,7 +11,7 @@ Slopes = tuple[float, float, float]
 
 _DOUBLINGS = 80
 #: A step of Halley's method this small, relative to the place, leaves an error of about its cube, 1e-11.
-_CLOSE = 2e-4
+CLOSE = 2e-4
 #: A minimum this much nearer to 0 than the start is 0 but for rounding.
 _NOWHERE = 1e-12
 
@@ -23,11 +23,14 @@ class Minimum(NamedTuple):
     bounded: bool = True
 
 
-def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float = math.inf) -> Minimum:
+def convex_minimum(
+    slopes: Callable[[float], Slopes], start: float, most: float = math.inf, close: float = CLOSE
+) -> Minimum:
     """The minimum over (0, ``most``] of a convex function that falls at 0, from its ``slopes``.
 
     Halley's method on the first derivative, held inside the bracket where that changes sign: about three
-    calls. Where the function falls without end the bracket is doubled 80 times and its end taken.
+    calls. It ends with a step no larger than ``close`` times the place. Where the function falls without
+    end the bracket is doubled 80 times and its end taken.
     """
     low, high, place = 0.0, most, min(start, most)
     bracketed = False
@@ -43,7 +46,7 @@ def convex_minimum(slopes: Callable[[float], Slopes], start: float, most: float 
         curved = 2.0 * second * second - first * third
         step = -2.0 * first * second / curved if curved > 0.0 else math.nan
         wanted = place + step
-        if abs(step) <= _CLOSE * place:
+        if abs(step) <= close * place:
             return Minimum(min(max(wanted, low), high))
         if not low < wanted < high or (not bracketed and wanted > 16.0 * place):
             if bracketed:

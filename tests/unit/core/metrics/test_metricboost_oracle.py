@@ -10,6 +10,8 @@ import pytest
 from core.metrics import make_learner
 from core.metrics.boosting import vote_cuts
 from core.metrics.boosting.cut import gaussian_threshold
+from core.metrics.boosting.line import Line
+from core.metrics.boosting.running_sums import RunningSums, needed
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.naive_bdm import problem
 
@@ -143,7 +145,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
             X = (X > 0).astype(float)
         learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
-        for name, value in (("_FEW", 0), ("_MANY", 50), ("_SAMPLED_LEAST", 8), ("_PLACES", 60)):
+        for name, value in (("_FEW", 50), ("_KEPT", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
             monkeypatch.setattr(vote_cuts, name, value)
         bounded = learner.fit(X, y).metric().distance, learner.log_bounds_
         monkeypatch.undo()
@@ -178,3 +180,38 @@ def test_a_part_of_the_anchors_only_says_where_to_begin(monkeypatch):
     monkeypatch.setattr("core.metrics.boosting.quadratic_triplets._SAMPLED_SHARE", 4)
     again = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     assert again == pytest.approx(plain, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"allow_similarity": True, "readout": "votes"}], ids=str)
+def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
+    X, y = problem(n=90)
+    plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
+    monkeypatch.setattr(
+        "core.metrics.boosting.vote_triplets._MOST_GROWN", dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3)
+    )
+    assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(
+        plain, rel=1e-12, abs=1e-13
+    )
+
+
+def test_counts_on_a_line_are_those_of_a_search():
+    rng = np.random.default_rng(2)
+    for p in (np.sort(rng.normal(size=300)), np.repeat([-1.0, 2.0, 2.5], 7), np.array([0.0, 1e-12, 1e6])):
+        line = Line(p)
+        q = np.concatenate([p, rng.normal(size=200), p[[0, -1]] + [[-1e-9], [1e-9]], p[[0]] - 1e9], axis=None)
+        q = q[:, np.newaxis]
+        assert (line.count(q, inclusive=True) == np.searchsorted(p, q, side="right")).all()
+        assert (line.count(q, inclusive=False) == np.searchsorted(p, q)).all()
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 50])
+def test_running_sums_are_sums(n):
+    values = np.random.default_rng(n).random((n, 3))
+    sums = RunningSums(values, *np.empty((2, needed(n, 3))))
+    below = np.random.default_rng(0).integers(n + 1, size=(6, 3))
+    above = np.maximum(below, np.random.default_rng(1).integers(n + 1, size=(6, 3)))
+    wanted = [
+        [values[:b, c].sum() + values[a:, c].sum() for c, (b, a) in enumerate(zip(*row, strict=True))]
+        for row in zip(below, above, strict=True)
+    ]
+    assert sums.beyond(below, above) == pytest.approx(wanted / values.sum(axis=0), rel=1e-12, abs=1e-15)
