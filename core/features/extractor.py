@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.imaging.volume import Stack
 from core.parameters import Parameter, Value, checked
 
 
@@ -37,6 +38,8 @@ class Extractor(abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: False where the numbers come with the case instead of its pixels.
     needs_picture: ClassVar[bool] = True
+    #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it.
+    volumes: ClassVar[bool] = False
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 
@@ -68,6 +71,14 @@ class Extractor(abc.ABC):
             BadInput: as :meth:`extract`.
         """
         return self.extract(picture, region)
+
+    def prepare_stack(self, stack: Stack, region: Region | None = None) -> Any:
+        """As :meth:`prepare`, of a volume; asked of those that look at ``volumes``.
+
+        Raises:
+            BadInput: as :meth:`extract`, or a slice cannot be read.
+        """
+        return self.prepare(stack.picture(stack.middle(region)), region)
 
     def measure(self, prepared: Sequence[Any]) -> npt.NDArray[np.float32]:
         """(n, d) of what :meth:`prepare` gave for n pictures.

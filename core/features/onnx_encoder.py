@@ -36,6 +36,7 @@ class OnnxEncoder(Extractor):
     title = "Own encoder (ONNX)"
     summary = "Any ONNX image encoder file with a small settings file; needs the extra 'deep'."
     version = 1
+    volumes: ClassVar[bool] = True
     needs: ClassVar[str] = "deep"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("model", "", "The encoder's file, NAME.onnx."),
@@ -109,18 +110,21 @@ class OnnxEncoder(Extractor):
         return pixels
 
     def measure(self, prepared: Sequence[Floats]) -> Floats:
-        """(n, d) of pixels as :meth:`prepare` gives them.
+        """(n, d) of pixels as :meth:`prepare` gives them; numbers of whole volumes stay what they are.
 
         Raises:
             BadInput: the encoder fails, or gives what is no finite number.
         """
-        return self._told(self._session().run(np.stack(prepared)), "")
+        pixels = [one for one in prepared if one.ndim == 3]
+        measured = iter(self._session().run(np.stack(pixels)) if pixels else ())
+        rows = [next(measured) if one.ndim == 3 else one for one in prepared]
+        return self._told(np.stack(rows), "")
 
     def extract_many(self, pictures: Sequence[Picture]) -> Floats:
         """(n, d), ``batch`` of them at a time."""
         return self.measure([self.prepare(picture) for picture in pictures])
 
-    def extract_stack(self, stack: Stack, region: Region | None = None) -> Floats:
+    def prepare_stack(self, stack: Stack, region: Region | None = None) -> Floats:
         """(d,) of a volume: the mean, or the largest, over its slices (those of ``region`` where it has any).
 
         Raises:

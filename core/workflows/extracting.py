@@ -22,6 +22,8 @@ from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader, shown_slice
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.imaging.stacks import FileStack
+from core.imaging.volume import Stack
 from core.library import open_library
 from core.library.content import content_hash, content_of_file, content_of_pixels, content_of_volume
 from core.library.records import CHUNK, FeatureSet
@@ -306,18 +308,52 @@ def _extract_chunk(
                 reporter.check_cancelled()
             content = ""
             try:
-                opened, content = _open(reader, picture)
+                looked_at: Picture | Stack
+                if extractor.volumes and reader.is_stack(picture.address):
+                    looked_at, content = _open_all(reader, picture, reporter)
+                else:
+                    looked_at, content = _open(reader, picture)
                 if content != picture.content:
                     content = ""
                     raise BadInput(
                         f"'{picture.address}' has changed since it was imported.", "Import it again."
                     )
-                batch.add(picture.row, content, extractor.prepare(opened, picture.region))
+                if isinstance(looked_at, Stack):
+                    prepared = extractor.prepare_stack(looked_at, picture.region)
+                else:
+                    prepared = extractor.prepare(looked_at, picture.region)
+                batch.add(picture.row, content, prepared)
             except SemblanceError as error:
                 # A picture that is away or not what it was, on a disk unplugged say, is tried again.
-                batch.failures.append((picture.row, content, str(error)))
+                known = "" if isinstance(error, _Away) else content
+                batch.failures.append((picture.row, known, str(error)))
     rows, values, contents = batch.measured()
     return _Chunk(rows, values, batch.failures, contents)
+
+
+class _Away(BadInput):
+    """A slice of a volume that cannot be read now, or is not what it was."""
+
+
+def _open_all(reader: PictureReader, picture: _Picture, reporter: Reporter) -> tuple[Stack, str]:
+    """The volume of a case, and what it shows now; slices in files are checked when they are read."""
+    address, region = picture.address, picture.region
+    if not address.slices:
+        stack = reader.stack(address)
+        return stack, content_of_volume(stack.volume(), region)
+    hashes = dict(zip(address.slices, picture.slice_hashes, strict=True))
+
+    def opened(one: PictureAddress) -> Picture:
+        reporter.check_cancelled()
+        try:
+            data = reader.read_bytes(one)
+        except BadInput as error:
+            raise _Away(error.message, error.hint) from None
+        if content_hash(data) != hashes[one]:
+            raise _Away(f"'{one}' has changed since it was imported.", "Import it again.")
+        return reader.decode(data, one)
+
+    return FileStack(address, opened), picture.content
 
 
 def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:

@@ -109,11 +109,11 @@ def test_volumes_are_pooled_over_their_slices(tmp_path, how, pooled):
     voxels = noise(21, 6, 5)
     stack = ArrayStack(Volume(voxels))
     each = np.stack([made.extract(Picture(one, 255.0)) for one in voxels])
-    assert made.extract_stack(stack) == pytest.approx(pooled(each, axis=0), rel=1e-5)
-    some = made.extract_stack(stack, Region(0, 0, 5, 6, z=18, depth=9))
+    assert made.prepare_stack(stack) == pytest.approx(pooled(each, axis=0), rel=1e-5)
+    some = made.prepare_stack(stack, Region(0, 0, 5, 6, z=18, depth=9))
     assert some == pytest.approx(pooled(each[18:], axis=0), rel=1e-5)
     with pytest.raises(BadInput, match="21 slices"):
-        made.extract_stack(stack, Region(0, 0, 5, 6, z=30, depth=2))
+        made.prepare_stack(stack, Region(0, 0, 5, 6, z=30, depth=2))
 
 
 def _tokens(path):
