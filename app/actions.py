@@ -50,6 +50,7 @@ COMMANDS = (
     Command("layout", "Reset the layout", "View", "", "layers", separator=True),
     Command("full_screen", "Full screen", "View", "F11", "", checkable=True),
     Command("ask_case", "Ask with this case", "Case", "Ctrl+Return", "search", "library"),
+    Command("compare", "Compare with the query", "Case", "Ctrl+M", "compare", "ranking"),
     Command("next_case", "Next case", "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", "Previous case", "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", "Ask with a picture file…", "Search", "Ctrl+Shift+O", "image", "metric"),

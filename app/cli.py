@@ -151,12 +151,11 @@ def features(
     as_json: Json = False,
 ) -> None:
     """Extract a feature set; run again to go on where it stopped."""
-    from core.features.registry import make_extractor
+    from core.features.registry import extractor_class
     from core.parameters import parse_settings
     from core.workflows.extracting import extract_features
 
-    chosen = make_extractor(extractor)
-    values = parse_settings(extractor, chosen.parameters, settings or [])
+    values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
         result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)
     _print(result.to_json(), as_json, show_list)

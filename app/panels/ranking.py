@@ -24,9 +24,10 @@ STRIP = 56
 
 
 class RankingPanel(QWidget):
-    """Ranked cases as cards; a double click asks with one of them."""
+    """Ranked cases as cards; a double click (``compare_wanted``) sets one beside the query."""
 
     menu_wanted = Signal(int, QPoint)
+    compare_wanted = Signal(int)
     extract_wanted = Signal()
     train_wanted = Signal()
 
@@ -56,7 +57,7 @@ class RankingPanel(QWidget):
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName("Ranked cases, nearest first")
-        self.grid.activated.connect(self._ask)
+        self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
         self._empty = EmptyState()
         self._pages = QStackedWidget()

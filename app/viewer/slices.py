@@ -52,7 +52,7 @@ class Slices(QObject):
         what: int | PictureAddress,
         first: DisplayPicture | None,
     ) -> None:
-        """Another volume, of which ``first`` is shown (or none); ``what`` is a case's row or a file's address."""
+        """Another volume, of which ``first`` is shown, or none; ``what``: a case's row or an address."""
         self._drop_job()
         self.facts, self._library, self._what, self._first = facts, library, what, first
         self._kept.clear()

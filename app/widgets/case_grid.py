@@ -146,6 +146,11 @@ class CaseGrid(QAbstractScrollArea):
     def current_place(self) -> int:
         return self._place
 
+    @property
+    def line_height(self) -> int:
+        """What one line of cards needs."""
+        return self._layout.top + self._layout.pitch
+
     def card_rect(self, place: int) -> QRect:
         """Where the card at ``place`` now is in the viewport."""
         return self._layout.card(place).translated(0, -self.verticalScrollBar().value())

@@ -34,6 +34,10 @@ class _Header(QFrame):
         """Put a button, check box or badge at the right, before help."""
         self._row.insertWidget(self._row.indexOf(self._help), widget)
 
+    def add_leading(self, widget: QWidget) -> None:
+        """Put a way back before the title."""
+        self._row.insertWidget(0, widget)
+
     def add_button(self, name: str, tip: str) -> QToolButton:
         """A button with the icon ``name`` at the right; connect its ``clicked``."""
         button = header_button(name, tip)

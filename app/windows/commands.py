@@ -56,6 +56,7 @@ class Commands(QObject):
             "layout": self.reset_layout,
             "full_screen": self.full_screen,
             "ask_case": self.ask_case,
+            "compare": lambda: window.show_compare(window.ranking.grid.current()),
             "next_case": lambda: window.library.step(1),
             "previous_case": lambda: window.library.step(-1),
             "ask_file": self.ask_file,

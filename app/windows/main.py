@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
+from PySide6.QtCore import QLockFile, QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -22,6 +22,7 @@ from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
 from app.operations import searching
+from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
 from app.panels.library import LibraryPanel
 from app.panels.query import QueryPanel
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
         self.thumbnails = Thumbnails(self._fetch, self)
         self._open_lock: QLockFile | None = None
         self._was_narrow = self._laid_out = False
+        self._sizes: dict[str, QSize] = {}
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
@@ -81,10 +83,11 @@ class MainWindow(QMainWindow):
 
     def _make_centre(self) -> None:
         self.ranking = RankingPanel(self.context, self.thumbnails)
+        self.compare = ComparePanel(self.context, self.thumbnails)
         self.start_page = StartPage()
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.start_page)
-        self.pages.addWidget(self.ranking)
+        for page in (self.start_page, self.ranking, self.compare):
+            self.pages.addWidget(page)
         self.message_bar = MessageBar()
         centre = QWidget()
         column = QVBoxLayout(centre)
@@ -184,6 +187,10 @@ class MainWindow(QMainWindow):
         self.status.jobs_wanted.connect(self.commands.show_jobs)
         self.library.menu_wanted.connect(self._case_menu)
         self.ranking.menu_wanted.connect(self._case_menu)
+        self.ranking.compare_wanted.connect(self.show_compare)
+        self.compare.closed.connect(self.leave_compare)
+        self.compare.menu_wanted.connect(self._case_menu)
+        self.compare.header.help_wanted.connect(lambda: self._help("compare"))
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
@@ -269,7 +276,7 @@ class MainWindow(QMainWindow):
 
     def _keep_layout(self) -> None:
         """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
-        if self._laid_out:
+        if self._laid_out and not self.comparing:
             layout = self.saveState(LAYOUT_VERSION)
             self.context.settings.set_bytes(f"layout{LAYOUT_VERSION}", layout)
 
@@ -287,6 +294,41 @@ class MainWindow(QMainWindow):
         for dock in self.docks.values():
             dock.wanted = not dock.isHidden()
         QTimer.singleShot(0, self, self.library.show_current)
+
+    # Comparing
+
+    @property
+    def comparing(self) -> bool:
+        return self.pages.currentWidget() is self.compare
+
+    def show_compare(self, case_row: int) -> None:
+        """The query beside a ranked case, on the whole window."""
+        if self.state.ranking is None or self.state.columns.index_of_row(case_row) < 0:
+            return
+        self._keep_layout()
+        if not self.comparing:
+            self._sizes = {name: dock.size() for name, dock in self.docks.items() if dock.isVisible()}
+        for dock in self.docks.values():
+            dock.setVisible(False)
+        self.pages.setCurrentWidget(self.compare)
+        self.compare.compare(case_row)
+
+    def leave_compare(self) -> None:
+        """Back to the ranking, with everything where it was."""
+        if not self.comparing:
+            return
+        self.pages.setCurrentWidget(self.ranking)
+        for dock in self.docks.values():
+            dock.setVisible(self.state.library is not None and dock.wanted)
+        # Docks can be sized only once they are shown.
+        QTimer.singleShot(0, self, self._restore_sizes)
+        self.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _restore_sizes(self) -> None:
+        docks = [self.docks[name] for name in self._sizes]
+        sizes = list(self._sizes.values())
+        self.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
+        self.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)
 
     # Showing
 
@@ -312,6 +354,8 @@ class MainWindow(QMainWindow):
                     return name
             if widget is self.ranking:
                 return "ranking"
+            if widget is self.compare:
+                return "compare"
             widget = widget.parentWidget()
         return "start" if self.state.library is None else "ranking"
 
@@ -321,6 +365,9 @@ class MainWindow(QMainWindow):
             return
         case_id = self.state.columns.ids[index]
         menu = QMenu(self)
+        ranked = self.state.ranking.ranked if self.state.ranking is not None else ()
+        if not self.comparing and any(case.row == case_row for case in ranked):
+            menu.addAction("Compare with the query", lambda: self.show_compare(case_row))
         menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
         menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
         menu.exec(where)

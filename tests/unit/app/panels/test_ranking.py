@@ -188,12 +188,21 @@ def test_the_switches_rank_anew(qtbot, ranked, context, jobs, searches):
 def test_asking_goes_on_from_a_ranked_case(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     assert ranked.current_case() == "c001"
-    qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
+    ranked.ask_current()
     jobs.let_run()
     assert context.state.query == Query(case="c001")
+    assert [query.case for query, *_ in searches] == ["c001"]
+
+
+def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
+    wanted = []
+    ranked.compare_wanted.connect(wanted.append)
+    qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
+    qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
     qtbot.mouseDClick(ranked.grid.viewport(), LEFT, pos=ranked.grid.card_rect(1).center())
-    jobs.let_run()
-    assert [query.case for query, *_ in searches] == ["c001", "c002"]
+    assert wanted == [1, 2]
+    assert context.state.query == ASKED
+    assert searches == []
 
 
 def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context, jobs, monkeypatch):

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app import screenshot
 from app.jobs import Job, Jobs, Lane
+from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
 from app.theme import theme
@@ -26,7 +27,7 @@ from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldEngine, HeldTask
 from tests.helpers.pictures import striped_folder
-from tests.helpers.windows import flush, open_window
+from tests.helpers.windows import flush, open_window, wait_for
 
 LEFT = Qt.MouseButton.LeftButton
 #: What changes a library.
@@ -98,6 +99,12 @@ def last_error(window: MainWindow):
     assert window.message_bar.isVisible()
     assert message.hint
     return message
+
+
+def asked(window: MainWindow) -> None:
+    """Ask with the first case, and wait for the ranking."""
+    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+    wait_for(window, lambda: window.state.ranking is not None)
 
 
 def drop(widget: QWidget, path: Path) -> None:
@@ -338,3 +345,33 @@ def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
         window.library.grid.setFocus()
         window.actions_["copy_case_id"].trigger()
         assert QGuiApplication.clipboard().text() == window.state.query.case
+
+
+def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
+    with open_window(library) as window:
+        asked(window)
+        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        window.ranking.grid.setFocus()
+        qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
+        window.actions_["compare"].trigger()
+        settle(window)
+        assert window.comparing
+        assert not any(dock.isVisible() for dock in window.docks.values())
+        assert window.compare.current_case() == window.state.ranking.ranked[0].case_id
+        assert window.focused_panel() == "compare"
+        qtbot.keyClick(window.compare.panes[1].view, Qt.Key.Key_Escape)
+        settle(window)
+        assert not window.comparing
+        after = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        assert after == before
+
+
+def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
+    with open_window(library) as window:
+        asked(window)
+        window.show_compare(window.state.ranking.ranked[0].row)
+        settle(window)
+        window.actions_["close_library"].trigger()
+        settle(window)
+        assert window.pages.currentWidget() is window.start_page
+        assert not any(dock.isVisible() for dock in window.docks.values())

@@ -1,0 +1,322 @@
+"""The Compare page: the query beside a ranked case, seen alike, with the facts of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.icons import icon
+from app.jobs import Job, Lane
+from app.models.deck import Deck, distance_text
+from app.models.thumbnails import ThumbnailSource
+from app.panels.compare_facts import CompareFacts
+from app.panels.query_source import inside
+from app.theme import news, set_look, theme
+from app.viewer.linking import linked_slice, linked_view, linked_window
+from app.viewer.picture_pane import PicturePane
+from app.viewer.tools import RULER, SELECT
+from app.widgets.case_grid import CaseGrid
+from app.widgets.finding_chip import FindingChip
+from app.widgets.panel_header import PanelHeader, header_button
+from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
+from core.workflows import looking
+from core.workflows.looking import ViewedPicture
+from core.workflows.searching import RankedCase
+
+
+class ComparePanel(QWidget):
+    """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
+
+    closed = Signal()
+    menu_wanted = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self._shown: list[RankedCase] = []
+        self._place = 0
+        self._viewed: list[ViewedPicture | None] = [None, None]
+        self._jobs: list[Job | None] = [None, None]
+        self._following = False
+        self.setObjectName("compare-panel")
+        self.setAccessibleName("Compare")
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = PanelHeader("Compare")
+        self.back = QPushButton("Ranking")
+        self.back.setIcon(icon("chevron-left"))
+        self.back.setToolTip("Back to the ranking (Esc)")
+        self.previous = header_button("chevron-left", "The case before (,)")
+        self.following = header_button("chevron-right", "The next case (.)")
+        self.linked = QPushButton("Zoom, pan, window linked")
+        self.linked.setIcon(icon("compare"))
+        self.linked.setCheckable(True)
+        self.linked.setChecked(True)
+        self.linked.setToolTip("What is done to one picture is done to the other (K)")
+        self.measure = header_button("ruler", "Measure: drag a line (M)")
+        self.measure.setCheckable(True)
+        self.header.add_leading(self.back)
+        for widget in (self.previous, self.following, self.measure, self.linked):
+            self.header.add_action(widget)
+
+        self.panes = (PicturePane(context.jobs), PicturePane(context.jobs))
+        self.heads = (_Head("Query"), _Head("Rank"))
+        self.facts = CompareFacts()
+        self.strip = CaseGrid()
+        self.strip.set_source(thumbnails)
+        self.strip.setAccessibleName("Ranked cases, nearest first")
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        sides = QHBoxLayout()
+        sides.setContentsMargins(0, 0, 0, 0)
+        sides.setSpacing(1)
+        for head, pane in zip(self.heads, self.panes, strict=True):
+            column = QVBoxLayout()
+            column.setContentsMargins(0, 0, 0, 0)
+            column.setSpacing(0)
+            column.addWidget(head)
+            column.addWidget(pane, 1)
+            sides.addLayout(column, 1)
+            pane.view.editable = False
+        sides.addWidget(self.facts)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.header)
+        page.addLayout(sides, 1)
+        page.addWidget(self.strip)
+        self._fit()
+
+    def _connect(self) -> None:
+        self.back.clicked.connect(self.closed)
+        self.previous.clicked.connect(lambda: self.step(-1))
+        self.following.clicked.connect(lambda: self.step(1))
+        self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
+        self.measure.toggled.connect(self._measure)
+        self.strip.current_changed.connect(self._show_row)
+        self.strip.menu_wanted.connect(self.menu_wanted)
+        for side, pane in enumerate(self.panes):
+            pane.view.view_changed.connect(lambda side=side: self._follow(side))
+            pane.view.window_changed.connect(lambda _, side=side: self._follow(side))
+            pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
+            pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
+        self._state.ranking_changed.connect(self._renew)
+        self._state.library_changed.connect(self.closed)
+        news.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        """One line of cards, whatever their size."""
+        self.strip.setFixedHeight(self.strip.line_height)
+
+    def minimumSizeHint(self) -> QSize:
+        """None: the ranking that lies under this page may be narrower."""
+        return QSize(0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    # What is compared
+
+    def compare(self, case_row: int) -> None:
+        """Show the query beside the ranked case ``case_row``."""
+        self._renew()
+        self.strip.set_current(case_row)
+        self._open_query()
+        self._show_row(case_row)
+        self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def step(self, steps: int) -> None:
+        """To the case so many ranks on."""
+        if self._shown:
+            place = min(max(self._place + steps, 0), len(self._shown) - 1)
+            self.strip.set_current(self._shown[place].row)
+
+    def current_case(self) -> str | None:
+        """The id of the case on the right."""
+        return self._shown[self._place].case_id if self._shown else None
+
+    def _renew(self) -> None:
+        ranking, columns = self._state.ranking, self._state.columns
+        found = [] if ranking is None else ranking.ranked
+        self._shown = [case for case in found if columns.index_of_row(case.row) >= 0]
+        order = np.array([columns.index_of_row(case.row) for case in self._shown], dtype=np.intp)
+        distances = np.array([case.distance for case in self._shown], dtype=np.float64)
+        self.strip.set_deck(Deck(columns, order, distances))
+        if not self._shown and self.isVisible():
+            self.closed.emit()
+
+    def _show_row(self, case_row: int) -> None:
+        place = next((p for p, case in enumerate(self._shown) if case.row == case_row), None)
+        if place is None or self._state.path is None:
+            return
+        self._place = place
+        case, columns = self._shown[place], self._state.columns
+        self.header.set_second(f"query with rank {case.rank} of {len(self._shown)}")
+        self.previous.setEnabled(place > 0)
+        self.following.setEnabled(place + 1 < len(self._shown))
+        index = columns.index_of_row(case_row)
+        self.heads[1].tell(
+            f"Rank {case.rank}",
+            columns.labels[index],
+            columns.finding_name(index),
+            int(columns.finding[index]),
+            columns.letters.get(columns.finding_name(index) or "", "?"),
+            f"distance {distance_text(case.distance)}",
+        )
+        self._open(1, looking.view_case, self._state.path, case_row)
+
+    def _open_query(self) -> None:
+        query, columns = self._state.query, self._state.columns
+        if query is None or self._state.path is None:
+            return
+        index = columns.index_of_id(query.case) if query.case else -1
+        finding = columns.finding_name(index) if index >= 0 else None
+        name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
+        code = int(columns.finding[index]) if index >= 0 else -1
+        self.heads[0].tell("Query", name, finding, code, columns.letters.get(finding or "", "?"), "")
+        if query.image is not None:
+            self._open(0, looking.view_file, query.image)
+        elif index >= 0:
+            self._open(0, looking.view_case, self._state.path, int(columns.case_row[index]))
+
+    def _open(self, side: int, function: Callable[..., ViewedPicture], *args: object) -> None:
+        before = self._jobs[side]
+        if before is not None:
+            before.cancel()
+        self.heads[side].tell_problem("")
+        try:
+            job = self._context.jobs.run(
+                "Opening the picture", function, *args, lane=Lane.LOOK, channel=f"compare{side}", quiet=True
+            )
+        except SemblanceError as error:
+            self._fail(side, error)
+            return
+        self._jobs[side] = job
+        job.done.connect(lambda viewed: self._show(side, viewed))
+        job.failed.connect(lambda error: self._fail(side, error))
+        job.ended.connect(lambda: self._ended(side, job))
+
+    def _ended(self, side: int, job: Job) -> None:
+        if self._jobs[side] is job:
+            self._jobs[side] = None
+
+    def _show(self, side: int, viewed: ViewedPicture) -> None:
+        pane = self.panes[side]
+        self._viewed[side] = viewed
+        query = self._state.query
+        region = query.region if query is not None and side == 0 else None
+        image = query.image if query is not None and query.image is not None else Path()
+        what = viewed.case.row if viewed.case is not None else PictureAddress(image)
+        self._following = True
+        pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.picture))
+        pane.go_to(region or viewed.region)
+        pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
+        self._following = False
+        if side == 1:
+            self._follow(0)
+        self._tell_facts()
+
+    def _fail(self, side: int, error: SemblanceError) -> None:
+        self._viewed[side] = None
+        self.panes[side].show_nothing()
+        self.heads[side].tell_problem(str(error))
+        self._tell_facts()
+
+    def _tell_facts(self) -> None:
+        query = self._state.query
+        if query is None or not self._shown:
+            return
+        case = self._shown[self._place]
+        self.facts.show_facts(
+            self._state.columns,
+            ("Query", f"Rank {case.rank}"),
+            (query.case, case.case_id),
+            (self._viewed[0], self._viewed[1]),
+        )
+
+    # Linked
+
+    def _follow(self, side: int) -> None:
+        """Do to the other picture what was done to this one."""
+        one, other = self.panes[side].view, self.panes[1 - side].view
+        if self._following or not self.linked.isChecked() or one.picture is None or other.picture is None:
+            return
+        self._following = True
+        other.look(linked_view(one.viewport, other.viewport))
+        if one.window_level is not None and other.window_level is not None:
+            other.set_window(linked_window(one.window_level, one.picture, other.picture))
+        self._following = False
+
+    def _follow_slice(self, side: int) -> None:
+        one, other = self.panes[side], self.panes[1 - side]
+        if self._following or not self.linked.isChecked() or one.place is None or other.place is None:
+            return
+        self._following = True
+        other.slices.go(linked_slice(one.place, len(one.slices), len(other.slices)))
+        self._following = False
+
+    def _measure(self, on: bool) -> None:
+        for pane in self.panes:
+            pane.view.set_tool(RULER if on else SELECT)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        acts: dict[int, Callable[[], object]] = {
+            Qt.Key.Key_Escape: self.closed.emit,
+            Qt.Key.Key_K: self.linked.toggle,
+            Qt.Key.Key_Comma: lambda: self.step(-1),
+            Qt.Key.Key_Period: lambda: self.step(1),
+        }
+        act = acts.get(event.key())
+        if act is None:
+            super().keyPressEvent(event)
+        else:
+            act()
+
+
+class _Head(QFrame):
+    """Above a picture: what it is, its finding, and how far it lies."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        set_look(self, role="header")
+        self._title, self._name, self._distance = QLabel(title), QLabel(), QLabel()
+        for label in (self._name, self._distance):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            set_look(label, role="second")
+        set_look(self._title, role="title")
+        self._chip = FindingChip(-1, "?")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.setSpacing(8)
+        row.addWidget(self._title)
+        row.addWidget(self._name)
+        row.addWidget(self._chip)
+        row.addStretch(1)
+        row.addWidget(self._distance)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(32))
+
+    def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:
+        self._title.setText(title)
+        self._name.setText(name)
+        self._chip.set_finding(code, letter, finding or "finding not given")
+        self._distance.setText(distance)
+
+    def tell_problem(self, problem: str) -> None:
+        """Why there is no picture, in the place of the distance."""
+        if problem:
+            self._distance.setText(problem)

@@ -1,0 +1,48 @@
+"""Two pictures seen alike: the same share of each, at the same zoom beyond the whole, with the same greys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.viewer.viewport import Viewport
+from app.viewer.window_level import Window
+from core.imaging.display import DisplayPicture
+
+
+def linked_view(source: Viewport, target: Viewport) -> Viewport:
+    """``target`` turned, zoomed and moved as ``source`` is.
+
+    Where both pictures fill the widget, the same share of each is seen; sizes of pixels may differ.
+    """
+    held = target.held(source.orientation)
+    if source.fitted:
+        return held.fit()
+    whole, other = source.fit(), held.fit()
+    return replace(
+        other,
+        zoom=other.zoom * source.zoom / whole.zoom,
+        x=other.x * source.x / whole.x,
+        y=other.y * source.y / whole.y,
+        fitted=False,
+    )
+
+
+def linked_window(source: Window, one: DisplayPicture, other: DisplayPicture) -> Window:
+    """``source``, the greys of ``one``, for ``other``.
+
+    The same values where both tell their unit or have the same range, else the same share of their ranges.
+    """
+    same_range = (one.low, one.high, one.slope) == (other.low, other.high, other.slope)
+    if (one.unit and one.unit == other.unit) or same_range:
+        low, high = ((one.value(end) - other.intercept) / other.slope for end in (source.low, source.high))
+        return Window(low, high)
+    scale = (other.high - other.low) / (one.high - one.low)
+    return Window(
+        other.low + (source.low - one.low) * scale,
+        other.low + (source.high - one.low) * scale,
+    )
+
+
+def linked_slice(place: int, slices: int, other: int) -> int:
+    """The slice as far into a volume of ``other`` slices as ``place`` is into one of ``slices``."""
+    return round(place * (other - 1) / (slices - 1)) if slices > 1 else other // 2
