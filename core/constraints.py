@@ -144,7 +144,7 @@ def visual_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
     """(p, 2) rows i < j of which at least one is among the ``k`` nearest Euclidean neighbours of the other.
 
     Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of cases equally near the earlier row counts.
-    ``reporter`` is asked whether to cancel.
+    ``reporter`` hears of more cases than one block holds.
     """
     n = len(X)
     k = min(k, n - 1)
@@ -313,6 +313,8 @@ def _nearest(X: Matrix, k: int, reporter: Reporter) -> Rows:
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):
         reporter.check_cancelled()
+        if n > step:
+            reporter.progress(start, n, "Visual neighbours")
         block = centred[start : start + step]
         rough = block @ centred.T
         rough *= -2.0

@@ -16,6 +16,7 @@ from core.constraints import (
     visual_pairs,
 )
 from core.errors import BadInput
+from core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
 
 
@@ -105,6 +106,25 @@ def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
     whole = visual_pairs(X, 5)
     monkeypatch.setattr("core.constraints._BLOCK", 45 * 7)
     assert (visual_pairs(X, 5) == whole).all()
+
+
+def test_looking_for_visual_pairs_is_reported_and_can_be_cancelled(monkeypatch):
+    class Impatient(Reporter):
+        def __init__(self):
+            self.heard = []
+
+        def progress(self, done, total, what):
+            self.heard.append((done, total, what))
+
+        def check_cancelled(self):
+            if len(self.heard) == 3:
+                raise Cancelled
+
+    monkeypatch.setattr("core.constraints._BLOCK", 45 * 7)
+    X, reporter = naive.problem()[0], Impatient()
+    with pytest.raises(Cancelled):
+        visual_pairs(X, 5, reporter)
+    assert reporter.heard == [(done, 45, "Visual neighbours") for done in (0, 7, 14)]
 
 
 def test_one_case_has_no_visual_pair():
