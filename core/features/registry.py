@@ -24,9 +24,19 @@ def make_extractor(name: str, **settings: Value) -> Extractor:
 
     Raises:
         BadArguments: no such extractor, no such setting, or a refused value.
+        BadInput: a file that a setting names cannot be used.
+    """
+    return extractor_class(name)(**settings)
+
+
+def extractor_class(name: str) -> type[Extractor]:
+    """The extractor called ``name``, not yet made.
+
+    Raises:
+        BadArguments: no such extractor.
     """
     for extractor in _EXTRACTORS:
         if extractor.name == name:
-            return extractor(**settings)
+            return extractor
     known = ", ".join(extractor.name for extractor in _EXTRACTORS)
     raise BadArguments(f"There is no extractor '{name}'.", f"Known extractors: {known}.")

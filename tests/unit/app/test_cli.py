@@ -281,6 +281,12 @@ def test_what_could_not_be_done(told, library, tmp_path, arguments, says):
     assert not (tmp_path / "other").exists()
 
 
+def test_an_encoder_of_ones_own_is_named_by_its_files(told, tmp_path):
+    status, out, err = told("features", tmp_path / "lib", "--extractor", "onnx", "--set", "layout=NCHW")
+    assert (status, out) == (2, "")
+    assert "its parameters: model, settings" in err
+
+
 def test_a_source_without_one_usable_file_is_told_after_its_list(told, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "a.png").write_bytes(b"")
