@@ -19,6 +19,8 @@ from app.panels.compare_facts import CompareFacts
 from app.panels.query_source import inside
 from app.theme import news, set_look, theme
 from app.viewer.linking import linked_slice, linked_view, linked_window
+from app.viewer.own_presets import own_presets
+from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RULER, SELECT
 from app.widgets.case_grid import CaseGrid
@@ -106,6 +108,11 @@ class ComparePanel(QWidget):
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_wanted.connect(self.menu_wanted)
         for side, pane in enumerate(self.panes):
+            pane.view.own_presets = own_presets(self._context.settings)
+            pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            pane.view.customContextMenuRequested.connect(
+                lambda at, view=pane.view: picture_menu(view, self._context, self).popup(view.mapToGlobal(at))
+            )
             pane.view.view_changed.connect(lambda side=side: self._follow(side))
             pane.view.window_changed.connect(lambda _, side=side: self._follow(side))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))

@@ -25,6 +25,7 @@ from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
 from app.theme import news, set_look, theme
+from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tool_row import ToolRow
@@ -73,6 +74,7 @@ class QueryPanel(QWidget):
 
         self.pane = PicturePane(context.jobs)
         self.view, self.histogram = self.pane.view, self.pane.histogram
+        self.view.own_presets = own_presets(context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
@@ -343,7 +345,7 @@ class QueryPanel(QWidget):
 
     def make_menu(self) -> QMenu:
         """What can be done with the picture shown; deletes itself when it closes."""
-        menu = picture_menu(self.view, self)
+        menu = picture_menu(self.view, self._context, self)
         source = self._wanted
         if source is not None:
             what = "Copy case id" if source.case else "Copy file name"
