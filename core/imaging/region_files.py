@@ -1,0 +1,165 @@
+"""Regions in files of their own: JSON with pixels and millimetres, and black-and-white PNG masks."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import BadInput
+from core.imaging.limits import size_text
+from core.imaging.outline import Ellipse, Polygon
+from core.imaging.package import read_file
+from core.imaging.picture import Picture
+from core.imaging.raster import decode
+from core.imaging.region import Region, region_of_mask
+
+FORMAT = "semblance-regions"
+VERSION = 1
+
+_LONGEST = 64 << 20
+_MOST = 10_000
+
+
+def regions_json(picture: Picture, regions: list[Region]) -> dict[str, Any]:
+    """A document of ``regions`` of ``picture``: its size in pixels and spacing in mm (row, column; ``None``
+    where unknown), and each region in pixels, with its rectangle, outline and area in mm where known.
+
+    Millimetres count from the picture's top-left corner, x to the right and y down.
+    """
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "picture": {
+            "width": picture.width,
+            "height": picture.height,
+            "spacing_mm": None if picture.spacing_mm is None else list(picture.spacing_mm),
+        },
+        "regions": [{"pixels": region.to_json(), "mm": _in_mm(region, picture)} for region in regions],
+    }
+
+
+def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = None) -> list[Region]:
+    """The regions of a document as :func:`regions_json` writes it, by their pixels.
+
+    ``size``: (height, width) of the picture they are wanted for.
+
+    Raises:
+        BadInput: no such document, a damaged region, or drawn in a picture of another size.
+    """
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise BadInput(f"'{name}' holds no regions.", "Choose a file that regions were exported to.")
+    if document.get("version") != VERSION:
+        raise BadInput(
+            f"'{name}' was written by a newer version.", "Export the regions again, or use that version."
+        )
+    listed = document.get("regions")
+    if not isinstance(listed, list) or len(listed) > _MOST:
+        raise BadInput(f"'{name}' is damaged: its list of regions.", "Export the regions again.")
+    drawn_in = document.get("picture")
+    if size is not None and isinstance(drawn_in, dict):
+        drawn = (drawn_in.get("height"), drawn_in.get("width"))
+        if drawn != size:
+            raise BadInput(
+                f"The regions of '{name}' were drawn in a picture of {drawn[1]} x {drawn[0]} pixels, "
+                f"this one has {size[1]} x {size[0]}.",
+                "Open the picture they belong to.",
+            )
+    regions = []
+    for item in listed:
+        pixels = item.get("pixels") if isinstance(item, dict) else None
+        if not isinstance(pixels, dict):
+            raise BadInput(f"'{name}' is damaged: a region without pixels.", "Export the regions again.")
+        region = Region.from_json(pixels)
+        if region.width <= 0 or region.height <= 0:
+            raise BadInput(f"'{name}' holds an empty region.", "Export the regions again.")
+        regions.append(region)
+    return regions
+
+
+def write_regions(path: Path, picture: Picture, regions: list[Region]) -> None:
+    """Save ``regions`` as JSON (UTF-8)."""
+    text = json.dumps(regions_json(picture, regions), indent=1, allow_nan=False)
+    _replace(path, text.encode())
+
+
+def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Region]:
+    """
+    Raises:
+        BadInput: not there, not readable, too large, or as :func:`regions_of_json`.
+    """
+    data = read_file(path, str(path))
+    if len(data) > _LONGEST:
+        raise BadInput(
+            f"'{path}' is {size_text(len(data))} long; the limit is {size_text(_LONGEST)}.",
+            "Choose a file that regions were exported to.",
+        )
+    try:
+        document = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise BadInput(f"'{path}' is not JSON.", "Choose a file that regions were exported to.") from None
+    return regions_of_json(document, str(path), size=size)
+
+
+def write_mask(path: Path, region: Region, height: int, width: int) -> None:
+    """Save ``region`` as an 8-bit PNG of ``height`` x ``width`` pixels, 255 inside and 0 outside.
+
+    Raises:
+        BadInput: nothing of the region lies inside.
+    """
+    from PIL import Image
+
+    packed = io.BytesIO()
+    Image.fromarray(region.mask(height, width).astype(np.uint8) * np.uint8(255)).save(packed, "PNG")
+    _replace(path, packed.getvalue())
+
+
+def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
+    """The region of the pixels brighter than half the brightest of a mask picture.
+
+    Raises:
+        BadInput: unreadable, black, or not of ``size`` (height, width).
+    """
+    grey = decode(read_file(path, str(path)), str(path)).grey()
+    if size is not None and grey.shape != size:
+        raise BadInput(
+            f"The mask '{path}' is {grey.shape[1]} x {grey.shape[0]} pixels, the picture {size[1]} x "
+            f"{size[0]}.",
+            "Save the mask in the size of its picture.",
+        )
+    return region_of_mask(grey > max(float(grey.max()) / 2, 0.0))
+
+
+def _in_mm(region: Region, picture: Picture) -> dict[str, Any] | None:
+    if picture.spacing_mm is None:
+        return None
+    down, across = picture.spacing_mm
+    part = region.mask(picture.height, picture.width)
+    told: dict[str, Any] = {
+        "x": region.x * across,
+        "y": region.y * down,
+        "width": region.width * across,
+        "height": region.height * down,
+        "area": int(np.count_nonzero(part)) * down * across,
+    }
+    outline = region.outline
+    if isinstance(outline, Ellipse):
+        told["centre"] = [(region.x + outline.centre[0]) * across, (region.y + outline.centre[1]) * down]
+        told["radii"] = [outline.radii[0] * across, outline.radii[1] * down]
+    elif isinstance(outline, Polygon):
+        told["points"] = [[(region.x + x) * across, (region.y + y) * down] for x, y in outline.points]
+    return told
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside and move into place, so that a file is never half written."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise BadInput(f"'{path}' cannot be written: {error.strerror}.", "Choose another folder.") from None

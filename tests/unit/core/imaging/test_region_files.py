@@ -1,0 +1,121 @@
+"""Regions written and read again, in pixels and millimetres, and corrected with a brush."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from core.errors import BadArguments, BadInput
+from core.imaging.brush import brushed
+from core.imaging.outline import Ellipse, Polygon
+from core.imaging.picture import Picture
+from core.imaging.region import Region, region_of_mask
+from core.imaging.region_files import read_mask, read_regions, regions_json, write_mask, write_regions
+
+PICTURE = Picture(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
+
+REGIONS = [
+    Region(3, 4, 20, 10),
+    Region(3, 4, 20, 10, Ellipse.filling(20, 10)),
+    Region(1, 2, 9, 9, Polygon(((0, 0), (9, 0.5), (4, 8.25)))),
+    region_of_mask(np.random.default_rng(0).random((40, 60)) < 0.3),
+    Region(5, 6, 7, 8, z=3, depth=2),
+]
+
+
+def test_regions_come_back(tmp_path):
+    write_regions(tmp_path / "r.json", PICTURE, REGIONS)
+    assert read_regions(tmp_path / "r.json", size=(40, 60)) == REGIONS
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_millimetres():
+    document = regions_json(PICTURE, REGIONS[:3])
+    assert document["picture"] == {"width": 60, "height": 40, "spacing_mm": [0.5, 0.25]}
+    box, ellipse, polygon = (item["mm"] for item in document["regions"])
+    assert box == {"x": 0.75, "y": 2.0, "width": 5.0, "height": 5.0, "area": 25.0}
+    assert (ellipse["centre"], ellipse["radii"]) == ([3.25, 4.5], [2.5, 2.5])
+    assert polygon["points"][2] == [1.25, 5.125]
+    unknown = Picture(PICTURE.pixels, 255.0)
+    assert regions_json(unknown, REGIONS[:1])["regions"][0]["mm"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "holds no regions"),
+        ('{"format": "semblance-regions", "version": 9}', "newer version"),
+        ('{"format": "semblance-regions", "version": 1, "regions": {}}', "damaged"),
+        ('{"format": "semblance-regions", "version": 1, "regions": [{}]}', "without pixels"),
+        (
+            '{"format": "semblance-regions", "version": 1, "regions": [{"pixels": {"x": 1, "y": 2}}]}',
+            "damaged",
+        ),
+        (
+            '{"format": "semblance-regions", "version": 1, "regions": '
+            '[{"pixels": {"x": 1, "y": 2, "width": 0, "height": 3}}]}',
+            "empty",
+        ),
+    ],
+)
+def test_files_that_are_no_regions(tmp_path, text, why):
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(BadInput, match=why):
+        read_regions(tmp_path / "r.json")
+
+
+def test_regions_of_another_picture_are_refused(tmp_path):
+    write_regions(tmp_path / "r.json", PICTURE, REGIONS)
+    with pytest.raises(BadInput, match=r"60 x 40 pixels.*has 10 x 20"):
+        read_regions(tmp_path / "r.json", size=(20, 10))
+    with pytest.raises(BadInput):
+        read_regions(tmp_path / "none.json")
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_regions(tmp_path / "none" / "r.json", PICTURE, REGIONS)
+
+
+@pytest.mark.parametrize("region", REGIONS[:4])
+def test_masks_come_back(tmp_path, region):
+    write_mask(tmp_path / "m.png", region, 40, 60)
+    again = read_mask(tmp_path / "m.png", size=(40, 60))
+    np.testing.assert_array_equal(again.mask(40, 60), region.mask(40, 60))
+    with pytest.raises(BadInput, match="60 x 40"):
+        read_mask(tmp_path / "m.png", size=(40, 61))
+
+
+def test_a_black_mask_is_no_region(tmp_path):
+    from PIL import Image
+
+    Image.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "m.png")
+    with pytest.raises(BadInput, match="empty"):
+        read_mask(tmp_path / "m.png")
+
+
+def test_documents_are_plain_json():
+    assert json.loads(json.dumps(regions_json(PICTURE, REGIONS)))["format"] == "semblance-regions"
+
+
+def test_the_brush_adds_and_takes_discs():
+    disc = brushed(None, 20, 10, 6, height=40, width=60)
+    rows, columns = np.nonzero(disc.mask(40, 60))
+    assert (rows.mean() + 0.5, columns.mean() + 0.5) == pytest.approx((10, 20))
+    assert len(rows) == pytest.approx(np.pi * 36, rel=0.05)
+    wider = brushed(disc, 28, 10, 6, height=40, width=60)
+    assert wider.width == 20
+    hole = brushed(wider, 20, 10, 2, height=40, width=60, erase=True)
+    assert not hole.mask(40, 60)[10, 20]
+    back = brushed(hole, 20, 10, 2, height=40, width=60)
+    assert back == wider
+    assert brushed(disc, 20, 10, 7, height=40, width=60, erase=True) is None
+    assert brushed(None, 20, 10, 7, height=40, width=60, erase=True) is None
+    with pytest.raises(BadArguments):
+        brushed(disc, 20, 10, 0, height=40, width=60)
+
+
+def test_the_brush_keeps_slices():
+    painted = brushed(Region(5, 6, 7, 8, z=3, depth=2), 30, 20, 4, height=40, width=60)
+    assert (painted.z, painted.depth, painted.x, painted.width) == (3, 2, 5, 29)

@@ -1,0 +1,145 @@
+"""From a click or a rectangle to the mass: shapes with known answers, and masks drawn by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from core.errors import BadArguments, BadInput
+from core.imaging.picture import Picture
+from core.imaging.radial import cheapest_closed
+from core.imaging.region import Region
+from core.imaging.segmentation import segment_at, segment_in
+
+
+def blob(height=120, width=160, centre=(80, 60), axes=(26, 18), bright=True, seed=0, noise=0.04):
+    """A smooth-edged ellipse in noise, and its mask."""
+    y, x = np.mgrid[:height, :width]
+    mask = ((x - centre[0]) / axes[0]) ** 2 + ((y - centre[1]) / axes[1]) ** 2 <= 1
+    soft = ndimage.gaussian_filter(mask.astype(float), 1.5)
+    grey = 0.3 + 0.3 * (soft if bright else 1 - soft)
+    grey += np.random.default_rng(seed).normal(0, noise, mask.shape)
+    return Picture(np.clip(grey, 0, 1).astype(np.float32), 1.0, "blob.png"), mask
+
+
+def dice(a, b):
+    return 2 * np.count_nonzero(a & b) / (np.count_nonzero(a) + np.count_nonzero(b))
+
+
+@pytest.mark.parametrize("bright", [True, False])
+@pytest.mark.parametrize("method", ["radial", "walker"])
+@pytest.mark.parametrize("click", [(80, 60), (88, 64)])
+def test_a_click_finds_the_mass(bright, method, click):
+    picture, mask = blob(bright=bright)
+    found = segment_at(picture, *click, method=method).mask(120, 160)
+    assert dice(found, mask) > 0.93
+
+
+@pytest.mark.parametrize("method", ["radial", "walker"])
+def test_a_rectangle_is_narrowed_to_the_mass(method):
+    picture, mask = blob()
+    box = Region(48, 36, 66, 50)
+    found = segment_in(picture, box, method=method)
+    assert dice(found.mask(120, 160), mask) > 0.95
+    assert not (found.mask(120, 160) & ~box.mask(120, 160)).any()
+
+
+def test_the_radius_chooses_between_a_mass_and_what_lies_in_it():
+    y, x = np.mgrid[:200, :200]
+    far = np.hypot(x - 100, y - 100)
+    grey = 0.2 + 0.3 * (far < 60) + 0.3 * (far < 15)
+    picture = Picture(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
+    for radius in (15, 60):
+        found = segment_at(picture, 100, 100, radius=radius).mask(200, 200)
+        assert np.sqrt(found.sum() / np.pi) == pytest.approx(radius, rel=0.08)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("size", [(66, 50), (67, 51), (66, 51)])
+def test_a_turned_picture_gives_the_turned_mass(times, size):
+    picture, _ = blob()
+    box = Region(47, 35, *size)
+    straight = segment_in(picture, box).mask(120, 160)
+    turned = Picture(np.rot90(picture.pixels, times).copy(), 1.0)
+    rows, columns = np.nonzero(np.rot90(box.mask(120, 160), times))
+    turned_box = Region(int(columns.min()), int(rows.min()), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
+    found = segment_in(turned, turned_box).mask(turned.height, turned.width)
+    assert np.count_nonzero(found ^ np.rot90(straight, times)) <= 4
+
+
+def test_large_pictures_are_worked_on_small_and_give_the_same():
+    picture, mask = blob()
+    large = Picture(np.repeat(np.repeat(picture.pixels, 9, 0), 9, 1), 1.0)
+    found = segment_in(large, Region(48 * 9, 36 * 9, 66 * 9, 50 * 9)).mask(1080, 1440)
+    assert dice(found, np.repeat(np.repeat(mask, 9, 0), 9, 1)) > 0.95
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5])
+@pytest.mark.parametrize("method", ["radial", "walker"])
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 40), (3, 5), (60, 60)])
+def test_never_empty_nor_outside(value, method, height, width):
+    picture = Picture(np.full((height, width), value, np.float32), 1.0)
+    for x, y in ((0, 0), (width - 1, height - 1)):
+        assert segment_at(picture, x, y, method=method).mask(height, width).any()
+    assert segment_in(picture, Region(0, 0, width, height), method=method).mask(height, width).any()
+    one = segment_in(picture, Region(width - 1, height - 1, 5, 5), method=method)
+    assert one.mask(height, width).sum() == 1
+
+
+def test_the_same_picture_in_other_depths_gives_the_same():
+    picture, _ = blob()
+    eight = (picture.pixels * 255).round().astype(np.uint8)
+    first = segment_at(Picture(eight, 255.0), 80, 60)
+    assert segment_at(Picture(eight, 255.0), 80, 60) == first
+    assert segment_at(Picture(eight.astype(np.uint16) * np.uint16(257), 65535.0), 80, 60) == first
+    colour = Picture(np.repeat(eight[:, :, None], 3, axis=2), 255.0)
+    assert dice(segment_at(colour, 80, 60).mask(120, 160), first.mask(120, 160)) > 0.99
+
+
+def test_what_cannot_be_segmented_is_told():
+    picture, _ = blob()
+    with pytest.raises(BadInput, match="lies outside"):
+        segment_at(picture, 160, 3)
+    with pytest.raises(BadInput, match="lies outside"):
+        segment_in(picture, Region(200, 3, 5, 5))
+    with pytest.raises(BadArguments):
+        segment_at(picture, 5, 5, radius=0)
+    broken = picture.pixels.copy()
+    broken[50, 70] = np.nan
+    with pytest.raises(BadInput, match=r"blob\.png.*finite"):
+        segment_at(Picture(broken, 1.0, "blob.png"), 80, 60)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cheapest_closed_path_is_that_of_all_paths(seed):
+    rng = np.random.default_rng(seed)
+    cost = rng.random((5, 4))
+    bend = 0.3 * rng.random()
+
+    def total(path):
+        moves = np.diff([*path, path[0]])
+        if np.abs(moves).max() > 1:
+            return np.inf
+        return cost[np.arange(5), path].sum() + bend * np.count_nonzero(moves)
+
+    best = min(total(path) for path in itertools.product(range(4), repeat=5))
+    assert total(cheapest_closed(cost, bend)) == pytest.approx(best, abs=1e-12)
+
+
+def test_masks_drawn_by_hand(data):
+    """The first pictures of BUSI; the benchmark scores all that were not used to choose the weights."""
+    from core.imaging import PictureAddress, open_picture
+
+    container = data / "images" / "busi_masks_a.zip"
+    scores = []
+    for number in (2, 4, 6, 8):
+        name = f"malignant/malignant_{number:03d}"
+        picture = open_picture(PictureAddress(container, f"{name}.png"))
+        mask = open_picture(PictureAddress(container, f"{name}_mask.png")).grey() > 0.5
+        rows, columns = np.nonzero(mask)
+        box = Region(int(columns.min()), int(rows.min()), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
+        scores.append(dice(segment_in(picture, box).mask(*mask.shape), mask))
+    assert np.mean(scores) > 0.8
