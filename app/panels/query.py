@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import SHOW_AFTER_MS, Job, Lane
-from app.operations import searching
+from app.operations import outlining, searching
 from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
@@ -115,6 +115,8 @@ class QueryPanel(QWidget):
         view.tool_changed.connect(self.tools.show_tool)
         view.region.moved.connect(self._tell_region)
         view.region.changed.connect(self._ask_region)
+        view.segment_wanted.connect(lambda x, y: self._outline((x, y)))
+        view.refine_wanted.connect(lambda: self._outline(view.region.region))
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
         self.tools.tool_wanted.connect(self.set_tool)
@@ -287,6 +289,10 @@ class QueryPanel(QWidget):
         if self.view.editable:
             searching.ask_region(self._context, self.pane.placed(region))
         self._tell_region()
+
+    def _outline(self, where: tuple[int, int] | Region | None) -> None:
+        if where is not None and self.view.editable:
+            outlining.outline_mass(self._context, self.view, *self.pane.source, self.pane.place, where)
 
     def _undo(self) -> None:
         if self.view.editable:

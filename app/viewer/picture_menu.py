@@ -31,6 +31,8 @@ def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
     words.toggled.connect(view.show_words)
     menu.addSeparator()
     if view.editable:
+        outline = menu.addAction("Outline the mass in the region", view.refine_wanted.emit)
+        outline.setEnabled(region.region is not None)
         menu.addAction("Undo region\tCtrl+Z", region.undo).setEnabled(region.can_undo)
         menu.addAction("Remove region\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
@@ -70,7 +72,7 @@ def ask_and_save(view: PictureView, context: Context, parent: QWidget) -> None:
         parent, "Save the picture as seen", "picture.png", "Picture (*.png)"
     )
     if name:
-        save_seen(view, context, Path(name))
+        save_seen(view, context, Path(name).with_suffix(".png"))
 
 
 def save_seen(view: PictureView, context: Context, path: Path) -> None:
@@ -78,7 +80,7 @@ def save_seen(view: PictureView, context: Context, path: Path) -> None:
     image = view.grab().toImage()
     for key in image.textKeys():
         image.setText(key, "")
-    if image.save(str(path), b"PNG"):
+    if image.save(str(path)):
         context.messages.info(f"Saved {path.name} in {path.parent}.")
     else:
         context.messages.warning(f"{path.name} could not be written.", "Choose another folder.")

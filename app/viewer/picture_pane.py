@@ -34,6 +34,8 @@ class PicturePane(QWidget):
         self.slices = Slices(jobs, self)
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
+        #: What is shown: a case's row in its library, or an address.
+        self.source: tuple[Path | None, int | PictureAddress] = (None, 0)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
@@ -62,7 +64,7 @@ class PicturePane(QWidget):
         self, viewed: ViewedPicture, library: Path | None, what: int | PictureAddress, region: Region | None
     ) -> None:
         """A picture just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
-        picture = viewed.picture
+        picture, self.source = viewed.picture, (library, what)
         self.histogram.show_picture(picture)
         self.view.show_picture(picture, region)
         self.histogram.show_window(self.view.window_level)

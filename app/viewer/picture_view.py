@@ -49,7 +49,8 @@ class PictureView(QWidget):
     """Shows a :class:`core.imaging.display.DisplayPicture`, fitted until the user zooms.
 
     ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
-    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel.
+    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel;
+    ``refine_wanted``: what lies in the region drawn.
     ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_wanted``:
     begin or end running through them.
     """
@@ -58,6 +59,7 @@ class PictureView(QWidget):
     tool_changed = Signal(str)
     view_changed = Signal()
     segment_wanted = Signal(int, int)
+    refine_wanted = Signal()
     scrolled = Signal(int)
     run_wanted = Signal()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,14 +134,7 @@ def view_slices(
     Raises:
         BadInput: the volume is gone.
     """
-    if isinstance(what, PictureAddress):
-        address = what
-    else:
-        assert library is not None
-        case = _library(library).catalogue.details([what]).get(what)
-        if case is None or case.address is None:
-            raise BadInput("This case is not in the library any more.", "Refresh the library.")
-        address = case.address
+    address = _address(library, what)
     stack = _stacks.get(address)
     for place in places:
         reporter.check_cancelled()
@@ -152,6 +145,42 @@ def view_slices(
             continue
         reporter.partial(ViewedSlice(place, shown))
         like = like or shown
+
+
+def outline_mass(
+    library: Path | None,
+    what: int | PictureAddress,
+    place: int | None,
+    where: tuple[int, int] | Region,
+    *,
+    reporter: Reporter = SILENT,
+) -> Region:
+    """The mass at the pixel ``where`` (x, y), or inside the rough region ``where``.
+
+    ``what`` as for :func:`view_slices`; ``place``: of a volume, the slice it is seen on.
+
+    Raises:
+        BadInput: the picture is gone, or nothing there has an outline.
+    """
+    from core.imaging.segmentation import segment_at, segment_in
+
+    address = _address(library, what)
+    picture = open_picture(address) if place is None else _stacks.get(address).picture(place)
+    if isinstance(where, Region):
+        found = segment_in(picture, where)
+    else:
+        found = segment_at(picture, where[0] + 0.5, where[1] + 0.5)
+    return found if place is None else replace(found, z=place, depth=1)
+
+
+def _address(library: Path | None, what: int | PictureAddress) -> PictureAddress:
+    if isinstance(what, PictureAddress):
+        return what
+    assert library is not None
+    case = _library(library).catalogue.details([what]).get(what)
+    if case is None or case.address is None:
+        raise BadInput("This case is not in the library any more.", "Refresh the library.")
+    return case.address
 
 
 class _OpenStack:

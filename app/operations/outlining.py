@@ -1,0 +1,44 @@
+"""Outlining a mass from a click or a rough region, in the background."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.context import Context
+from app.jobs import Job, Lane
+from app.viewer.picture_view import PictureView
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+from core.workflows import looking
+
+
+def outline_mass(
+    context: Context,
+    view: PictureView,
+    library: Path | None,
+    what: int | PictureAddress,
+    place: int | None,
+    where: tuple[int, int] | Region,
+) -> Job:
+    """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later wish replaces
+    this one, and a picture shown meanwhile is left alone."""
+    shown = view.picture
+    job = context.jobs.run(
+        "Outlining",
+        looking.outline_mass,
+        library,
+        what,
+        place,
+        where,
+        lane=Lane.SLICE,
+        channel="outline",
+        quiet=True,
+    )
+
+    def draw(region: Region) -> None:
+        if view.picture is shown and view.editable:
+            view.region.draw(region)
+
+    job.done.connect(draw)
+    job.failed.connect(context.messages.error)
+    return job

@@ -1,0 +1,71 @@
+"""A click in a mass becomes its outline, unless something else is shown by then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.context import Context
+from app.messages import Messages
+from app.operations.outlining import outline_mass
+from app.settings import Settings
+from app.state import State
+from app.viewer.picture_view import PictureView
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+from core.workflows.looking import view_file
+from tests.helpers.held_jobs import HeldJobs
+
+
+@pytest.fixture
+def context(qapp):
+    jobs = HeldJobs()
+    yield Context(State(), jobs, Messages(), Settings())
+    jobs.shutdown()
+    jobs.deleteLater()
+
+
+@pytest.fixture
+def disc(tmp_path):
+    y, x = np.mgrid[:120, :150]
+    pixels = np.where((x - 90) ** 2 + (y - 50) ** 2 < 20**2, 190, 60)
+    path = tmp_path / "disc.png"
+    noisy = pixels + np.random.default_rng(3).normal(0, 6, pixels.shape)
+    Image.fromarray(noisy.clip(0, 255).astype(np.uint8)).save(path)
+    return path
+
+
+@pytest.fixture
+def view(qtbot, disc):
+    widget = PictureView()
+    qtbot.addWidget(widget)
+    widget.show_picture(view_file(disc).picture)
+    return widget
+
+
+@pytest.mark.parametrize("where", [(92, 48), Region(62, 24, 56, 54)], ids=["click", "rectangle"])
+def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, where):
+    job = outline_mass(context, view, None, PictureAddress(disc), None, where)
+    assert job.running
+    context.jobs.let_run()
+    mask = view.region.region.mask(120, 150)
+    truth = np.hypot(*(np.mgrid[:120, :150] - np.array([50, 90])[:, None, None])) < 20
+    assert 2 * (mask & truth).sum() / (mask.sum() + truth.sum()) > 0.93
+    view.region.undo()
+    assert view.region.region is None
+
+
+def test_another_picture_shown_meanwhile_is_left_alone(context, view, disc):
+    outline_mass(context, view, None, PictureAddress(disc), None, (92, 48))
+    view.show_picture(view_file(disc).picture)
+    context.jobs.let_run()
+    assert view.region.region is None
+
+
+def test_a_picture_that_is_gone_is_told(context, view, disc):
+    disc.unlink()
+    outline_mass(context, view, None, PictureAddress(disc), None, (92, 48))
+    context.jobs.let_run()
+    assert view.region.region is None
+    assert [message.level for message in context.messages.history] == ["error"]
