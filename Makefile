@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep run test test-deep lint format bench screenshot clean
+.PHONY: help setup setup-test setup-deep run test test-deep lint format bench bench-learners screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -48,11 +48,14 @@ format: setup-test ## rewrite the sources in the house style
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
+bench-learners: setup-test ## race the learners with their peers (in .venv-peers) and write the help page benchmarks.md
+	$(BIN)/python -m tests.benchmarks.learners $(ARGS)
+
 screenshot: setup ## renew the picture of the window in the README
 	$(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
 
-clean: ## remove .venv, .venv-deep and everything that was built
-	rm -rf .venv .venv-deep build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove .venv, .venv-deep, .venv-peers and everything that was built
+	rm -rf .venv .venv-deep .venv-peers build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Every learner against its peers and its references; writes ``resources/help/benchmarks.md``."""

@@ -1,0 +1,74 @@
+"""Race every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
+
+``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | page`` measures a part anew (may be
+repeated); the other results are those kept from before. ``--quick`` shows in seconds that all of it runs: one
+small table that comes with scikit-learn, no peers, into ``build`` only. Needs Linux, which tells memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.engine import limit_threads
+
+TOP = Path(__file__).resolve().parents[3]
+PAGE = TOP / "resources" / "help" / "benchmarks.md"
+KEPT = TOP / "build" / "bench-learners.json"
+PARTS = ("speed", "accuracy", "euclidean", "page")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.learners", description="Race the learners, write the page."
+    )
+    parser.add_argument("--only", action="append", metavar="PART", help=f"{', '.join(PARTS)}; speed:wine")
+    parser.add_argument(
+        "--quick", action="store_true", help="one small table, no peers, no page of the program"
+    )
+    parser.add_argument("--rounds", type=int, metavar="N", help="fits of each contender in a race; 5")
+    parser.add_argument("--out", type=Path, help="where the page goes")
+    parser.add_argument("--keep", type=Path, help="where the results are kept")
+    options = parser.parse_args(arguments)
+    only = options.only or list(PARTS)
+    unknown = [part for part in only if part.split(":")[0] not in PARTS]
+    if unknown:
+        parser.error(f"there is no part '{unknown[0]}'; parts: {', '.join(PARTS)}")
+    # Before numpy is loaded, which reads it once.
+    limit_threads()
+    from tests.benchmarks.learners.campaign import Campaign, Missing, full, quick
+
+    out = options.out or (KEPT.parent / "benchmarks-quick.md" if options.quick else PAGE)
+    keep = options.keep or (KEPT.with_stem("bench-learners-quick") if options.quick else KEPT)
+    try:
+        plan = quick() if options.quick else full()
+        if options.rounds:
+            plan = replace(plan, race_rounds=options.rounds)
+        campaign = Campaign(plan, _kept(keep))
+        for _ in campaign.run(only):
+            _write(keep, json.dumps(campaign.results, indent=1) + "\n")
+    except Missing as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    _write(out, campaign.page())
+    return 0
+
+
+def _kept(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(file.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""What a fitted metric scores on the held-out rows of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.data import EvaluationData
+from core.evaluation.neighbours import metric_distances
+from core.evaluation.protocols.chosen_k import TrainingQueries
+from core.evaluation.protocols.runner import Trial
+from core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
+from core.evaluation.splits import HoldOut
+from core.metrics.card import MetricCard
+from core.metrics.distances import LinearDistance
+from core.metrics.learner import Learner
+from core.metrics.metric import Metric
+from core.metrics.storage import load_metric
+from core.tasks import SILENT
+from tests.benchmarks.learners.tables import RaceTable
+
+RANK = 10
+#: Held-out cases that triplets are drawn of at most, and triplets.
+_CASES, TRIPLETS = 1000, 20_000
+
+
+def metric_of(file: Path, d: int) -> Metric:
+    """What a worker saved: one of the project's metrics, or the map L (m, d) of a peer."""
+    if file.suffix == ".npy":
+        return Metric((), LinearDistance(d, np.load(file, allow_pickle=False)), MetricCard(learner="peer"))
+    return load_metric(file)
+
+
+def held_out_scores(metric: Metric, table: RaceTable) -> dict[str, float]:
+    """``knn_error`` (k chosen on the training part), ``retrieval_accuracy``@10 and ``triplet_accuracy``."""
+    data, split = table.data, table.split
+    names, findings = np.unique(data.y, return_inverse=True)
+    # A trial wants the learner too, which none of what is used here looks at.
+    trial = Trial(metric, data, split, SILENT, cast(Learner, None))
+    training = TrainingQueries(trial, findings)
+    k, _ = training.best_k(training.correct(trial, len(names)))
+    test, asked = data.X[split.test], findings[split.test]
+    vote = votes(
+        metric_distances(metric, test, data.X[split.train]),
+        findings[split.train],
+        asked,
+        len(names),
+        k=k,
+        max_k=k,
+    )
+    retrieval = mean_over_queries(retrieval_accuracy(metric_distances(metric, test, test), asked, max_k=RANK))
+    return {
+        "knn_error": 1.0 - float(mean_over_queries(vote.correct)[k - 1]),
+        "retrieval_accuracy": float(retrieval[RANK - 1]),
+        "triplet_accuracy": triplet_accuracy(metric, data, split),
+    }
+
+
+def triplet_accuracy(metric: Metric, data: EvaluationData, split: HoldOut) -> float:
+    """Share of a fixed sample of held-out triplets in the right order; a tie counts as an error."""
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(split.test)[:_CASES]
+    i, j, k = _triplets(data.y[rows], rng)
+    distances = metric.distances(data.X[rows], data.X[rows])
+    return float(np.mean(distances[i, j] < distances[i, k]))
+
+
+def _triplets(
+    y: npt.NDArray[np.str_], rng: np.random.Generator
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows (t,) of cases, of others of their finding, and of others of another finding."""
+    i, j, k = rng.integers(len(y), size=(3, 200 * TRIPLETS // 4))
+    good = np.flatnonzero((i != j) & (y[i] == y[j]) & (y[i] != y[k]))[:TRIPLETS]
+    return i[good], j[good], k[good]

@@ -1,0 +1,55 @@
+"""The tables of the race: standardised on the training part, the rest held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.data import EvaluationData
+from core.evaluation.splits import HoldOut, holdout
+from core.library.importers.tables_csv import read_table
+
+MOST = 2000
+NAMES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter")
+#: Where the customary training part ends.
+_TRAINING = {"satellite": 4435, "letter": 16_000}
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RaceTable:
+    """Standardised rows with their findings, and which are trained on and which are held out."""
+
+    name: str
+    data: EvaluationData
+    split: HoldOut
+
+    @property
+    def size(self) -> str:
+        return f"{len(self.split.train):,} × {self.data.X.shape[1]}"
+
+    @property
+    def train(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_]]:
+        return self.data.X[self.split.train], self.data.y[self.split.train]
+
+
+def race_table(folder: Path, name: str) -> RaceTable:
+    """A table of the folder of real data; 30 % are held out where no division is customary."""
+    read = read_table(folder / "tables" / f"{name}.csv")
+    y = np.array(read.findings)
+    if name in _TRAINING:
+        train, test = np.arange(min(MOST, _TRAINING[name])), np.arange(_TRAINING[name], len(y))
+        split = HoldOut(train, test, by_patient=False, seed=_SEED)
+    else:
+        split = holdout(y.tolist(), None, _SEED)
+    return prepared(name, np.asarray(read.X), y, split)
+
+
+def prepared(name: str, X: npt.NDArray[np.float64], y: npt.NDArray[np.str_], split: HoldOut) -> RaceTable:
+    """Rows (n, d) scaled by mean and deviation of the training rows; columns constant there are dropped."""
+    mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)
+    kept = deviation > 0.0
+    return RaceTable(name, EvaluationData((X - mean)[:, kept] / deviation[kept], y, source=name), split)

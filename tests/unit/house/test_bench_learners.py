@@ -1,0 +1,181 @@
+"""The page of `make bench-learners`: what it judges, what it writes, and that the command runs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from core.evaluation.data import EvaluationData
+from core.evaluation.splits import HoldOut
+from core.metrics import learners, make_learner
+from tests.benchmarks.learners import judging
+from tests.benchmarks.learners.__main__ import main
+from tests.benchmarks.learners.accuracy import over_rounds
+from tests.benchmarks.learners.contenders import LMNN, NCA, NOT_ON_TABLES, Contender, own, peers
+from tests.benchmarks.learners.held_out import held_out_scores, triplet_accuracy
+from tests.benchmarks.learners.page import markdown_table, page
+from tests.benchmarks.learners.references import AgainstEuclidean, Known, Reference, references
+from tests.benchmarks.learners.tables import prepared
+
+BDM = Contender("BDM", "semblance", "bdm", paper=True, beats_nca=True)
+SLOW = Contender("Slow", "semblance", "slow", paper=True)
+PEERS = (Contender(LMNN, "metric-learn", "LMNN"), Contender(NCA, "scikit-learn", "NCA"))
+SCORES = {"knn_error": 0.125, "retrieval_accuracy": 0.75, "triplet_accuracy": 0.5}
+
+
+def fitted(seconds, fits=5):
+    return {"seconds": seconds, "fits": [seconds] * fits, "mib": 12.3, "scores": SCORES}
+
+
+def speed():
+    """BDM is 100 and 1,600 times as fast as LMNN; Slow 5 times, and refused on satellite."""
+    wine = {LMNN: fitted(1.0), NCA: fitted(0.3), "BDM": fitted(0.01), "Slow": fitted(0.2)}
+    satellite = {LMNN: fitted(80.0, 1), NCA: fitted(6.0), "BDM": fitted(0.05), "Slow": {"failed": "no luck"}}
+    return {
+        "wine": {"size": "124 × 13", "rows": wine},
+        "satellite": {"size": "2,000 × 36", "rows": satellite},
+    }
+
+
+def test_ratios_and_targets():
+    found = speed()
+    assert judging.times_faster(found, "wine", "BDM", LMNN) == pytest.approx(100.0)
+    assert judging.times_faster(found, "satellite", "Slow", LMNN) is None
+    assert judging.geometric_mean([100.0, 1600.0]) == pytest.approx(400.0)
+    assert judging.geometric_mean([100.0, None]) is None
+    assert judging.slow_against_lmnn(found, BDM) == []
+    assert judging.slow_against_lmnn(found, SLOW) == ["wine", "satellite"]
+    assert judging.fast_on_average(found, BDM)
+    assert not judging.fast_on_average(found, SLOW)
+    assert judging.slow_against_nca(found, BDM, ["satellite"]) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "mean", "text"),
+    [
+        ("knn_error", 0.021, "reached"),
+        ("knn_error", 0.0239, "reached"),
+        ("knn_error", 0.029, "within their range"),
+        ("knn_error", 0.0331, "short by 0.51"),
+        ("triplet_accuracy", 0.0275, "reached"),
+        ("triplet_accuracy", 0.0205, "within their range"),
+        ("triplet_accuracy", 0.0162, "short by 0.58"),
+    ],
+)
+def test_a_verdict_allows_one_standard_error(score, mean, text):
+    known = Known(score, 0.022, 0.028)
+    assert judging.verdict(known, mean, 0.002).text == text
+
+
+def test_only_rounds_count_as_repeats():
+    mean, error, rounds = over_rounds((0.1, 0.3, 0.2, 0.4), 2)
+    assert rounds == pytest.approx([0.2, 0.3])
+    assert mean == pytest.approx(0.25)
+    assert error == pytest.approx(np.std([0.2, 0.3], ddof=1) / math.sqrt(2))
+
+
+def test_the_page_says_what_was_reached_and_what_not():
+    reference = Reference(
+        "BDM", "bdm", "sonar", "bdm", {}, (Known("retrieval_accuracy@10", 0.7, 0.72),), note="Few cases."
+    )
+    score = {"mean": 0.65, "error": 0.01, "printed": "71"}
+    results = {
+        "speed": speed(),
+        "accuracy": {
+            reference.key: {"scores": {"retrieval_accuracy@10": score}, "seconds": 0.1, "rounds": 10}
+        },
+        "euclidean": {
+            "bdm, wine": {"mean": 0.8, "euclidean": 0.9, "difference": -0.1, "error": 0.02, "rounds": 2}
+        },
+        "machine": {"cores": "2"},
+    }
+    claim = AgainstEuclidean("BDM", "bdm", "bdm", "retrieval_accuracy@10", ("wine",))
+    text = page(results, [*PEERS, BDM, SLOW], [reference], [claim])
+    lines = text.splitlines()
+    assert lines[0] == "# Benchmarks"
+    assert "| learner | wine | satellite |" in lines
+    assert "wine 124 × 13, satellite 2,000 × 36." in text
+    assert "| metric-learn LMNN | 1 | 80 (1) |" in lines
+    assert "| BDM | 100 | 1600 | 400 |" in lines
+    assert "| Slow | *5.0* | – | – |" in lines
+    assert "- Slow: wine, satellite." in lines
+    assert "- Slow on satellite: no luck" in lines
+    assert "**1 of 2** forms" in text
+    assert any(line.endswith("| 70–72 | 65.00 ± 1.00 | short by 5 | 71 |") for line in lines)
+    assert any(line.startswith("- BDM on sonar") and line.endswith("Few cases.") for line in lines)
+    assert any(line.endswith("| -10.00 ± 2.00 | BELOW |") for line in lines)
+    assert "- cores: 2" in lines
+
+
+def test_what_was_not_measured_is_left_out():
+    text = page({}, [BDM], [], [])
+    assert "## Fit, seconds" not in text
+    assert "## Reference values" not in text
+
+
+def test_tables_are_markdown():
+    assert markdown_table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
+
+
+def test_every_learner_of_the_registry_takes_part_with_parameters_it_has():
+    contenders = own()
+    assert {one.learner for one in contenders} | NOT_ON_TABLES >= {one.name for one in learners()}
+    for one in contenders:
+        make_learner(one.learner, **one.parameters)
+    titles = [one.title for one in [*contenders, *peers()]]
+    assert len(set(titles)) == len(titles)
+
+
+def test_references_have_keys_of_their_own():
+    keys = [one.key for one in references()]
+    assert len(set(keys)) == len(keys)
+    for one in references():
+        make_learner(one.learner, **one.parameters)
+
+
+def test_held_out_scores_of_a_metric_that_tells_all():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"] * 40)
+    X = np.column_stack([100.0 * (y == "b") + rng.normal(size=80), -100.0 * (y == "b") + rng.normal(size=80)])
+    split = HoldOut(np.arange(40), np.arange(40, 80), by_patient=False, seed=0)
+    table = prepared("made up", X, y, split)
+    metric = make_learner("euclidean").fit(*table.train).metric()
+    scores = held_out_scores(metric, table)
+    assert scores["knn_error"] == 0.0
+    assert scores["retrieval_accuracy"] == 1.0
+    distances = metric.distances(table.data.X[40:], table.data.X[40:])
+    asked = y[40:]
+    right = [
+        distances[i, j] < distances[i, k]
+        for i in range(40)
+        for j in range(40)
+        for k in range(40)
+        if i != j and asked[i] == asked[j] and asked[i] != asked[k]
+    ]
+    assert scores["triplet_accuracy"] == pytest.approx(np.mean(right), abs=0.01)
+    flat = EvaluationData(np.zeros((80, 2)), y)
+    assert triplet_accuracy(metric, flat, split) == 0.0
+
+
+def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
+    keep, out = tmp_path / "kept.json", tmp_path / "page.md"
+    to = ["--quick", "--keep", str(keep), "--out", str(out)]
+    assert main([*to, "--only", "speed"]) == 0
+    kept = json.loads(keep.read_text(encoding="utf-8"))
+    rows = kept["speed"]["iris"]["rows"]
+    assert set(rows) == {NCA, "BDM", "BDM, exact", "Euclidean"}
+    assert all(row["seconds"] > 0 and set(row["scores"]) == set(SCORES) for row in rows.values())
+    assert "## Fit, seconds" in out.read_text(encoding="utf-8")
+
+    assert main([*to, "--only", "accuracy"]) == 0
+    assert "## Reference values" in out.read_text(encoding="utf-8")
+    assert json.loads(keep.read_text(encoding="utf-8"))["speed"] == kept["speed"]
+
+
+def test_an_unknown_part_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--only", "nothing"])
+    assert "there is no part 'nothing'" in capsys.readouterr().err
