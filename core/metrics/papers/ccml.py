@@ -146,7 +146,7 @@ class CCML(LinearLearner):
                 choice.decay if self.decay < 0.0 else self.decay,
                 min(self.components or choice.components, rows.X.shape[1]),
             )
-            for choice in choices(rows.X.shape[1], len(rows.names))
+            for choice in choices(rows.X.shape[1])
         ]
         return tuple(dict.fromkeys(tried))
 
