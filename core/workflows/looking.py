@@ -169,7 +169,7 @@ def outline_mass(
     if isinstance(where, Region):
         found = segment_in(picture, where)
     else:
-        found = segment_at(picture, where[0] + 0.5, where[1] + 0.5)
+        found = segment_at(picture, *where)
     return found if place is None else replace(found, z=place, depth=1)
 
 
