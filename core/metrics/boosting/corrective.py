@@ -15,7 +15,7 @@ from core.metrics.boosting.triplet_margins import TripletMargins
 from core.metrics.distance import Matrix
 
 _MOST_STEPS = 200
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-8
 #: Where all triplets can be kept apart the loss falls without end; a mean margin of this is far enough.
 _MOST_MARGIN = 400.0
 
