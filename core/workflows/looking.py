@@ -166,10 +166,7 @@ def outline_mass(
 
     address = _address(library, what)
     picture = open_picture(address) if place is None else _stacks.get(address).picture(place)
-    if isinstance(where, Region):
-        found = segment_in(picture, where)
-    else:
-        found = segment_at(picture, *where)
+    found = segment_in(picture, where) if isinstance(where, Region) else segment_at(picture, *where)
     return found if place is None else replace(found, z=place, depth=1)
 
 

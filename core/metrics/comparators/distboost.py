@@ -20,7 +20,8 @@ from core.metrics.card import MetricCard
 from core.metrics.comparators.rca import chunklets_of
 from core.metrics.distance import Matrix
 from core.metrics.distances.mixtures import MixtureDistance, posteriors
-from core.metrics.inputs.pair_source import Pairs, training_pairs
+from core.metrics.inputs.memory import check_memory
+from core.metrics.inputs.pair_source import FEWER_PAIRS, Pairs, training_pairs
 from core.metrics.inputs.rows import as_rows, check_different
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
@@ -30,7 +31,8 @@ from core.parameters import Parameter
 from core.tasks import SILENT, Reporter
 
 _EM_ROUNDS = 10
-_TRIES = 3
+#: Mixtures drawn before a round, and before the first one, is given up.
+_TRIES, _FIRST_TRIES = 3, 100
 #: Clouds where only pairs are known; at most for many findings.
 _CLOUDS, _MOST_CLOUDS = 4, 20
 #: alpha of a mixture that never errs.
@@ -137,7 +139,7 @@ class DistBoost(Learner):
         for done in range(self.rounds):
             reporter.progress(done, self.rounds, self.title)
             added = False
-            for _ in range(_TRIES):
+            for _ in range(_TRIES if boosting.weights else _FIRST_TRIES):
                 reporter.check_cancelled()
                 added = boosting.add(clouds, self.forget)
                 if added:
