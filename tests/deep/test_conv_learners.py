@@ -120,6 +120,7 @@ def test_saved_and_loaded_it_is_the_same(name, settings, tmp_path):
     assert (again.distances(X, X) == metric.distances(X, X)).all()
     assert again.explain(X[0], X[1]) == metric.explain(X[0], X[1])
     assert again.card == metric.card
+    assert again.card.versions["torch"] == torch.__version__
 
 
 @over_variants
@@ -171,6 +172,12 @@ def test_pictures_too_small_or_too_large_are_refused(side, layers):
     X = np.random.default_rng(0).normal(size=(10, side * side))
     with pytest.raises(BadInput, match=f"{side} x {side}"):
         make_learner("conv_ccml", layers=layers).fit(X, ["a", "b"] * 5)
+
+
+def test_where_only_equal_pictures_have_a_finding_it_still_is_a_distance():
+    X = np.vstack([np.ones((8, SIDE * SIDE)), np.random.default_rng(0).normal(size=(4, SIDE * SIDE))])
+    metric = make_learner("conv_ccml", rounds=5).fit(X, ["a", "b"] * 4 + [""] * 4).metric()
+    assert np.isfinite(metric.distances(X, X)).all()
 
 
 def test_weights_that_run_away_are_told(monkeypatch):

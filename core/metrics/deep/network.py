@@ -56,8 +56,12 @@ def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
             f"Extract 'pixels' with a size from {max(8, smallest)} to {_LARGEST}; 28 is usual.",
         )
     centre = float(X.mean())
-    scale = float(np.sqrt(np.square(X - centre).mean()))
-    return Pictures(side, centre, scale)
+    # A block at a time: many pictures fill the memory once as it is.
+    squares = (
+        float(np.square(X[start : start + _BLOCK] - centre).sum()) for start in range(0, len(X), _BLOCK)
+    )
+    # Equal pictures have no scale.
+    return Pictures(side, centre, math.sqrt(math.fsum(squares) / X.size) or 1.0)
 
 
 class Network:

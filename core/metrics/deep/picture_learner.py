@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -91,9 +92,9 @@ class PictureLearner(Learner):
         if not all(np.isfinite(array).all() for array in distance.arrays().values()):
             raise BadInput("The training did not converge.", "Try a smaller rate, or leave it at 0.")
         self.distance_: ConvolutionDistance = distance
-        self._card: MetricCard = begin_card(
-            self, len(rows), y=y, groups=groups, notes=notes, rounds=trained.round
-        )
+        card = begin_card(self, len(rows), y=y, groups=groups, notes=notes, rounds=trained.round)
+        versions = {**card.versions, "torch": str(torch.__version__)}
+        self._card: MetricCard = dataclasses.replace(card, versions=versions)
         return self
 
     def metric(self) -> Metric:
