@@ -28,6 +28,16 @@ class Labelled(NamedTuple):
         return means
 
 
+def check_one_each(cases: int, findings: int) -> None:
+    """Refuse more or fewer findings than cases.
+
+    Raises:
+        BadInput: their numbers differ.
+    """
+    if cases != findings:
+        raise BadInput(f"There are {cases} cases but {findings} findings.", "Give one finding a case.")
+
+
 def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
     """The rows of ``X`` that have a finding.
 
@@ -38,8 +48,7 @@ def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
     if y is None:
         raise BadInput(f"{title} learns from findings.", "Give the findings of the training cases.")
     codes, names = finding_codes(y)
-    if len(codes) != len(X):
-        raise BadInput(f"There are {len(X)} cases but {len(codes)} findings.", "Give one finding a case.")
+    check_one_each(len(X), len(codes))
     check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
     check_different(X)
     known = codes >= 0

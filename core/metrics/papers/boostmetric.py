@@ -19,9 +19,9 @@ from core.metrics.boosting.triplet_margins import TripletMargins
 from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.labelled import labelled
-from core.metrics.inputs.rows import as_rows, check_different
-from core.metrics.inputs.triplets import Rows, checked_triplets
+from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.triplet_source import triplet_source
+from core.metrics.inputs.triplets import Rows
 from core.metrics.learner import Learner
 from core.metrics.maths.psd import psd_root
 from core.metrics.maths.row_space import RowSpace
@@ -145,14 +145,9 @@ class BoostMetric(Learner):
         self._check_parameters()
         rows = as_rows(X)
         reporter = reporter or SILENT
-        known, codes = rows, np.empty(0, dtype=np.int64)
-        if triplets is not None:
-            triplets = checked_triplets(triplets, len(rows))
-            check_different(rows)
-        else:
-            known, codes, _ = labelled(self.title, rows, y)
+        source = triplet_source(self.title, rows, y, triplets)
         with threadpool_limits(limits=1, user_api="blas"):
-            found = _Passes(self, RowSpace(known), codes, triplets, reporter).run()
+            found = _Passes(self, RowSpace(source.X), source.codes, source.triplets, reporter).run()
         self.distance_ = found.distance()
         self.objectives_: list[list[float]] = found.objectives
         self.stopped_: str = found.stopped

@@ -13,7 +13,6 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import finding_codes
 from core.errors import BadArguments, BadInput
 from core.metrics.boosting.cut import Cut
 from core.metrics.boosting.given_triplets import GivenTriplets
@@ -25,7 +24,7 @@ from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.signed import SignedDistance
 from core.metrics.distances.votes import VoteDistance
 from core.metrics.inputs.rows import as_rows
-from core.metrics.inputs.triplets import checked_triplets
+from core.metrics.inputs.triplet_source import TripletSource, triplet_source
 from core.metrics.learner import Learner
 from core.metrics.maths.largest_distance import largest_squared_distance
 from core.metrics.maths.top_eigenpair import top_eigenpair
@@ -154,12 +153,15 @@ class MetricBoost(Learner):
             )
         rows = as_rows(X)
         reporter = reporter or SILENT
+        source = triplet_source(self.title, rows, y, triplets)
         # Beyond n columns all projections of the rows are reached from the span of the rows.
-        basis, columns = (None, rows) if rows.shape[1] <= len(rows) else np.linalg.qr(rows.T)
-        columns = rows if basis is None else np.ascontiguousarray(columns.T)
+        basis, columns = None, source.X
+        if columns.shape[1] > len(columns):
+            basis, columns = np.linalg.qr(columns.T)
+            columns = np.ascontiguousarray(columns.T)
         # More threads slow small eigenproblems a hundredfold on a busy machine.
         with threadpool_limits(limits=1, user_api="blas"):
-            weights = self._weights(columns - columns.mean(axis=0), y, triplets)
+            weights = self._weights(source._replace(X=columns - columns.mean(axis=0)))
             found = _Rounds(self, weights, basis, reporter).run()
         self.distance_ = found.distance()
         self.log_bounds_: list[float] = found.log_bounds
@@ -183,28 +185,12 @@ class MetricBoost(Learner):
     def metric(self) -> Metric:
         return Metric((), self.distance_, self._card)
 
-    def _weights(
-        self, X: Matrix, y: npt.ArrayLike | None, triplets: npt.NDArray[np.int64] | None
-    ) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
-        n = len(X)
-        if y is None and triplets is None:
-            raise BadInput(f"{self.title} learns from findings or triplets.", "Give it one of them.")
-        codes, names = finding_codes([] if y is None else y)
-        if y is not None and len(codes) != n:
-            raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
-        if triplets is not None:
-            return GivenTriplets(X, checked_triplets(triplets, n))
-        if len(names) < 2:
-            only = f"have the finding '{names[0]}'" if names else "lack a finding"
-            raise BadInput(f"All training cases {only}.", "Add cases of another finding.")
-        known = codes >= 0
-        if np.bincount(codes[known]).max() < 2:
-            raise BadInput(
-                "No two training cases have the same finding.", "Add cases of the same finding, or triplets."
-            )
+    def _weights(self, source: TripletSource) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
+        if source.triplets is not None:
+            return GivenTriplets(source.X, source.triplets)
         kind = VoteTriplets if self.weak == "binary" else QuadraticTriplets
         seed = 0 if self.random_state is None else self.random_state
-        return kind(X[known], codes[known], self.anchors, seed)
+        return kind(source.X, source.codes, self.anchors, seed)
 
 
 @dataclass

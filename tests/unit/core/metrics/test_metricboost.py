@@ -43,7 +43,7 @@ def overlapping(n=60, d=4):
         (np.eye(4), ["a", "b", "c", "d"], "No two training cases have the same finding"),
         (np.eye(4), ["a", "a", "b"], "4 cases but 3 findings"),
         (np.eye(4), None, "learns from findings or triplets"),
-        (np.ones((4, 2)), ["a", "a", "b", "b"], "Along no direction"),
+        (np.ones((4, 2)), ["a", "a", "b", "b"], "the same features"),
         (np.where(np.eye(4) > 0, np.nan, 1.0), ["a", "a", "b", "b"], "missing values"),
         (np.where(np.eye(4) > 0, np.inf, 1.0), ["a", "a", "b", "b"], "infinite"),
     ],
@@ -79,6 +79,17 @@ def test_a_case_alone_in_its_finding_is_only_ever_another():
     learner = make_learner("metricboost", rounds=3).fit(lone, [*y.tolist(), "alone"])
     sizes = np.bincount(np.unique(y, return_inverse=True)[1])
     assert learner.metric().card.constraints["triplets"] == sum(s * (s - 1) * (46 - s) for s in sizes)
+
+
+@over_forms
+def test_findings_farther_apart_inside_than_between_are_refused(settings):
+    X, y = np.array([[0.0], [10.0], [4.0], [6.0]]), ["a", "a", "b", "b"]
+    learner = make_learner("metricboost", **settings)
+    if settings.get("allow_similarity"):
+        assert not learner.fit(X, y).metric().is_metric
+        return
+    with pytest.raises(BadInput, match="Along no direction do other findings lie farther"):
+        learner.fit(X, y)
 
 
 def test_only_binary_weak_models_vote():

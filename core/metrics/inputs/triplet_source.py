@@ -1,0 +1,43 @@
+"""What learners of triplets learn from: findings, or triplets named one by one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.inputs.labelled import check_one_each, labelled
+from core.metrics.inputs.rows import check_different
+from core.metrics.inputs.triplets import Rows, checked_triplets
+
+
+class TripletSource(NamedTuple):
+    """``triplets`` (t, 3) of the rows ``X`` (n, d), or ``None`` and the findings ``codes`` (n,)."""
+
+    X: Matrix
+    codes: npt.NDArray[np.int64]
+    triplets: Rows | None
+
+
+def triplet_source(
+    title: str, X: Matrix, y: npt.ArrayLike | None, triplets: npt.ArrayLike | None
+) -> TripletSource:
+    """The given ``triplets`` of all rows, or else the rows that have a finding.
+
+    Raises:
+        BadInput: neither, triplets that :func:`checked_triplets` or findings that :func:`labelled` refuses,
+            or equal rows. ``title`` names the learner.
+    """
+    if triplets is None:
+        if y is None:
+            raise BadInput(f"{title} learns from findings or triplets.", "Give it one of them.")
+        known = labelled(title, X, y)
+        return TripletSource(known.X, known.codes, None)
+    if y is not None:
+        check_one_each(len(X), len(np.asarray(y)))
+    checked = checked_triplets(triplets, len(X))
+    check_different(X)
+    return TripletSource(X, np.empty(0, dtype=np.int64), checked)
