@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.arrays import ArrayFile, check_row
+from core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
 from core.imaging.package import Package, open_plainly, read_file
 from core.imaging.picture import Picture
@@ -80,6 +83,9 @@ class PictureReader:
         """
         if address.slices:
             return self.open(address.slices[shown_slice(len(address.slices), region)])
+        with self._dicom(address) as file:
+            if file is not None:
+                return self._frame_of(file, address, region)
         with self._lock:
             found = self._bytes_or_array(address)
         if isinstance(found, bytes):
@@ -95,7 +101,36 @@ class PictureReader:
         Raises:
             BadInput: not a picture, too large, damaged or cut off.
         """
+        if sniff(data[:HEAD_BYTES]) == DICOM:
+            return self._frame_of(io.BytesIO(data), address, region)
         return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
+
+    def _frame_of(self, file: BinaryIO, address: PictureAddress, region: Region | None) -> Picture:
+        from core.imaging.dicom.pictures import DicomPictures
+
+        pictures = DicomPictures(file, str(address), self.max_pixels)
+        frame = shown_slice(len(pictures), region) if address.frame is None else address.frame
+        return pictures.picture(frame)
+
+    @contextlib.contextmanager
+    def _dicom(self, address: PictureAddress) -> Iterator[BinaryIO | None]:
+        """The DICOM file at ``address`` open for reading; ``None`` where something else lies there."""
+        file: BinaryIO | None = None
+        if address.slices:
+            pass
+        elif not address.member:
+            file = open_plainly(address.container, str(address.container))
+        elif not self.is_array(address):
+            with self._lock:
+                package = self._package(address.container)[1]
+                if sniff(package.head(address.member, HEAD_BYTES)) == DICOM:
+                    file = io.BytesIO(package.read(address.member))
+        if file is None:
+            yield None
+            return
+        with file:
+            head = file.read(HEAD_BYTES)
+            yield file if sniff(head) == DICOM else None
 
     def is_array(self, address: PictureAddress) -> bool:
         """Whether ``address`` is an array, or a row of one, and no picture file.
@@ -114,7 +149,16 @@ class PictureReader:
         if address.slices:
             return True
         shape = self._array_shape(address)
-        return shape is not None and is_volume_shape(shape)
+        if shape is not None:
+            return is_volume_shape(shape)
+        if address.frame is not None:
+            return False
+        with self._dicom(address) as file:
+            if file is None:
+                return False
+            from core.imaging.dicom.pictures import DicomPictures
+
+            return len(DicomPictures(file, str(address), self.max_pixels)) > 1
 
     def stack(self, address: PictureAddress) -> Stack:
         """The volume at ``address``, its slices read when asked for, through this reader.
@@ -123,13 +167,40 @@ class PictureReader:
             BadInput: as :meth:`open`, or a single picture.
         """
         if address.slices:
-            return FileStack(address, self.open)
+            return self._of_files(address)
         if not self.is_stack(address):
             raise BadInput(f"'{address}' is a single picture, not a volume.", "Choose a series or a volume.")
+        if not self.is_array(address):
+            return self._of_frames(address)
         with self._lock:
             found = self._bytes_or_array(address)
         assert not isinstance(found, bytes)
         return array_stack(found, str(address))
+
+    def _of_frames(self, address: PictureAddress) -> Stack:
+        from core.imaging.dicom.pictures import DicomStack
+
+        if address.member:
+            file: BinaryIO = io.BytesIO(self.read_bytes(address))
+        else:
+            file = open_plainly(address.container, str(address.container))
+        return DicomStack(file, str(address), self.max_pixels)
+
+    def _of_files(self, address: PictureAddress) -> Stack:
+        stack = FileStack(address, self.open)
+        headers = []
+        # Three neighbours tell the distance even where one of them is missing.
+        for part in address.slices[:3]:
+            with self._dicom(part) as file:
+                if file is not None:
+                    from core.imaging.dicom.reading import open_dicom
+
+                    headers.append(open_dicom(file, str(part)).dataset)
+        if headers:
+            from core.imaging.dicom.pictures import series_facts
+
+            stack.spacing_mm, stack.directions = series_facts(headers)
+        return stack
 
     def inspect(self, address: PictureAddress, longest: int = LONGEST) -> PictureFacts:
         """Size and thumbnail of the picture, which is decoded completely; of a volume its middle slice.
@@ -139,6 +210,9 @@ class PictureReader:
         """
         if address.slices or self.is_stack(address):
             return inspect_picture(self.open(address), longest)
+        with self._dicom(address) as file:
+            if file is not None:
+                return inspect_picture(self._frame_of(file, address, None), longest)
         with self._lock:
             found = self._bytes_or_array(address)
         if isinstance(found, bytes):

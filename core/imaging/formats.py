@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from core.errors import BadInput
+from core.imaging.dicom.reading import looks_like_dicom
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
@@ -17,6 +18,9 @@ PICTURE_SUFFIXES = frozenset(
 )
 
 READABLE = "PNG, JPEG, TIFF, BMP, PGM/PPM or GIF"
+
+#: What :func:`sniff` calls a DICOM file.
+DICOM = "DICOM"
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
@@ -47,7 +51,10 @@ _FOREIGN = (
 
 
 def sniff(head: bytes) -> str | None:
-    """The picture format ("PNG", "JPEG", "TIFF", "GIF", "BMP", "PNM") of a file's first bytes, if any."""
+    """The picture format ("PNG", "JPEG", "TIFF", "GIF", "BMP", "PNM", "DICOM") of a file's first
+    bytes, if any. The preamble of a DICOM file may be the start of a TIFF file."""
+    if looks_like_dicom(head):
+        return DICOM
     for start, name in _PICTURES:
         if head.startswith(start):
             return name
@@ -72,10 +79,15 @@ def check_whole(file: BinaryIO, name: str) -> None:
     """Look over a slice's file without decoding it.
 
     Raises:
-        BadInput: it is empty.
+        BadInput: it is empty, or a DICOM file whose pixels are missing or cut off.
     """
-    if not file.read(1):
+    head = file.read(HEAD_BYTES)
+    if not head:
         raise BadInput(f"'{name}' is empty (0 bytes).", "Copy it again from where it came, or leave it out.")
+    if sniff(head) == DICOM:
+        from core.imaging.dicom.pictures import check_dicom
+
+        check_dicom(file, name)
 
 
 def has_picture_name(name: str) -> bool:

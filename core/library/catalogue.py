@@ -375,6 +375,8 @@ def _address(source: Path, path: str, member: str, frame: int | None) -> Picture
 
 
 def _of_slices(parts: tuple[PictureAddress, ...]) -> PictureAddress:
+    if len(parts) == 1:
+        return parts[0]
     return PictureAddress(parts[0].container, parts[0].member, parts[0].frame, parts)
 
 

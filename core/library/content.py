@@ -38,8 +38,13 @@ def content_of_part(digest: str, region: Region | None) -> str:
 
 
 def content_of_slices(hashes: Iterable[str], region: Region | None) -> str:
-    """Of a volume whose slices, in order, lie in files of these hashes (a frame's after a "!")."""
-    return content_of_part(content_hash(" ".join(hashes).encode()), region)
+    """Of a volume whose slices, in order, lie in files of these hashes (a frame's after a "!").
+
+    Of a single whole file the same as :func:`content_of_file`.
+    """
+    parts = list(hashes)
+    one = len(parts) == 1 and "!" not in parts[0]
+    return content_of_part(parts[0] if one else content_hash(" ".join(parts).encode()), region)
 
 
 def content_of_pixels(picture: Picture, region: Region | None = None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from core.errors import BadInput, SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader, shown_slice
-from core.imaging.formats import check_whole
+from core.imaging.formats import DICOM, check_whole, sniff
 from core.imaging.package import Package
 from core.imaging.picture import Picture
 from core.imaging.thumbnail import inspect, thumbnail
@@ -18,6 +18,7 @@ from core.library.content import (
     content_hash_of,
     content_of_file,
     content_of_numbers,
+    content_of_part,
     content_of_pixels,
     content_of_slices,
     content_of_volume,
@@ -154,6 +155,8 @@ class FileReader:
         return found
 
     def _picture(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
+        if sniff(self._source.head(path)) == DICOM:
+            return self._object(path, cases, stamp)
         data = self._source.read(path)
         facts = inspect(data, self._source.label(path))
         out = ReadFile(FileRecord(path, len(data), stamp, content_hash(data), "ok"))
@@ -161,6 +164,25 @@ class FileReader:
             content = content_of_file(data, case.region)
             out.images[content] = facts.thumbnail
             out.cases.append(self._record(case, facts.width, facts.height, content))
+        return out
+
+    def _object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
+        """A DICOM object, which may be too large to be held whole."""
+        with self._source.stream(path) as file:
+            digest = content_hash_of(file)
+        out = ReadFile(FileRecord(path, self.size(path), stamp, digest, "ok"))
+        address = self._source.address(path)
+        depth: int | None = None
+        if self._pictures.is_stack(address):
+            self._sound(path)
+            with self._pictures.stack(address) as stack:
+                depth = len(stack)
+        for case in cases:
+            picture = self._pictures.open(address, case.region)
+            content = content_of_part(digest, case.region)
+            out.images[content] = thumbnail(picture)
+            record = self._record(case, picture.width, picture.height, content)
+            out.cases.append(replace(record, depth=depth))
         return out
 
     def _frames(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:

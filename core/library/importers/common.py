@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from core.errors import BadInput
-from core.imaging.formats import foreign_format, has_picture_name, sniff
+from core.imaging.formats import DICOM, foreign_format, has_picture_name, sniff
 from core.library.importers.importer import Rejected
 from core.library.importers.source import Entry, Source
 
@@ -42,7 +42,10 @@ def not_a_case(source: Source, entry: Entry) -> Rejected | None:
         head = source.head(entry.path)
     except BadInput as error:
         return Rejected(name, error.message, failed=True)
-    if sniff(head) is not None and entry.size > len(head):
+    found = sniff(head)
+    if found == DICOM:
+        return Rejected(name, f"Not a plain picture: {_OTHER_KINDS['.dcm']}.", failed=False)
+    if found is not None and entry.size > len(head):
         return None
     return Rejected(name, f"Not a picture: it looks like {foreign_format(head)}.", failed=False)
 

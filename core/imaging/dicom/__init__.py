@@ -1,0 +1,1 @@
+"""DICOM files: headers, pixels, what their numbers mean, and where they lie in the patient."""

@@ -1,0 +1,79 @@
+"""Colours of DICOM as red, green and blue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.dicom.fields import numbers, value
+from core.imaging.dicom.reading import COPY_AGAIN
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+_COLOURS = ("Red", "Green", "Blue")
+#: PS3.3 C.7.6.3.1.2, full range: R = Y + 1.402 Cr and so on, from (Y, Cb, Cr).
+_FULL = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]], dtype=np.float32)
+#: The same for YBR_PARTIAL_420 and 422, whose Y runs from 16 to 235.
+_PARTIAL = np.array([[1.1644, 0, 1.5960], [1.1644, -0.3917, -0.8130], [1.1644, 2.0173, 0]], dtype=np.float32)
+_BLOCK_ROWS = 256
+
+
+def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray[Any]:
+    """(h, w, 3) uint8 or uint16 RGB from three samples a pixel.
+
+    Raises:
+        BadInput: samples of more than 16 bits that are no plain RGB, or no known colours.
+    """
+    if photometric in ("RGB", "YBR_RCT", "YBR_ICT"):
+        return _at_most_16(values)
+    if values.dtype != np.uint8 or not photometric.startswith("YBR_"):
+        raise BadInput(f"'{name}' has colours of a kind that cannot be read ({photometric}).", COPY_AGAIN)
+    matrix, least = (_PARTIAL, 16.0) if "PARTIAL" in photometric else (_FULL, 0.0)
+    out = np.empty(values.shape, np.uint8)
+    for start in range(0, len(values), _BLOCK_ROWS):
+        rows = values[start : start + _BLOCK_ROWS].astype(np.float32)
+        rows -= np.array([least, 128.0, 128.0], dtype=np.float32)
+        mixed = rows @ matrix.T
+        out[start : start + _BLOCK_ROWS] = np.clip(np.rint(mixed), 0, 255)
+    return out
+
+
+def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.NDArray[Any]:
+    """(h, w, 3) uint8 or uint16 RGB of indices into the palette (PS3.3 C.7.6.3.1.5 and .6).
+
+    Raises:
+        BadInput: the palette is missing, segmented, or too short.
+    """
+    channels = []
+    for colour in _COLOURS:
+        first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
+        data = value(dataset, f"{colour}PaletteColorLookupTableData")
+        if len(first) != 3 or not isinstance(data, bytes):
+            raise BadInput(f"'{name}' lacks its palette of colours.", COPY_AGAIN)
+        count, start, bits = (int(part) for part in first)
+        channels.append(_looked_up(values, _table(data, count % 65536 or 65536, bits, name), start))
+    return np.stack(channels, axis=2)
+
+
+def _table(data: bytes, count: int, bits: int, name: str) -> npt.NDArray[Any]:
+    wide = bits > 8 or len(data) >= 2 * count
+    table = np.frombuffer(data[: len(data) // 2 * 2] if wide else data, np.uint16 if wide else np.uint8)
+    if len(table) < count:
+        raise BadInput(f"The palette of '{name}' is cut off.", COPY_AGAIN)
+    table = table[:count]
+    return table.astype(np.uint8) if wide and bits <= 8 else table
+
+
+def _looked_up(values: npt.NDArray[Any], table: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
+    places = np.clip(values.astype(np.int64) - start, 0, len(table) - 1)
+    return table[places]
+
+
+def _at_most_16(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if values.dtype.itemsize > 2:
+        return (values.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return values.view(np.uint8 if values.dtype.itemsize == 1 else np.uint16)

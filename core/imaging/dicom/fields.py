@@ -1,0 +1,85 @@
+"""Single values out of a header, whatever is wrong with the rest of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: Deeper sequences than any standard object has are not followed.
+MAX_DEPTH = 32
+#: Characters of one text value that are kept.
+MAX_TEXT = 1024
+
+
+def value(dataset: Dataset, keyword: str) -> Any:
+    """The value, or ``None`` where it is absent, empty or cannot be read."""
+    try:
+        found = dataset.get(keyword)
+    except Exception:  # noqa: BLE001 - a damaged value is parsed here, and may fail in any way
+        return None
+    return None if found is None or found == "" else found
+
+
+def text(dataset: Dataset, keyword: str) -> str:
+    """The value as one line of text, "" where there is none; several values parted by a backslash."""
+    found = value(dataset, keyword)
+    if found is None:
+        return ""
+    parts = [str(part) for part in found] if _is_list(found) else [str(found)]
+    return " ".join("\\".join(parts).replace("\0", " ").split())[:MAX_TEXT]
+
+
+def numbers(dataset: Dataset, keyword: str) -> tuple[float, ...]:
+    """All values as finite numbers; empty where one is none."""
+    found = value(dataset, keyword)
+    if found is None:
+        return ()
+    try:
+        out = tuple(float(part) for part in (found if _is_list(found) else (found,)))
+    except (TypeError, ValueError, OverflowError):
+        return ()
+    return out if all(math.isfinite(part) for part in out) else ()
+
+
+def number(dataset: Dataset, keyword: str) -> float | None:
+    found = numbers(dataset, keyword)
+    return found[0] if found else None
+
+
+def integer(dataset: Dataset, keyword: str) -> int | None:
+    found = number(dataset, keyword)
+    return None if found is None or found != int(found) else int(found)
+
+
+def items(dataset: Dataset | None, keyword: str) -> list[Dataset]:
+    """The items of a sequence; none where it is absent or no sequence."""
+    from pydicom import Dataset, Sequence
+
+    found = None if dataset is None else value(dataset, keyword)
+    return [item for item in found if isinstance(item, Dataset)] if isinstance(found, Sequence) else []
+
+
+def item(dataset: Dataset | None, *keywords: str) -> Dataset | None:
+    """The first item of a sequence within the first item of a sequence ..."""
+    for keyword in keywords:
+        found = items(dataset, keyword)
+        if not found:
+            return None
+        dataset = found[0]
+    return dataset
+
+
+def walk(dataset: Dataset, keyword: str, depth: int = 0) -> Iterator[Dataset]:
+    """Every item of the sequences ``keyword`` within each other, outer ones first."""
+    if depth < MAX_DEPTH:
+        for found in items(dataset, keyword):
+            yield found
+            yield from walk(found, keyword, depth + 1)
+
+
+def _is_list(found: Any) -> bool:
+    return isinstance(found, (list, tuple)) or type(found).__name__ == "MultiValue"

@@ -1,0 +1,172 @@
+"""Where pixels lie in the patient: spacing, orientation, and the order of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.imaging.dicom.fields import item, items, number, numbers
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: Slices whose distance differs from the usual one by more than this share of it are a gap.
+GAP = 0.05
+#: Cosines that differ less are the same direction.
+SAME_DIRECTION = 1e-3
+
+#: Along x, y, z of the patient (PS3.3 C.7.6.2.1.1), towards more and towards less.
+_LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Where a slice lies.
+
+    ``position`` (3,) mm of its first pixel's middle; ``along_row`` and ``along_column`` (3,) unit vectors in
+    which the column and the row index grow; ``spacing`` (row, column) mm or ``None``.
+    """
+
+    position: tuple[float, float, float]
+    along_row: tuple[float, float, float]
+    along_column: tuple[float, float, float]
+    spacing: tuple[float, float] | None = None
+
+    @property
+    def normal(self) -> npt.NDArray[np.float64]:
+        """(3,) the direction in which slices follow each other."""
+        return np.cross(np.array(self.along_row), np.array(self.along_column))
+
+    @property
+    def height(self) -> float:
+        """mm along the normal."""
+        return float(self.normal @ np.array(self.position))
+
+    def pixels_of(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(n, 3) of (x, y, mm above the plane) of points (n, 3) in mm; pixel (0, 0) has its middle at 0.5."""
+        row, column = self.spacing or (1.0, 1.0)
+        away = points - np.array(self.position)
+        x = away @ np.array(self.along_row) / column + 0.5
+        y = away @ np.array(self.along_column) / row + 0.5
+        return np.stack([x, y, away @ self.normal], axis=1)
+
+    @property
+    def orientation(self) -> tuple[float, ...]:
+        """The six cosines, rounded so that equal ones compare equal."""
+        return tuple(round(part / SAME_DIRECTION) * SAME_DIRECTION + 0.0 for part in self.cosines)
+
+    @property
+    def cosines(self) -> tuple[float, ...]:
+        return (*self.along_row, *self.along_column)
+
+
+def plane_of(dataset: Dataset, frame: int = 0) -> Plane | None:
+    """The plane of a single-frame object or of one frame; ``None`` where the file does not say."""
+    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
+    own = per_frame[frame] if frame < len(per_frame) else None
+    shared = item(dataset, "SharedFunctionalGroupsSequence")
+    placed = item(own, "PlanePositionSequence") or item(shared, "PlanePositionSequence") or dataset
+    turned = item(own, "PlaneOrientationSequence") or item(shared, "PlaneOrientationSequence") or dataset
+    position = numbers(placed, "ImagePositionPatient")
+    cosines = np.array(numbers(turned, "ImageOrientationPatient"))
+    if len(position) != 3 or len(cosines) != 6:
+        return None
+    row, column = cosines[:3], cosines[3:]
+    lengths = np.linalg.norm(row), np.linalg.norm(column)
+    if min(lengths) < 0.5 or max(lengths) > 2 or abs(row @ column) > 0.1 * lengths[0] * lengths[1]:
+        return None
+    row, column = row / lengths[0], column / lengths[1]
+    return Plane(
+        (position[0], position[1], position[2]),
+        (float(row[0]), float(row[1]), float(row[2])),
+        (float(column[0]), float(column[1]), float(column[2])),
+        spacing_of(dataset, frame),
+    )
+
+
+def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
+    """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
+    by the magnification the file estimates; of ultrasound that of its only region."""
+    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
+    own = per_frame[frame] if frame < len(per_frame) else None
+    measured = item(own, "PixelMeasuresSequence") or item(
+        dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence"
+    )
+    for found in (measured, dataset):
+        spacing = _positive(numbers(found, "PixelSpacing")) if found is not None else None
+        if spacing is not None:
+            return spacing
+    for keyword in ("ImagerPixelSpacing", "NominalScannedPixelSpacing"):
+        spacing = _positive(numbers(dataset, keyword))
+        if spacing is not None:
+            enlarged = number(dataset, "EstimatedRadiographicMagnificationFactor") or 1.0
+            factor = enlarged if keyword == "ImagerPixelSpacing" and 0.5 < enlarged < 10 else 1.0
+            return spacing[0] / factor, spacing[1] / factor
+    return _ultrasound_spacing(dataset)
+
+
+def slice_distance(dataset: Dataset) -> float | None:
+    """mm between the frames of an object, as its header says."""
+    offsets = numbers(dataset, "GridFrameOffsetVector")
+    if len(offsets) > 1 and offsets[1] != offsets[0]:
+        return abs(offsets[1] - offsets[0])
+    measured = item(dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence")
+    for found in (measured, dataset):
+        if found is not None:
+            for keyword in ("SpacingBetweenSlices", "SliceThickness"):
+                distance = number(found, keyword)
+                if distance is not None and distance > 0:
+                    return distance
+    return None
+
+
+def aspect_of(dataset: Dataset) -> tuple[float, float] | None:
+    """Height and width of a pixel where they differ and no spacing tells it (Pixel Aspect Ratio)."""
+    ratio = _positive(numbers(dataset, "PixelAspectRatio"))
+    return None if ratio is None or ratio[0] == ratio[1] else ratio
+
+
+def directions(plane: Plane) -> tuple[str, str, str]:
+    """Towards what slices, rows and columns run, by the nearest axis of the patient."""
+    return _letter(plane.normal), _letter(plane.along_column), _letter(plane.along_row)
+
+
+def distance_between(planes: Sequence[Plane]) -> float | None:
+    """The usual distance in mm between neighbouring slices, in their order; ``None`` for fewer than two."""
+    heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
+    steps = np.abs(np.diff(heights))
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return usual if usual > 0 else None
+
+
+def gaps_in(planes: Sequence[Plane]) -> list[int]:
+    """Places of the sorted ``planes`` behind which slices are missing or unevenly far."""
+    heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
+    steps = np.abs(np.diff(heights))
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return [int(place) for place in np.flatnonzero(np.abs(steps - usual) > max(GAP * usual, 0.01))]
+
+
+def _positive(found: tuple[float, ...]) -> tuple[float, float] | None:
+    return (found[0], found[1]) if len(found) >= 2 and min(found[:2]) > 0 else None
+
+
+def _ultrasound_spacing(dataset: Dataset) -> tuple[float, float] | None:
+    regions = items(dataset, "SequenceOfUltrasoundRegions")
+    if len(regions) != 1:
+        return None
+    right, down = number(regions[0], "PhysicalDeltaX"), number(regions[0], "PhysicalDeltaY")
+    units = number(regions[0], "PhysicalUnitsXDirection"), number(regions[0], "PhysicalUnitsYDirection")
+    if right is None or down is None or units != (3.0, 3.0):
+        return None
+    # Unit 3 is cm a pixel.
+    return _positive((abs(down) * 10, abs(right) * 10))
+
+
+def _letter(direction: Sequence[float] | npt.NDArray[np.float64]) -> str:
+    axis = int(np.argmax(np.abs(np.asarray(direction))))
+    return _LETTERS[axis][0 if direction[axis] > 0 else 1]

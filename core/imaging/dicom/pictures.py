@@ -1,0 +1,191 @@
+"""DICOM objects as pictures and stacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.dicom.colour import from_palette, to_rgb
+from core.imaging.dicom.fields import text
+from core.imaging.dicom.geometry import (
+    aspect_of,
+    directions,
+    distance_between,
+    plane_of,
+    slice_distance,
+    spacing_of,
+)
+from core.imaging.dicom.layout import Layout, layout_of
+from core.imaging.dicom.packed_frames import check_fragments, packed_frame
+from core.imaging.dicom.plain_frames import plain_frame
+from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
+from core.imaging.dicom.syntaxes import PLAIN
+from core.imaging.dicom.values import grey_range, through_modality_table, values_of
+from core.imaging.limits import MAX_PIXELS
+from core.imaging.picture import Picture
+from core.imaging.volume import Spacing, Stack
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+_NOTES = ("Modality", "ViewPosition", "BodyPartExamined")
+
+
+class DicomPictures:
+    """The pictures of one object, decoded one at a time."""
+
+    def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
+        """``file`` must stay open as long as pictures are asked for; it remains the caller's.
+
+        Raises:
+            BadInput: no DICOM file, no pixels, or more or fewer than can be.
+        """
+        self.name = name
+        self._opened: Opened = open_dicom(file, name)
+        self.layout: Layout = layout_of(self._opened, max_pixels)
+
+    @property
+    def dataset(self) -> Dataset:
+        return self._opened.dataset
+
+    def __len__(self) -> int:
+        return self.layout.frames
+
+    def stored(self, frame: int) -> tuple[npt.NDArray[Any], str]:
+        """(h, w) or (h, w, 3) the numbers as stored, and their photometric interpretation.
+
+        Raises:
+            BadInput: no such frame, or it is damaged.
+        """
+        if not 0 <= frame < len(self):
+            raise BadInput(
+                f"'{self.name}' has no frame number {frame} (counted from 0): it has {len(self)}.",
+                "Import it again.",
+            )
+        with complaints(self.name):
+            if self._opened.syntax in PLAIN:
+                return plain_frame(self._opened, self.layout, frame), self.layout.photometric
+            return packed_frame(self._opened, self.layout, frame)
+
+    def picture(self, frame: int) -> Picture:
+        """
+        Raises:
+            BadInput: as :meth:`stored`.
+        """
+        stored, photometric = self.stored(frame)
+        with complaints(self.name):
+            return self._picture(stored, photometric, frame)
+
+    def _picture(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Picture:
+        dataset, spacing = self.dataset, spacing_of(self.dataset, frame)
+        notes = notes_of(dataset)
+        if photometric == "PALETTE COLOR" or stored.ndim == 3:
+            palette = stored.ndim == 2
+            colours = (
+                from_palette(stored, dataset, self.name)
+                if palette
+                else to_rgb(stored, photometric, self.name)
+            )
+            bits = 8 * colours.dtype.itemsize
+            white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
+            return Picture(np.ascontiguousarray(colours), white, self.name, spacing, notes=notes)
+        values = values_of(dataset, self.layout, frame)
+        mapped = through_modality_table(stored, dataset)
+        if mapped is not None:
+            stored, unit = mapped
+            values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
+        pixels = as_kept(stored, self.name)
+        black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
+        return Picture(pixels, white, self.name, spacing, black, values, notes)
+
+
+class DicomStack(Stack):
+    """The frames of one object as a volume, in the order of the file."""
+
+    def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
+        """``file`` belongs to the stack and is closed with it.
+
+        Raises:
+            BadInput: as :class:`DicomPictures`.
+        """
+        self._file = file
+        try:
+            self._pictures = DicomPictures(file, name, max_pixels)
+        except BaseException:
+            file.close()
+            raise
+        layout = self._pictures.layout
+        self.name, self.shape = name, (layout.frames, layout.rows, layout.columns)
+        dataset = self._pictures.dataset
+        planes = [plane_of(dataset, frame) for frame in range(min(layout.frames, 3))]
+        known = [plane for plane in planes if plane is not None]
+        if known:
+            self.directions = directions(known[0])
+        # Two frames in one place (time, segments) say nothing of the distance.
+        between = distance_between(known) if len(known) == len(planes) else None
+        self.spacing_mm = _spacing(between or slice_distance(dataset), spacing_of(dataset))
+
+    def picture(self, place: int) -> Picture:
+        return self._pictures.picture(place)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def series_facts(datasets: list[Dataset]) -> tuple[Spacing | None, tuple[str, str, str] | None]:
+    """Spacing and directions of a volume, from the headers of some neighbouring slices in order."""
+    planes = [plane for plane in map(plane_of, datasets) if plane is not None]
+    if not planes:
+        return None, None
+    between = distance_between(planes) or slice_distance(datasets[0])
+    return _spacing(between, planes[0].spacing), directions(planes[0])
+
+
+def check_dicom(file: BinaryIO, name: str) -> None:
+    """Look over an object's pixels without decoding them.
+
+    Raises:
+        BadInput: no pixels, or they are cut off.
+    """
+    opened = open_dicom(file, name)
+    layout_of(opened)
+    if opened.syntax not in PLAIN:
+        with complaints(name):
+            check_fragments(opened)
+
+
+def notes_of(dataset: Dataset) -> tuple[str, ...]:
+    """Modality, side and view, body part: nothing that tells who the patient is."""
+    side = text(dataset, "ImageLaterality") or text(dataset, "Laterality")
+    modality, view, part = (text(dataset, keyword)[:32] for keyword in _NOTES)
+    ratio = aspect_of(dataset)
+    aspect = "" if ratio is None or spacing_of(dataset) else f"pixels {ratio[1]:g} wide, {ratio[0]:g} high"
+    return tuple(note for note in (modality, f"{side[:1]} {view}".strip(), part, aspect) if note)
+
+
+def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Stored numbers in the types a :class:`Picture` has: bytes and 16 bits as they are, others as float32.
+
+    Raises:
+        BadInput: floats, none of them a number.
+    """
+    kinds = {np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.int16)}
+    if stored.dtype in kinds:
+        return np.ascontiguousarray(stored)
+    if stored.dtype == np.int8:
+        return stored.astype(np.int16)
+    pixels = stored.astype(np.float32)
+    finite = np.isfinite(pixels)
+    if not finite.any():
+        raise BadInput(f"'{name}' holds no number in any pixel.", COPY_AGAIN)
+    if not finite.all():
+        pixels[~finite] = pixels[finite].min()
+    return pixels
+
+
+def _spacing(between: float | None, in_plane: tuple[float, float] | None) -> Spacing | None:
+    return None if between is None or in_plane is None else (between, *in_plane)
