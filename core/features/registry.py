@@ -6,12 +6,13 @@ from core.errors import BadArguments
 from core.features.colour_edge_texture import ColourEdgeTexture
 from core.features.extractor import Extractor
 from core.features.gabor import Gabor
+from core.features.mass.extractor import Mass
 from core.features.onnx_encoder import OnnxEncoder
 from core.features.pixel_rows import Pixels
 from core.features.raw import Raw
 from core.parameters import Value
 
-_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, ColourEdgeTexture, Pixels, OnnxEncoder, Raw)
+_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, Mass, ColourEdgeTexture, Pixels, OnnxEncoder, Raw)
 
 
 def extractors() -> tuple[type[Extractor], ...]:

@@ -1,0 +1,93 @@
+"""Mass features of regions of 256 x 256 pixels a second, drawn and to be segmented.
+
+``python -m tests.benchmarks.bench_mass`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from core.engine import limit_threads
+from core.features import make_extractor
+from core.imaging.picture import Picture
+from core.imaging.region import Region, region_of_mask
+from tests.benchmarks.harness import Row, table
+
+SIDE = 256
+REGIONS = 40
+WORKERS = 2
+PASSES = 3
+TARGET = 40.0
+
+
+def masses(count: int, seed: int = 0) -> list[tuple[Picture, Region]]:
+    """Bright lobed masses of 60 to 200 pixels in smooth noise, with their outlines as masks."""
+    from scipy import ndimage
+
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:SIDE, :SIDE] - SIDE / 2
+    turn = np.arctan2(y, x)
+    made = []
+    for _ in range(count):
+        radius = rng.uniform(30, 100) * (1 + rng.uniform(0, 0.2) * np.cos(rng.integers(2, 9) * turn))
+        mask = np.hypot(x, y) <= radius
+        tissue = ndimage.gaussian_filter(rng.normal(0, 1, (SIDE, SIDE)), 3) * 0.3
+        grey = 0.35 + 0.25 * ndimage.gaussian_filter(mask.astype(float), 3) + tissue
+        grey += rng.normal(0, 0.02, grey.shape)
+        made.append(
+            (Picture((np.clip(grey, 0, 1) * 255).round().astype(np.uint8), 255.0), region_of_mask(mask))
+        )
+    return made
+
+
+def measured(rough: bool, seed: int) -> float:
+    """Seconds for ``REGIONS`` regions in this process; ``rough``: only their rectangle is given."""
+    extractor = make_extractor("mass")
+    found = masses(REGIONS, seed)
+    extractor.extract(*found[0])
+    start = time.perf_counter()
+    for picture, region in found:
+        box = Region(region.x, region.y, region.width, region.height)
+        extractor.extract(picture, box if rough else region)
+    return time.perf_counter() - start
+
+
+def regions_a_second(rough: bool) -> float:
+    """Of two processes side by side; the median pass."""
+    context = multiprocessing.get_context("spawn")
+    rates = []
+    with ProcessPoolExecutor(WORKERS, context, limit_threads) as pool:
+        for number in range(PASSES):
+            seeds = [2 * number + worker for worker in range(WORKERS)]
+            seconds = list(pool.map(measured, [rough] * WORKERS, seeds))
+            rates.append(sum(REGIONS / taken for taken in seconds))
+    return median(rates)
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark."""
+    rows = []
+    for rough, what in ((False, "drawn outlines"), (True, "rectangles, segmented first")):
+        rate = regions_a_second(rough)
+        rows.append(
+            {
+                "what": f"mass features of 256x256, {what}, two processes",
+                "value": rate,
+                "unit": "regions/s",
+                "target": TARGET,
+                "reached": rate >= TARGET,
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("mass", **row) for row in run(None)]))
