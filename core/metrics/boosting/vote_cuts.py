@@ -26,8 +26,8 @@ from core.tasks import Reporter
 if TYPE_CHECKING:
     from core.metrics.boosting.vote_triplets import VoteTriplets
 
-#: So few pairs, or one of so many, are taken one by one rather than bounded again.
-_FEW, _ENOUGH = 150_000, 48
+#: So few pairs, or one of so many but not too many, are taken one by one rather than bounded again.
+_FEW, _ENOUGH, _MANY = 150_000, 48, 3_500_000
 _COARSE = 31
 #: Thresholds at most at which the errors are looked up at once.
 _FINE = 64
@@ -97,7 +97,7 @@ class CutSearch:
         for _ in range(_ROUNDS):
             left = float(scan.pairs[kept].sum())
             # Equal distances cannot be parted, however often they are divided.
-            if left <= max(_FEW, self._all / _ENOUGH) or left > 0.9 * before:
+            if left <= max(_FEW, min(self._all / _ENOUGH, _MANY)) or left > 0.9 * before:
                 break
             before = left
             last, scan = scan, self._scan(self._divided(scan, kept), known=scan)
@@ -214,7 +214,7 @@ class CutSearch:
         """Ascending thresholds ``t`` > 0, by all anchors or a sample of them; ``known``: some already are."""
         at = self.triplets.at if chosen is None else self.triplets.at[chosen]
         n, anchors = len(self.projection), len(at)
-        own, rest = np.zeros((2, len(t), anchors))
+        own, rest = np.zeros((2, len(t), anchors), dtype=self.triplets.kind)
         beyond = np.zeros(len(t))
         new = np.ones(len(t), dtype=np.bool_)
         if known is not None:
@@ -223,14 +223,14 @@ class CutSearch:
             old = place[~new]
             own[~new], rest[~new], beyond[~new] = known.own[old], known.rest[old], known.beyond[old]
         here, off = self.projection[at], t[new, np.newaxis]
-        below = self._line.count(here - off, inclusive=True)
-        above = self._line.count(here + off, inclusive=False)
-        beyond[new] = (below - above).sum(axis=1) + n * anchors
+        # Of all anchors at once where that takes little memory: fewer calls.
+        whole = self._counts(here, off) if self._all <= _KEPT else None
         first = 0
         for block, columns, _ in self.blocks(chosen):
             similar, dissimilar = self._running(block, columns, chosen is not None)
             last = first + len(block.anchors)
-            counts = [side[:, first:last] for side in (below, above)]
+            counts = [side[:, first:last] for side in whole] if whole else self._counts(here[first:last], off)
+            beyond[new] += (counts[0] - counts[1]).sum(axis=1) + n * (last - first)
             own_counts = [columns.own_before.take(count) for count in counts]
             others = [count - owned for count, owned in zip(counts, own_counts, strict=True)]
             own[new, first:last] = similar.beyond(*own_counts)
@@ -250,6 +250,11 @@ class CutSearch:
         z = weighed(gain, loss, self.triplets.count)[1]
         pairs = -np.diff(np.concatenate([[n * anchors], beyond, [0.0]]))
         return _Scan(t, beyond, z, bound, pairs, own, rest)
+
+    def _counts(self, here: Matrix, off: Matrix) -> list[Rows]:
+        """(g, b) each: how many cases lie farther than ``off`` (g, 1) below, and how many do not above."""
+        line = self._line
+        return [line.count(here - off, inclusive=True), line.count(here + off, inclusive=False)]
 
     def _running(self, block: Block, columns: SortedColumns, sample: bool) -> tuple[RunningSums, RunningSums]:
         if not sample and self._all > _KEPT:

@@ -100,16 +100,12 @@ class VoteTriplets(AnchoredTriplets):
         They are good until others of this ``name`` are asked for.
         """
         weights = self._kept[:, run(block.anchors)]
-        size = needed(len(self.X), weights.shape[1])
-        own, rest = (
-            RunningSums(
-                weights.take(order, axis=0),
-                self._memory(f"{name} {side}", size),
-                self._memory("scratch", size),
-            )
-            for side, order in enumerate(np.split(columns.order, [columns.n_own]))
-        )
-        return own, rest
+        sums = []
+        for side, order in enumerate(np.split(columns.order, [columns.n_own])):
+            size = needed(len(order), weights.shape[1])
+            memory, scratch = self._memory(f"{name} {side}", size), self._memory("scratch", size)
+            sums.append(RunningSums(weights.take(order, axis=0), memory, scratch))
+        return sums[0], sums[1]
 
     def _memory(self, name: str, size: int, kind: npt.DTypeLike | None = None) -> Floats:
         """The same at every call: fresh memory costs more than the arithmetic."""
