@@ -109,9 +109,12 @@ def cheapest_closed(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
     total[:, 1:-1][np.diag_indices(columns)] = cost[0]
     came = np.zeros((rows, columns, columns), dtype=np.int8)
     for row in range(1, rows):
-        ways = np.stack([total[:, 1:-1], total[:, :-2] + bend, total[:, 2:] + bend])
-        came[row] = ways.argmin(axis=0)
-        total[:, 1:-1] = ways.min(axis=0) + cost[row]
+        stay, up, down = total[:, 1:-1], total[:, :-2] + bend, total[:, 2:] + bend
+        best = np.minimum(np.minimum(stay, up), down)
+        moved = best < stay
+        came[row] = moved
+        came[row] += moved & (best < up)
+        total[:, 1:-1] = best + cost[row]
     ends = np.full(columns, np.inf)
     where = np.zeros(columns, dtype=np.intp)
     for move in (0, -1, 1):

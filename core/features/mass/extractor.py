@@ -70,9 +70,10 @@ class Mass(Extractor):
         inside = _square(mask[part].astype(np.float32), spacing)[0] >= 0.5
         if not inside.any():
             inside = np.ones(inside.shape, dtype=np.bool_)
+        points = outline_points(inside)
+        of_outline = [*size_and_shape(inside), *radial_length(inside, points), fourier_factor(points)]
         numbers = {
-            **dict(zip((feature.name for feature in FEATURES), _of_outline(inside), strict=False)),
-            "Fourier factor": fourier_factor(outline_points(inside)),
+            **dict(zip((feature.name for feature in FEATURES), of_outline, strict=False)),
             **margin_and_grey(small.astype(np.float64), inside),
         }
         around, coarse = _square(grey, spacing)
@@ -91,10 +92,6 @@ class Mass(Extractor):
         rough = region.outline is None or isinstance(region.outline, Ellipse)
         wanted = self.settings["segment"]
         return segment_in(picture, region) if wanted == "always" or (wanted == "auto" and rough) else region
-
-
-def _of_outline(mask: npt.NDArray[np.bool_]) -> list[float]:
-    return [*size_and_shape(mask), *radial_length(mask, outline_points(mask))]
 
 
 def _with_surround(mass: Region) -> Region:

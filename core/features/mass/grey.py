@@ -24,10 +24,12 @@ def moments(values: Floats) -> list[float]:
     """Mean, standard deviation, skewness, excess kurtosis; 0 for the last two where all are equal."""
     mean = float(values.mean())
     centred = values - mean
-    deviation = float(np.sqrt(np.mean(centred**2)))
+    squared = centred * centred
+    deviation = float(np.sqrt(squared.mean()))
     if deviation < 1e-6:
         return [mean, 0.0, 0.0, 0.0]
-    third, fourth = (float(np.mean(centred**power) / deviation**power) for power in (3, 4))
+    third = float(np.mean(squared * centred)) / deviation**3
+    fourth = float(np.mean(squared * squared)) / deviation**4
     return [mean, deviation, third, fourth - 3]
 
 
