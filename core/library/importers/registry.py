@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.errors import BadArguments, BadInput
 from core.library.importers.corel import CorelImporter
+from core.library.importers.dicom import DicomImporter
 from core.library.importers.folder import FolderImporter
 from core.library.importers.imageclef import ImageCLEFImporter
 from core.library.importers.importer import Importer, Recognition
@@ -19,6 +20,7 @@ _ALL: tuple[type[Importer], ...] = (
     TableImporter,
     CorelImporter,
     MedMNISTImporter,
+    DicomImporter,
     MammogramsImporter,
     UltrasoundImporter,
     ImageCLEFImporter,

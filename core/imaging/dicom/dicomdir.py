@@ -1,0 +1,31 @@
+"""DICOMDIR: which files a medium says it holds. Its word is never taken for where they are."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from core.imaging.dicom.fields import items, text
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: Media Storage Directory Storage.
+SOP_CLASS = "1.2.840.10008.1.3.10"
+
+
+def named_files(dataset: Dataset) -> tuple[list[str], list[str]]:
+    """(files, refused): paths relative to the DICOMDIR's folder, "/" between parts; refused are those that
+    would lead out of it. Nothing is looked for on disk."""
+    files: list[str] = []
+    refused: list[str] = []
+    for record in items(dataset, "DirectoryRecordSequence"):
+        said = text(record, "ReferencedFileID")
+        if not said:
+            continue
+        parts = said.split("\\")
+        outside = any(
+            not part or part in (".", "..") or "/" in part or ":" in part or "\0" in part for part in parts
+        )
+        (refused if outside else files).append("/".join(parts) if outside else str(PurePosixPath(*parts)))
+    return files, refused

@@ -1,0 +1,147 @@
+"""Segmentation objects (PS3.3 A.51): which voxels of another series each segment names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.imaging.dicom.fields import integer, item, items, text, walk
+from core.imaging.dicom.geometry import Plane, plane_of
+from core.imaging.dicom.pictures import DicomPictures
+from core.imaging.dicom.reading import COPY_AGAIN
+from core.imaging.limits import MAX_ARRAY_BYTES
+from core.imaging.region import Region, region_of_mask
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+SOP_CLASS = "1.2.840.10008.5.1.4.1.1.66.4"
+
+#: mm that two planes may be apart and still be the same slice.
+_NEAR_MM = 0.1
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A region another object names, and what it says of it."""
+
+    label: str
+    region: Region
+    kind: str = ""
+
+
+def referenced_instances(dataset: Dataset) -> list[str]:
+    """UIDs of the instances an object speaks of, from its lists of references, each once."""
+    found: dict[str, None] = {}
+    for series in items(dataset, "ReferencedSeriesSequence"):
+        for one in items(series, "ReferencedInstanceSequence"):
+            found[text(one, "ReferencedSOPInstanceUID")] = None
+    for frame in items(dataset, "PerFrameFunctionalGroupsSequence"):
+        for source in _sources(frame):
+            found[source] = None
+    for study in items(dataset, "ReferencedFrameOfReferenceSequence"):
+        for series in walk(study, "RTReferencedStudySequence"):
+            for part in items(series, "RTReferencedSeriesSequence"):
+                for image in items(part, "ContourImageSequence"):
+                    found[text(image, "ReferencedSOPInstanceUID")] = None
+    found.pop("", None)
+    return list(found)
+
+
+def segments(
+    pictures: DicomPictures, places: Mapping[str, int], planes: Sequence[Plane | None], size: tuple[int, int]
+) -> list[Marked]:
+    """The segments as regions of a volume of ``size`` (rows, columns) pixels.
+
+    ``places``: instance UID -> slice; ``planes``: where each slice lies. Frames are put where they say they
+    were drawn, else where they lie.
+
+    Raises:
+        BadInput: another grid of pixels, frames that lie on no slice, or damaged pixels.
+    """
+    layout, dataset = pictures.layout, pictures.dataset
+    if (layout.rows, layout.columns) != size:
+        raise BadInput(
+            f"'{pictures.name}' marks pictures of {layout.columns} x {layout.rows} pixels, its series has "
+            f"{size[1]} x {size[0]}.",
+            "Export it on the grid of its series.",
+        )
+    labels = {
+        integer(one, "SegmentNumber"): (
+            text(one, "SegmentLabel") or text(one, "SegmentDescription"),
+            text(item(one, "SegmentedPropertyTypeCodeSequence") or one, "CodeMeaning"),
+        )
+        for one in items(dataset, "SegmentSequence")
+    }
+    frames = items(dataset, "PerFrameFunctionalGroupsSequence")
+    by_segment: dict[int, dict[int, list[int]]] = {}
+    shared = item(dataset, "SharedFunctionalGroupsSequence", "SegmentIdentificationSequence")
+    for frame in range(layout.frames):
+        own = frames[frame] if frame < len(frames) else None
+        told = item(own, "SegmentIdentificationSequence") or shared
+        number = integer(told, "ReferencedSegmentNumber") if told is not None else None
+        if number is None or number not in labels:
+            raise BadInput(
+                f"'{pictures.name}' does not say which segment its frame {frame} is of.", COPY_AGAIN
+            )
+        place = _place(own, plane_of(dataset, frame), places, planes)
+        if place is None:
+            raise BadInput(
+                f"Frame {frame} of '{pictures.name}' lies on no slice of its series.", "Import both together."
+            )
+        by_segment.setdefault(number, {}).setdefault(place, []).append(frame)
+    made = [_segment(pictures, found, *labels[number]) for number, found in sorted(by_segment.items())]
+    return [marked for marked in made if marked is not None]
+
+
+def _segment(
+    pictures: DicomPictures, frames: Mapping[int, Sequence[int]], label: str, kind: str
+) -> Marked | None:
+    """``None`` where no voxel belongs to it."""
+    first, last = min(frames), max(frames)
+    rows, columns = pictures.layout.rows, pictures.layout.columns
+    if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:
+        raise BadInput(f"A segment of '{pictures.name}' is too large for memory.", "Leave it out.")
+    mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
+    half = _half(pictures.dataset)
+    for place, drawn in frames.items():
+        for frame in drawn:
+            mask[place - first] |= pictures.stored(frame)[0] > half
+    return Marked(label, region_of_mask(mask, first), kind) if mask.any() else None
+
+
+def _half(dataset: Dataset) -> float:
+    """Stored numbers above it are inside: half of the greatest fraction, or 0 of a binary one."""
+    fraction = integer(dataset, "MaximumFractionalValue")
+    return fraction / 2 if text(dataset, "SegmentationType") == "FRACTIONAL" and fraction else 0.0
+
+
+def _place(
+    frame: Dataset | None, plane: Plane | None, places: Mapping[str, int], planes: Sequence[Plane | None]
+) -> int | None:
+    for source in _sources(frame):
+        if source in places:
+            return places[source]
+    if plane is None:
+        return None
+    for place, other in enumerate(planes):
+        if other is not None and abs(_height_over(other, plane)) < _NEAR_MM:
+            return place
+    return None
+
+
+def _height_over(ground: Plane, plane: Plane) -> float:
+    return float(ground.normal @ (np.array(plane.position) - np.array(ground.position)))
+
+
+def _sources(frame: Dataset | None) -> list[str]:
+    return [
+        text(source, "ReferencedSOPInstanceUID")
+        for derivation in items(frame, "DerivationImageSequence")
+        for source in items(derivation, "SourceImageSequence")
+    ]

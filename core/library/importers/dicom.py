@@ -1,0 +1,158 @@
+"""DICOM objects anywhere in a folder, a zip or a medium: told by content, put together by their headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.dicom import dicomdir
+from core.imaging.dicom.reading import open_dicom
+from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, sniff
+from core.library.importers.common import counted, left_lying
+from core.library.importers.dicom_regions import Regions, is_of_regions
+from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.listing import Line, is_listing, read_listings
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+#: Names that promise a DICOM file.
+SUFFIXES = frozenset((".dcm", ".dic", ".dicom", ".ima"))
+
+_LOOKED_INTO = 24
+_CHECK_EVERY = 50
+
+
+@dataclass
+class _Found:
+    """What a pass over the headers gave."""
+
+    pictures: list[Instance] = field(default_factory=list)
+    regions: list[Instance] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+class DicomImporter(Importer):
+    """Any tree of DICOM files.
+
+    Slices of one series that lie behind each other are one case, a multi-frame object is one, any other
+    picture one. Segments, RT structures and CAD marks are cases with a region of the volume or picture they
+    refer to. A ``labels.csv`` tells findings and goes before the patient in the headers. A DICOMDIR is read
+    but never followed: the files are those that lie in the folder.
+    """
+
+    kind = "dicom"
+    title = "DICOM"
+    summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = [entry for entry in source.entries() if not is_listing(entry.path or ".")]
+        named = [entry for entry in entries if _promises(source.label(entry.path))]
+        others = [entry for entry in entries if not PurePosixPath(source.label(entry.path)).suffix]
+        step = max(1, len(named or others) // _LOOKED_INTO)
+        looked = (named or others)[::step][:_LOOKED_INTO]
+        known = 0
+        for entry in looked:
+            try:
+                known += sniff(source.head(entry.path)) == DICOM
+            except BadInput:
+                continue
+        if not known:
+            return None
+        what = counted(len(named) or len(others), "DICOM file", "DICOM files")
+        return Recognition(0.85 if 2 * known >= len(looked) else 0.3, f"{what}; series become volumes.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        found = _Found()
+        for number, entry in enumerate(source.entries()):
+            if number % _CHECK_EVERY == 0:
+                reporter.check_cancelled()
+            if not (entry.path and is_listing(entry.path)):
+                _look_into(source, entry, found)
+        yield from found.rejected
+        listing = read_listings(source, [one.path for one in found.pictures])
+        yield from listing.rejected
+        groups = grouped(found.pictures)
+        for group in groups:
+            lines = [line for one in group.instances for line in listing.lines.get(one.path, ())]
+            yield _case(group, lines[0] if lines else None, source)
+            for line in lines[1:]:
+                if line.finding != lines[0].finding:
+                    yield Rejected(line.where, "Another line tells the finding of this series.", failed=True)
+        regions = Regions(source, groups)
+        for one in found.regions:
+            reporter.check_cancelled()
+            yield from regions.cases(one)
+
+
+def _promises(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix.lower() in SUFFIXES or path.name.upper() == "DICOMDIR"
+
+
+def _look_into(source: Source, entry: Entry, found: _Found) -> None:
+    name = source.label(entry.path)
+    try:
+        with source.stream(entry.path) as file:
+            head = file.read(HEAD_BYTES)
+            if sniff(head) != DICOM:
+                found.rejected.append(_no_dicom(name, entry, head))
+                return
+            opened = open_dicom(file, name, (*HEADER_TAGS, "DirectoryRecordSequence"))
+            if "DirectoryRecordSequence" in opened.dataset:
+                found.rejected.append(_directory(source, entry, name, dicomdir.named_files(opened.dataset)))
+                return
+            instance = instance_of(entry.path, opened.dataset, pixels=bool(opened.pixels))
+    except BadInput as error:
+        found.rejected.append(Rejected(entry.path or name, str(error), failed=True))
+        return
+    if is_of_regions(instance):
+        found.regions.append(instance)
+    elif instance.pixels:
+        found.pictures.append(instance)
+    else:
+        what = instance.modality or "unknown kind"
+        reason = f"A DICOM object without pixels ({what})."
+        found.rejected.append(Rejected(entry.path or name, reason, failed=False))
+
+
+def _no_dicom(name: str, entry: Entry, head: bytes) -> Rejected:
+    if _promises(name):
+        what = "it is empty (0 bytes)" if not head else f"it looks like {foreign_format(head)}"
+        return Rejected(entry.path or name, f"Named like a DICOM file, but {what}.", failed=True)
+    what = "it is empty" if not head else f"it looks like {foreign_format(head)}"
+    return Rejected(entry.path or name, f"Not a DICOM file: {what}.", failed=False)
+
+
+def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]) -> Rejected:
+    """What a DICOMDIR says, held against what is there."""
+    files, refused = named
+    folder = entry.path[: len(entry.path) - len(PurePosixPath(entry.path).name)]
+    there = {other.path.casefold() for other in source.entries()}
+    missing = [path for path in files if (folder + path).casefold() not in there]
+    reason = f"The list of a medium: it names {counted(len(files), 'file', 'files')}"
+    if missing:
+        reason += f", of which {len(missing)} are not there ('{missing[0]}')"
+    if refused:
+        reason += f"; {len(refused)} that would lead out of its folder are not looked for ('{refused[0]}')"
+    return Rejected(entry.path or name, reason + ".", failed=False)
+
+
+def _case(group: Group, line: Line | None, source: Source) -> FoundCase:
+    first = group.instances[0]
+    attributes = dict(first.attributes)
+    if group.is_volume:
+        attributes.pop("instance", None)
+    if group.problems:
+        attributes["geometry"] = "; ".join(group.problems)
+    return FoundCase(
+        (line.case_id if line is not None else "") or group.key or source.label(""),
+        first.path,
+        finding=line.finding if line is not None else None,
+        patient=(line.patient if line is not None else None) or first.patient,
+        attributes=attributes | (line.attributes if line is not None else {}),
+        slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
+    )

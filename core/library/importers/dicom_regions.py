@@ -1,0 +1,170 @@
+"""Segmentations, RT structures and CAD marks as cases: regions of the volumes and pictures they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput
+from core.imaging.dicom import cad, segmentations, structures
+from core.imaging.dicom.geometry import Plane, plane_of
+from core.imaging.dicom.pictures import DicomPictures
+from core.imaging.dicom.reading import complaints, open_dicom
+from core.imaging.dicom.segmentations import Marked, referenced_instances
+from core.imaging.region import Region
+from core.library.importers.dicom_series import Group, Instance
+from core.library.importers.importer import FoundCase, Rejected
+from core.library.importers.source import Source
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+
+def is_of_regions(instance: Instance) -> bool:
+    """Whether an object marks parts of others."""
+    return (
+        instance.sop_class in cad.SOP_CLASSES
+        or instance.sop_class == structures.SOP_CLASS
+        or (instance.sop_class == segmentations.SOP_CLASS and instance.pixels)
+    )
+
+
+class Regions:
+    """Finds what objects of regions refer to, among the groups of one source."""
+
+    def __init__(self, source: Source, groups: Sequence[Group]) -> None:
+        self._source, self._groups = source, groups
+        self._of: dict[str, list[Group]] = {}
+        for group in groups:
+            for one in group.instances:
+                self._of.setdefault(one.sop_instance, []).append(group)
+
+    def cases(self, instance: Instance) -> Iterator[FoundCase | Rejected]:
+        """The cases of one object, or why it gives none; a segmentation whose pictures are not there is a
+        picture of its own."""
+        name = self._source.label(instance.path)
+        try:
+            found = self._marked(instance, name)
+        except BadInput as error:
+            if instance.sop_class == segmentations.SOP_CLASS:
+                yield _alone(instance, error.message)
+            else:
+                yield Rejected(instance.path or name, str(error), failed=True)
+            return
+        if found:
+            yield from found
+        elif instance.sop_class == segmentations.SOP_CLASS:
+            yield _alone(instance, "The pictures it refers to are not here.")
+        else:
+            reason = "It marks nothing on pictures that are here."
+            yield Rejected(instance.path or name, reason, failed=False)
+
+    def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
+        with self._source.stream(instance.path) as file, complaints(name):
+            if instance.sop_class in cad.SOP_CLASSES:
+                return self._of_marks(instance, open_dicom(file, name).dataset)
+            if instance.sop_class == structures.SOP_CLASS:
+                dataset = open_dicom(file, name).dataset
+                group = self._target(dataset, instance)
+                planes = [] if group is None else self._planes(group)
+                known = [plane for plane in planes if plane is not None]
+                if group is None or not known or len(known) < len(planes):
+                    return []
+                marked = structures.structures(dataset, known, group.instances[0].size[:2])
+                return self._told(instance, group, marked)
+            pictures = DicomPictures(file, name)
+            group = self._target(pictures.dataset, instance)
+            if group is None:
+                return []
+            places = {one.sop_instance: place for place, one in enumerate(group.instances)}
+            if not group.is_volume and group.instances[0].frames > 1:
+                places = {}
+            size = group.instances[0].size[:2]
+            return self._told(
+                instance, group, segmentations.segments(pictures, places, self._planes(group), size)
+            )
+
+    def _target(self, dataset: Dataset, instance: Instance) -> Group | None:
+        """The group most of the references lead to, else a volume in the same frame of reference."""
+        votes: dict[int, int] = {}
+        for uid in referenced_instances(dataset):
+            for group in self._of.get(uid, ()):
+                votes[id(group)] = votes.get(id(group), 0) + 1
+        best = max(votes.values(), default=0)
+        near = [
+            group
+            for group in self._groups
+            if (best and votes.get(id(group)) == best)
+            or (
+                not best
+                and group.is_volume
+                and instance.frame_of_reference
+                and group.instances[0].frame_of_reference == instance.frame_of_reference
+                and group.instances[0].patient == instance.patient
+            )
+        ]
+        return near[0] if near else None
+
+    def _planes(self, group: Group) -> list[Plane | None]:
+        """Where each slice or frame of a group lies."""
+        if group.is_volume or group.instances[0].frames == 1:
+            return [one.plane for one in group.instances]
+        path = group.instances[0].path
+        with self._source.stream(path) as file:
+            dataset = open_dicom(file, self._source.label(path)).dataset
+            return [plane_of(dataset, frame) for frame in range(group.instances[0].frames)]
+
+    def _told(self, instance: Instance, group: Group, marked: Sequence[Marked]) -> list[FoundCase]:
+        return [
+            _region_case(instance, group, number, one.region, one.label or one.kind, one.kind)
+            for number, one in enumerate(marked, start=1)
+        ]
+
+    def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
+        found = []
+        for number, mark in enumerate(cad.marks_of(dataset), start=1):
+            groups = self._of.get(mark.instance, [])
+            if not groups:
+                continue
+            group = groups[0]
+            place = [one.sop_instance for one in group.instances].index(mark.instance)
+            region, z = mark.region, None
+            if group.is_volume:
+                z = place
+            elif group.instances[0].frames > 1:
+                z = mark.frame or 0
+            rows, columns = group.instances[0].size[:2]
+            try:
+                part = region.clipped(rows, columns)
+            except BadInput:
+                continue
+            part = Region(part.x, part.y, part.width, part.height, part.outline, z)
+            found.append(_region_case(instance, group, number, part, mark.kind, ""))
+        return found
+
+
+def _region_case(
+    instance: Instance, group: Group, number: int, region: Region, label: str, kind: str
+) -> FoundCase:
+    one_frame = not group.is_volume and group.instances[0].frames == 1
+    if one_frame:
+        region = Region(region.x, region.y, region.width, region.height, region.outline)
+    attributes = {**instance.attributes, "of": group.key, "segment": label, "type": kind}
+    return FoundCase(
+        f"{instance.path}#{number}",
+        instance.path,
+        finding=label or None,
+        patient=instance.patient,
+        region=region,
+        attributes={name: value for name, value in attributes.items() if value},
+        slices=tuple((one.path, None) for one in group.instances),
+    )
+
+
+def _alone(instance: Instance, why: str) -> FoundCase:
+    return FoundCase(
+        instance.path,
+        instance.path,
+        patient=instance.patient,
+        attributes={**instance.attributes, "regions": why},
+    )

@@ -1,0 +1,183 @@
+"""Headers of a source's DICOM files, put together into volumes and single objects."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.imaging.dicom.fields import integer, text
+from core.imaging.dicom.geometry import Plane, gaps_in, plane_of
+from core.imaging.dicom.identity import TAGS, patient_of
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: Modalities whose slices of one series are a volume.
+VOLUMES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
+
+#: All that is read of a file to place it.
+HEADER_TAGS = (
+    *TAGS,
+    "SpecificCharacterSet",
+    "SOPClassUID",
+    "SOPInstanceUID",
+    "SeriesInstanceUID",
+    "SeriesDescription",
+    "SeriesNumber",
+    "InstanceNumber",
+    "AcquisitionNumber",
+    "EchoNumbers",
+    "TemporalPositionIdentifier",
+    "Modality",
+    "BodyPartExamined",
+    "ViewPosition",
+    "ImageLaterality",
+    "Laterality",
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "PixelSpacing",
+    "NumberOfFrames",
+    "Rows",
+    "Columns",
+    "SamplesPerPixel",
+    "PhotometricInterpretation",
+    "BitsAllocated",
+    "BitsStored",
+    "HighBit",
+    "PixelRepresentation",
+    "FrameOfReferenceUID",
+)
+
+
+#: Series, (rows, columns, samples), direction, frame of reference.
+_SeriesKey = tuple[str, tuple[int, int, int], tuple[float, ...], str]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the header of one file says; ``pixels`` is False where it holds none."""
+
+    path: str
+    sop_class: str
+    sop_instance: str
+    study: str
+    series: str
+    modality: str
+    patient: str | None
+    frames: int
+    size: tuple[int, int, int]
+    order: tuple[int, ...]
+    frame_of_reference: str
+    plane: Plane | None
+    attributes: dict[str, str]
+    pixels: bool
+
+
+@dataclass
+class Group:
+    """Instances that are one case: a volume in order, or a single object; ``problems``: what is odd there."""
+
+    key: str
+    instances: list[Instance]
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def is_volume(self) -> bool:
+        return len(self.instances) > 1
+
+
+def instance_of(path: str, dataset: Dataset, *, pixels: bool) -> Instance:
+    """What is kept of a header; never a patient's name."""
+    said = {
+        "modality": text(dataset, "Modality"),
+        "body_part": text(dataset, "BodyPartExamined"),
+        "view": text(dataset, "ViewPosition"),
+        "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
+        "study": text(dataset, "StudyInstanceUID"),
+        "series": text(dataset, "SeriesInstanceUID"),
+        "instance": text(dataset, "SOPInstanceUID"),
+    }
+    numbered = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
+    return Instance(
+        path,
+        text(dataset, "SOPClassUID"),
+        said["instance"],
+        said["study"],
+        said["series"],
+        said["modality"],
+        patient_of(dataset),
+        max(1, integer(dataset, "NumberOfFrames") or 1),
+        (
+            integer(dataset, "Rows") or 0,
+            integer(dataset, "Columns") or 0,
+            integer(dataset, "SamplesPerPixel") or 1,
+        ),
+        tuple(integer(dataset, keyword) or 0 for keyword in numbered),
+        text(dataset, "FrameOfReferenceUID"),
+        plane_of(dataset),
+        {name: value for name, value in said.items() if value},
+        pixels,
+    )
+
+
+def grouped(instances: Iterable[Instance]) -> list[Group]:
+    """Volumes and single objects, in the order of their first files.
+
+    Slices of one series, size, direction and frame of reference are a volume. Several in one place (echoes,
+    phases, copies) become volumes of their own, each with one slice a place.
+    """
+    series: dict[_SeriesKey, list[Instance]] = {}
+    alone: list[Instance] = []
+    for found in instances:
+        if found.plane is None or found.frames > 1 or not found.series or found.modality not in VOLUMES:
+            alone.append(found)
+            continue
+        key = (found.series, found.size, found.plane.orientation, found.frame_of_reference)
+        series.setdefault(key, []).append(found)
+    directions: dict[str, int] = {}
+    for key in series:
+        directions[key[0]] = directions.get(key[0], 0) + 1
+    groups = [Group(found.path, [found]) for found in alone]
+    for key, members in series.items():
+        piles = _piles(members)
+        for number, pile in enumerate(piles):
+            if len(pile) == 1:
+                groups.append(Group(pile[0].path, pile))
+                continue
+            problems = []
+            if directions[key[0]] > 1:
+                problems.append(f"the series has {directions[key[0]]} directions or sizes")
+            if len(piles) > 1:
+                problems.append(f"{len(piles)} slices in one place")
+            gaps = gaps_in([one.plane for one in pile if one.plane is not None])
+            if gaps:
+                shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
+                problems.append(f"uneven or missing slices behind number {shown}")
+            groups.append(Group(_series_key(key, pile, number), pile, problems))
+    return groups
+
+
+def _piles(members: Sequence[Instance]) -> list[list[Instance]]:
+    """The members by height, those in one place dealt out to piles."""
+    places: dict[float, list[Instance]] = {}
+    for member in members:
+        assert member.plane is not None
+        places.setdefault(round(member.plane.height, 2), []).append(member)
+    piles: list[list[Instance]] = []
+    for place in sorted(places):
+        for number, member in enumerate(sorted(places[place], key=lambda one: (one.order, one.path))):
+            if number == len(piles):
+                piles.append([])
+            piles[number].append(member)
+    return piles
+
+
+def _series_key(key: _SeriesKey, pile: Sequence[Instance], number: int) -> str:
+    """The folder of the slices and a short mark of the series, the same whenever it is imported."""
+    folder = os.path.commonpath([f"/{member.path}" for member in pile]).strip("/")
+    mark = hashlib.blake2b(repr(key).encode(), digest_size=4).hexdigest()
+    name = f"{(pile[0].modality or 'series').lower()}-{mark}" + (f"-{number + 1}" if number else "")
+    return f"{folder}/{name}" if folder else name
