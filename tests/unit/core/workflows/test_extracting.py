@@ -19,7 +19,7 @@ from core.tasks import Cancelled, Reporter
 from core.workflows import extracting
 from core.workflows.extracting import extract_features, fitting_extractors
 from core.workflows.importing import import_source
-from tests.helpers.bad_pictures import encoded, pattern
+from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.listening import Listening
 from tests.helpers.pictures import striped_folder
 
@@ -263,6 +263,20 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
     assert [complaint for _, complaint in told] == ["", ""]
     assert sum(int(count) for count, _ in told) == 12
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
+
+
+def test_masses_are_offered_first_where_cases_have_regions(tmp_path):
+    plain = encoded(pattern(40, 40))
+    box = np.zeros((40, 40), np.uint8)
+    box[10:30, 12:28] = 255
+    files = {"a/1.png": plain, "a/1_mask.png": encoded(box)}
+    import_source(write_zip(tmp_path / "busi.zip", files), tmp_path / "regions")
+    import_source(write_zip(tmp_path / "x.zip", {"a/1.png": plain}), tmp_path / "plain")
+    regions, without = fitting_extractors(tmp_path / "regions"), fitting_extractors(tmp_path / "plain")
+    assert regions[:2] == ["mass", "gabor"]
+    assert (without[0], without[-1]) == ("gabor", "mass")
+    assert extract_features(tmp_path / "regions", "mass").failed == []
+    assert numbers(tmp_path / "regions", "mass")["busi/a/1.png"][0] == 20 * 16
 
 
 def test_a_table_is_copied(tmp_path):
