@@ -46,7 +46,7 @@ def slow_against_nca(speed: Speed, contender: Contender, tables: Sequence[str]) 
 
 
 class Verdict(NamedTuple):
-    """``short``: by how much the weaker of two prototypes is missed, 0 where it is not."""
+    """``short``: by how much the weaker of two prototypes is missed, 0 where it is not; s.e. are ours."""
 
     text: str
     short: float
@@ -61,4 +61,4 @@ def verdict(known: Known, mean: float, error: float) -> Verdict:
     short = worse * (mean - weakest)
     if short <= error:
         return Verdict("within their range", 0.0)
-    return Verdict(f"short by {100.0 * short:.2g}", short)
+    return Verdict(f"short by {100.0 * short:.2g} ({short / error:.1f} s.e.)", short)

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 #: Slower than asked, by the beginning of a contender's title.
 SLOW: dict[str, str] = {
+    "BDM": (
+        "It learns 200 bits. Where findings are hard to tell apart nearly every case ends in a cell of "
+        "its own, and a round then costs what n x n numbers cost."
+    ),
+    "BoostMetric, logistic, total": "Every round fits the weights of all directions found so far anew.",
+    "BoostMetric, exponential, total": "Every round fits the weights of all directions found so far anew.",
+    "BoostMetric, logistic, passes 3": "Three fits, one after another.",
     "BDM+V": "Visual neighbours that overrule findings cost each of its 200 rounds work of their own.",
     "Kernel BDM": "Projections are kernel values with the landmarks, not a few features.",
     "BoostMetric, hinge": "Every round solves a linear programme over all triplets.",
@@ -20,9 +27,16 @@ SLOW: dict[str, str] = {
 
 #: Below the reference value, by the beginning of a reference's key.
 SHORT: dict[str, str] = {
+    "bdm, builtin:breast_cancer": (
+        "The reference does not say which breast table; its Euclidean value, 92.3, fits the diagnostic "
+        "one (here 91.6; breast_cancer_original 95.1). The gain over Euclidean is 4.0 here and 3.7 there."
+    ),
     "metricboost, ionosphere": (
         "One round of five folds alone varies by 0.6, and over how many the prototypes averaged is "
         "not known; the paper's own value is exceeded."
+    ),
+    "boostmetric, letter": (
+        "One split varies by 0.35. It stops by itself before round 100: more rounds change nothing."
     ),
     "boostmetric, balance_scale": (
         "A test part has 94 cases, and one split varies by 2.6; the paper's own value is exceeded."

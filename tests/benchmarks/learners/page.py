@@ -222,7 +222,8 @@ def _against_nca(speed: dict[str, Any], contenders: Sequence[Contender]) -> str:
 
 
 def _why(title: str) -> str:
-    return next((text for start, text in SLOW.items() if title.startswith(start)), "")
+    known = [start for start in SLOW if title.startswith(start)]
+    return SLOW[max(known, key=len)] if known else ""
 
 
 def _times(ratio: float | None, target: float) -> str:
@@ -282,7 +283,7 @@ _ACCURACY = """## Reference values
 Each learner by the protocol of its own paper (`semblance evaluate --protocol NAME`), standardised features,
 all of the table unless a number of cases is given. *Reference* is what two independent prototypes of the
 method gave, *here* the mean with its standard error over the rounds of splits. *Within their range*: at
-least the weaker prototype, one standard error allowed. *As printed* is the paper's own value: on other
+least the weaker prototype, one standard error (s.e.) allowed. *As printed* is the paper's own value: on other
 splits, at times on other features or at the k that was best on the test part; it is no target. PAII is the
 variant pa2, PAI pa1; minus is psd = end, plus is psd = always."""
 
@@ -363,13 +364,14 @@ def _how(machine: dict[str, str], speed: dict[str, Any]) -> str:
 _HOW = """## How it was measured
 
 - Training parts: 70 % of wine, ionosphere, sonar and breast_cancer_original; the first 2,000 training rows
-  of satellite (its test part: the last 2,000 rows) and letter (the last 4,000). Features are scaled by the
-  training part.
+  of satellite (held out: the last 2,000 rows, less the 461 of finding 1, which those do not have) and letter
+  (held out: the last 4,000). Features are scaled by the training part.
 - Both sides are fitted in processes that are driven alike, on one thread; a fit runs from the call to the
   finished metric. Seconds are of processor time, which other work on the machine does not stretch as it does
   the clock's. All contenders of a table take turns, round after round, so that a slow moment hits them all.
   Ratios are of medians within one run; those are to be trusted more than seconds.
-- A fit longer than 60 s (of contenders without a target, 5 s) is done once, given up after 300 s (30 s).
+- A contender without a target is fitted once where a fit takes longer than 5 s. A fit is given up after 60 s
+  (without a target 30 s), those of metric-learn's LMNN and scikit-learn's NCA are not.
 - metric-learn's methods run at their defaults (RCA_Supervised with as many chunks as the table gives, up to
   its default of 100), scikit-learn's NCA too, which in the project runs on the project's versions. metric-
   learn needs older ones: it has an environment of its own.

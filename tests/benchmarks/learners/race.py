@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.learners.contenders import Contender
+from tests.benchmarks.learners.contenders import LMNN, NCA, Contender
 from tests.benchmarks.learners.held_out import held_out_scores, metric_of
 from tests.benchmarks.learners.tables import RaceTable
 from tests.benchmarks.learners.workers import Worker
@@ -19,9 +19,10 @@ from tests.benchmarks.learners.workers import Worker
 ROUNDS = 5
 #: The first fit, which also gives memory and scores, counts as one of the rounds where it takes this long.
 _LONG = 5.0
-#: A longer fit is not repeated (with, and without, a part in the targets), nor waited for beyond the limit.
+#: Processor seconds of a fit that is not repeated, of contenders with and without a part in the targets; and
+#: after which a fit is given up: those that others are measured by, those with a target, the others.
 _ONCE, _ONCE_BESIDE = 60.0, 5.0
-LIMIT, LIMIT_BESIDE = 300.0, 30.0
+_LIMIT_OF_MEASURES, _LIMIT, _LIMIT_BESIDE = 600.0, 60.0, 30.0
 
 
 def race(
@@ -42,8 +43,7 @@ def race(
         for place, contender in enumerate(running):
             suffix = "semblance-metric" if contender.library == "semblance" else "npy"
             file = Path(folder) / f"{place}.{suffix}"
-            limit = LIMIT if contender.judged else LIMIT_BESIDE
-            told = _ask(workers, contender, alone=True, limit=limit, save=str(file))
+            told = _ask(workers, contender, alone=True, limit=_limit(contender), save=str(file))
             print(f"  {table.name}: {contender.title}: {told}", file=sys.stderr, flush=True)
             if "failed" not in told:
                 told["scores"] = held_out_scores(metric_of(file, X.shape[1]), table)
@@ -63,6 +63,12 @@ def race(
         if "failed" not in told:
             told["seconds"] = statistics.median(told["fits"])
     return results
+
+
+def _limit(contender: Contender) -> float:
+    if contender.title in (LMNN, NCA):
+        return _LIMIT_OF_MEASURES
+    return _LIMIT if contender.judged else _LIMIT_BESIDE
 
 
 def _ask(workers: Mapping[str, Worker], contender: Contender, **how: Any) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _bdm() -> list[Reference]:
     known = (
         ("BDM, 50 rounds", "bdm", "ionosphere", 0.834, 0.841),
         ("BDM, 50 rounds", "bdm", "sonar", 0.712, 0.712),
-        ("BDM, 50 rounds", "bdm", "breast_cancer_original", 0.96, 0.96),
+        ("BDM, 50 rounds", "bdm", "builtin:breast_cancer", 0.96, 0.96),
         ("BDM+V, 50 rounds", "bdm_v", "sonar", 0.733, 0.733),
         ("Kernel BDM, rbf, 50 rounds", "bdm_kernel", "ionosphere", 0.93, 0.93),
         ("Kernel BDM, rbf, 50 rounds", "bdm_kernel", "sonar", 0.77, 0.80),

@@ -59,10 +59,10 @@ def test_ratios_and_targets():
         ("knn_error", 0.021, "reached"),
         ("knn_error", 0.0239, "reached"),
         ("knn_error", 0.029, "within their range"),
-        ("knn_error", 0.0331, "short by 0.51"),
+        ("knn_error", 0.0331, "short by 0.51 (2.5 s.e.)"),
         ("triplet_accuracy", 0.0275, "reached"),
         ("triplet_accuracy", 0.0205, "within their range"),
-        ("triplet_accuracy", 0.0162, "short by 0.58"),
+        ("triplet_accuracy", 0.0162, "short by 0.58 (2.9 s.e.)"),
     ],
 )
 def test_a_verdict_allows_one_standard_error(score, mean, text):
@@ -104,7 +104,7 @@ def test_the_page_says_what_was_reached_and_what_not():
     assert "- Slow: wine, satellite." in lines
     assert "- Slow on satellite: no luck" in lines
     assert "**1 of 2** forms" in text
-    assert any(line.endswith("| 70–72 | 65.00 ± 1.00 | short by 5 | 71 |") for line in lines)
+    assert any(line.endswith("| 70–72 | 65.00 ± 1.00 | short by 5 (5.0 s.e.) | 71 |") for line in lines)
     assert any(line.startswith("- BDM on sonar") and line.endswith("Few cases.") for line in lines)
     assert any(line.endswith("| -10.00 ± 2.00 | BELOW |") for line in lines)
     assert "- cores: 2" in lines
