@@ -2,9 +2,9 @@
 
 No targets: what two small public sets give. Segmentation is scored on the BUSI pictures that were not used
 to choose its settings (every second one), from a click into the middle of the mass and from the mask's
-rectangle; and on MIAS, whose circles are no outlines. Retrieval is measured by the protocol of bdm.txt, 4.2:
-random halves, whole women on one side where they are known (MIAS, not BUSI), 10 repeats; of the intervals
-the limits are given as rows of their own.
+rectangle; and on MIAS, whose circles are no outlines and whose sizes the radii tried by a click were chosen
+for. Retrieval is measured by the protocol of bdm.txt, 4.2: random halves, whole women on one side where they
+are known (MIAS, not BUSI), 10 repeats; of the intervals the limits are given as rows of their own.
 
 ``python -m tests.benchmarks.bench_pictures`` prints the table of this benchmark alone.
 """

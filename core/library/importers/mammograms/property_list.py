@@ -61,5 +61,7 @@ def _check(data: bytes, name: str) -> None:
     parser.EndElementHandler = end
     try:
         parser.Parse(data, True)
+    except (LookupError, ValueError):
+        raise BadInput(f"'{name}' is written in an unknown encoding.", _COPY) from None
     except xml.parsers.expat.ExpatError as error:
         raise BadInput(f"'{name}' is damaged XML: {error}.", _COPY) from None

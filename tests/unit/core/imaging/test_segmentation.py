@@ -57,6 +57,17 @@ def test_the_radius_chooses_between_a_mass_and_what_lies_in_it():
         assert np.sqrt(found.sum() / np.pi) == pytest.approx(radius, rel=0.08)
 
 
+def test_in_a_whole_mammogram_small_masses_are_looked_for():
+    y, x = np.mgrid[:400, :400]
+    breast = np.hypot(x, y - 200) < 220
+    mass = np.hypot(x - 110, y - 190) <= 12
+    grey = 0.35 * ndimage.gaussian_filter(breast.astype(float), 3)
+    grey += 0.2 * ndimage.gaussian_filter(mass.astype(float), 1.5)
+    grey += np.random.default_rng(0).normal(0, 0.01, grey.shape)
+    picture = Picture(np.clip(grey, 0, 1).astype(np.float32), 1.0)
+    assert dice(segment_at(picture, 110, 190).mask(400, 400), mass) > 0.9
+
+
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("size", [(66, 50), (67, 51), (66, 51)])
 def test_a_turned_picture_gives_the_turned_mass(times, size):

@@ -335,6 +335,40 @@ def test_damaged_outlines_are_told_and_the_case_stays(tmp_path, xml):
     assert scan.rejected["20586908.xml"].failed
 
 
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """Some bytes changed, a part cut out, or a part repeated."""
+    found = bytearray(data)
+    kind = rng.integers(3)
+    start, stop = sorted(int(value) for value in rng.integers(0, len(found), 2))
+    if kind == 0:
+        for place in rng.integers(0, len(found), 8):
+            found[place] = int(rng.integers(256))
+    elif kind == 1:
+        del found[start:stop]
+    else:
+        found[start:start] = found[start:stop] * int(rng.integers(1, 4))
+    return bytes(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_files_are_told_never_raised(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    table = "\n".join([HEADER, cbis_line("P_00001", 1, "MALIGNANT"), cbis_line("P_00001", 2, "BENIGN")])
+    outlines = plist(outline("Mass", (1, 1), (20, 20), (2, 30)), outline("Cluster", (1, 1), (5, 2), (2, 3)))
+    named = {
+        "Info.txt": (INFO.encode(), {"mdb001.pgm": PGM, "mdb239.pgm": PGM}),
+        "mass_case_description_test_set.csv": (table.encode(), cbis_files("P_00001", 1, (10, 20, 8, 6))),
+        "20586908.xml": (outlines, {"20586908_6c613a14b80a8591_MG_R_CC_ANON.png": PNG}),
+    }
+    for name, (data, others) in named.items():
+        for _ in range(60):
+            path = write_zip(tmp_path / "x.zip", {name: mutated(data, rng), **others})
+            scan = Scan(path, "mammograms")
+            scan.assert_each_file_told_once()
+            for case in scan.cases:
+                assert case.region is None or case.region.to_json()
+
+
 def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
     with pytest.raises(BadInput, match="none of mini-MIAS, CBIS-DDSM, INbreast"):
         Scan(write_zip(tmp_path / "x.zip", {"a.png": PNG}), "mammograms")
