@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption, QTextTable
 from PySide6.QtWidgets import QDialog, QFrame, QTextBrowser, QVBoxLayout, QWidget
 
 import resources
 from app.theme import DISPLAY, OUTCOME, font, news, theme
+
+_WIDTH, _HEIGHT = 560, 640
+#: For pages with tables of more columns than this.
+_WIDE, _FEW_COLUMNS = 960, 4
 
 
 class HelpDialog(QDialog):
@@ -15,10 +19,12 @@ class HelpDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Help")
-        self.resize(560, 640)
+        self.resize(_WIDTH, _HEIGHT)
         self.page = QTextBrowser()
         self.page.setOpenLinks(False)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
+        # Words that do not fit scroll: broken within, a narrow column could not be read.
+        self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self._follow_theme()
         self.page.anchorClicked.connect(lambda url: self.show_page(url.fileName().removesuffix(".md")))
         column = QVBoxLayout(self)
@@ -34,6 +40,9 @@ class HelpDialog(QDialog):
             file = pages / "words.md"
         self.page.setMarkdown(file.read_text(encoding="utf-8"))
         self._set_type()
+        tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
+        if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
+            self.resize(max(self.width(), theme().px(_WIDE)), self.height())
         self.show()
         self.raise_()
 

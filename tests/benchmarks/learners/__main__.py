@@ -1,16 +1,20 @@
 """Race every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
 
 ``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | page`` measures a part anew (may be
-repeated); the other results are those kept from before. ``--quick`` shows in seconds that all of it runs: one
-small table that comes with scikit-learn, no peers, into ``build`` only. Needs Linux, which tells memory.
+repeated); the other results are those kept from before. Without it all is measured, the scores in a process
+beside the races: these are timed by their own processor time, and need only one core. ``--quick`` shows in
+seconds that all of it runs: one small table that comes with scikit-learn, no peers, into ``build`` only.
+Needs Linux, which tells memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,13 +54,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.rounds:
             plan = replace(plan, race_rounds=options.rounds)
         campaign = Campaign(plan, _kept(keep))
-        for _ in campaign.run(only):
-            _write(keep, json.dumps(campaign.results, indent=1) + "\n")
+        with _beside(options, keep) as scores:
+            for _ in campaign.run(only if options.only else ["speed"]):
+                _write(keep, json.dumps(campaign.results, indent=1) + "\n")
+        campaign.results.update(scores)
+        _write(keep, json.dumps(campaign.results, indent=1) + "\n")
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 1
     _write(out, campaign.page())
     return 0
+
+
+@contextmanager
+def _beside(options: argparse.Namespace, keep: Path) -> Iterator[dict[str, Any]]:
+    """Where all is measured, the scores of a process of their own, there when the block has ended."""
+    scores: dict[str, Any] = {}
+    if options.only:
+        yield scores
+        return
+    kept, page = keep.with_suffix(".scores.json"), keep.with_suffix(".scores.md")
+    kept.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "tests.benchmarks.learners", "--keep", str(kept), "--out", str(page)]
+    command += ["--quick"] * options.quick
+    parts = ("accuracy", "euclidean")
+    process = subprocess.Popen([*command, *(word for part in parts for word in ("--only", part))], cwd=TOP)
+    try:
+        yield scores
+        if process.wait() != 0:
+            raise SystemExit("The scores could not be measured; the message above says why.")
+    finally:
+        process.kill()
+        process.wait()
+    scores.update({part: found for part, found in _kept(kept).items() if part in parts})
+    kept.unlink()
+    page.unlink()
 
 
 def _kept(file: Path) -> dict[str, Any]:

@@ -175,6 +175,16 @@ def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
     assert json.loads(keep.read_text(encoding="utf-8"))["speed"] == kept["speed"]
 
 
+def test_without_parts_named_all_is_measured(tmp_path):
+    keep, out = tmp_path / "kept.json", tmp_path / "page.md"
+    assert main(["--quick", "--keep", str(keep), "--out", str(out)]) == 0
+    assert set(json.loads(keep.read_text(encoding="utf-8"))) == {"machine", "speed", "accuracy", "euclidean"}
+    text = out.read_text(encoding="utf-8")
+    assert "## Fit, seconds" in text
+    assert "## Against Euclidean" in text
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["kept.json", "page.md"]
+
+
 def test_an_unknown_part_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["--only", "nothing"])

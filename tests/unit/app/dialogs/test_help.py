@@ -46,6 +46,14 @@ def test_every_link_leads_to_a_page(dialog):
     assert dialog.page.toPlainText().startswith(title("query"))
 
 
+def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):
+    dialog.show_page("words")
+    narrow = dialog.width()
+    dialog.show_page("benchmarks")
+    assert dialog.width() > narrow
+    assert dialog.page.horizontalScrollBar().maximum() == 0
+
+
 def test_an_open_page_follows_the_theme(qapp, dialog):
     dialog.show_page("words")
     set_theme(qapp, "light", 1.5)
