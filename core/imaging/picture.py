@@ -115,7 +115,8 @@ class Picture:
         if self.black:
             scaled -= np.float32(self.black)
         scaled *= np.float32(1.0 / (self.white - self.black))
-        plain = self.black == 0.0 and self.values.padding is None and not self.values.inverse
+        full = self.pixels.dtype.kind == "u" and self.white >= np.iinfo(self.pixels.dtype).max
+        plain = full and self.black == 0.0 and self.values.padding is None and not self.values.inverse
         if not plain:
             np.clip(scaled, 0.0, 1.0, out=scaled)
             if self.values.inverse:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from core.errors import BadInput
 from core.imaging.dicom.layout import Layout
 from core.imaging.dicom.reading import COPY_AGAIN
-from core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, RLE
+from core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
+_NOTES = frozenset({*range(0xE0, 0xF0), 0xFE})
+_SCAN = b"\xff\xda"
+_LOSSLESS = b"\xc3"
+#: Lossless frame, Huffman tables, restart interval, quantisation (which lossless data may carry idly).
+_NEEDED = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
+_END_OF_IMAGE = b"\xff\xd9"
+#: Bytes at the end of a frame where its end mark is looked for; writers pad.
+_TAIL = 64
 _JP2 = b"\x00\x00\x00\x0cjP  "
 
 
@@ -21,6 +29,9 @@ def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, dee
     """
     if syntax in (RLE, DEFLATED_FRAMES):
         return
+    if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
+        # CharLS spends seconds on what is missing.
+        raise BadInput(f"The packed pixels of '{name}' are cut off.", COPY_AGAIN)
     found = _jpeg2000(data) or _jpeg(data)
     if found is None:
         raise BadInput(f"The packed pixels of '{name}' are damaged at their start.", COPY_AGAIN)
@@ -38,6 +49,32 @@ def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, dee
             f"'{name}' is 12-bit JPEG (JPEG Extended), for which no freely licensed decoder is at hand.",
             "Export it as lossless JPEG or uncompressed.",
         )
+
+
+def plain_lossless(data: bytes, name: str) -> bytes:
+    """A lossless JPEG frame with nothing before its scan but what decoding needs, without what applications
+    noted in it: on an unknown note gdcm ends the process, and DICOM's header tells the colours anyway.
+
+    Raises:
+        BadInput: the frame is no lossless JPEG, or damaged before its scan.
+    """
+    kept, place = [data[:2]], 2
+    sizes = 0
+    while data[place : place + 2] != _SCAN:
+        marker = data[place + 1 : place + 2]
+        length = int.from_bytes(data[place + 2 : place + 4], "big")
+        end = place + 2 + length
+        sizes += marker == _LOSSLESS
+        if data[place : place + 1] != b"\xff" or length < 2 or end > len(data) or sizes > 1:
+            break
+        if marker in _NEEDED:
+            kept.append(data[place:end])
+        elif marker[0] not in _NOTES:
+            break
+        place = end
+    if sizes != 1 or data[place : place + 2] != _SCAN:
+        raise BadInput(f"The packed pixels of '{name}' are damaged at their start.", COPY_AGAIN)
+    return b"".join((*kept, data[place:]))
 
 
 def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:

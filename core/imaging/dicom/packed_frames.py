@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
-from core.imaging.dicom.codestream import check_codestream
+from core.imaging.dicom.codestream import check_codestream, plain_lossless
 from core.imaging.dicom.fields import value
 from core.imaging.dicom.layout import Layout
 from core.imaging.dicom.plain_frames import shaped, without_unused_bits
 from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints
-from core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, RLE
+from core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LOSSLESS, RLE
 from core.imaging.limits import MAX_FILE_BYTES
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.
@@ -99,7 +99,7 @@ def _decoded(data: bytes, opened: Opened, layout: Layout) -> tuple[npt.NDArray[A
         "pixel_keyword": "PixelData",
         "number_of_frames": 1,
     }
-    wrapped = encapsulate([data])
+    wrapped = encapsulate([plain_lossless(data, opened.name) if opened.syntax in JPEG_LOSSLESS else data])
     why: Exception | None = None
     decoder: Any = get_decoder(opened.syntax)
     for plugin in _plugins(opened.syntax):

@@ -47,6 +47,7 @@ class DicomPictures:
         self.name = name
         self._opened: Opened = open_dicom(file, name)
         self.layout: Layout = layout_of(self._opened, max_pixels)
+        self._whole = False
 
     @property
     def dataset(self) -> Dataset:
@@ -69,6 +70,9 @@ class DicomPictures:
         with complaints(self.name):
             if self._opened.syntax in PLAIN:
                 return plain_frame(self._opened, self.layout, frame), self.layout.photometric
+            if not self._whole:
+                check_fragments(self._opened)
+                self._whole = True
             return packed_frame(self._opened, self.layout, frame)
 
     def picture(self, frame: int) -> Picture:

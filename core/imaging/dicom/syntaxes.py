@@ -13,21 +13,26 @@ DEFLATED_FRAMES = "1.2.840.10008.1.2.8.1"
 RLE = "1.2.840.10008.1.2.5"
 JPEG_EXTENDED = "1.2.840.10008.1.2.4.51"
 
+JPEG_LOSSLESS = frozenset(("1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70"))
+JPEG_LS = frozenset(("1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81"))
+
 #: Pixels as they are in memory.
 PLAIN = frozenset({IMPLICIT_LITTLE, EXPLICIT_LITTLE, EXPLICIT_BIG, DEFLATED})
 
 _JPEG = "1.2.840.10008.1.2.4."
-#: Compressed syntax -> decoders of pydicom, the better first.
+#: Compressed syntax -> decoders of pydicom, the better first. gdcm only where no other can: on some damaged
+#: data it ends the whole process.
 DECODERS: dict[str, tuple[str, ...]] = {
-    RLE: ("pylibjpeg", "pydicom"),
-    f"{_JPEG}50": ("pillow", "gdcm", "pylibjpeg"),
-    JPEG_EXTENDED: ("pillow", "gdcm", "pylibjpeg"),
+    # pylibjpeg's is faster but ends the thread on damaged data instead of telling so.
+    RLE: ("pydicom",),
+    f"{_JPEG}50": ("pillow", "pylibjpeg"),
+    JPEG_EXTENDED: ("pillow", "pylibjpeg"),
     f"{_JPEG}57": ("gdcm",),
     f"{_JPEG}70": ("gdcm",),
-    f"{_JPEG}80": ("pyjpegls", "gdcm"),
-    f"{_JPEG}81": ("pyjpegls", "gdcm"),
-    f"{_JPEG}90": ("pylibjpeg", "gdcm", "pillow"),
-    f"{_JPEG}91": ("pylibjpeg", "gdcm", "pillow"),
+    f"{_JPEG}80": ("pyjpegls",),
+    f"{_JPEG}81": ("pyjpegls",),
+    f"{_JPEG}90": ("pylibjpeg", "pillow"),
+    f"{_JPEG}91": ("pylibjpeg", "pillow"),
     f"{_JPEG}201": ("pylibjpeg",),
     f"{_JPEG}202": ("pylibjpeg",),
     f"{_JPEG}203": ("pylibjpeg",),
