@@ -51,6 +51,8 @@ COMMANDS = (
     Command("full_screen", "Full screen", "View", "F11", "", checkable=True),
     Command("ask_case", "Ask with this case", "Case", "Ctrl+Return", "search", "library"),
     Command("compare", "Compare with the query", "Case", "Ctrl+M", "compare", "ranking"),
+    Command("view_large", "Look at it large", "Case", "Ctrl+L", "expand", "library"),
+    Command("header", "What the file says…", "Case", "Ctrl+H", "table", "library"),
     Command("next_case", "Next case", "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", "Previous case", "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", "Ask with a picture file…", "Search", "Ctrl+Shift+O", "image", "metric"),

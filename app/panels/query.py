@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -20,10 +20,11 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import SHOW_AFTER_MS, Job, Lane
-from app.operations import outlining, searching
+from app.operations import searching
 from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
+from app.panels.region_search import REGION, WHOLE, RegionSearch
 from app.theme import news, set_look, theme
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
@@ -43,13 +44,15 @@ from core.workflows.searching import Query
 
 #: Below this height the facts go, so that the picture stays.
 FACTS_FROM = 400
-REGION, WHOLE = "region", "whole"
 
 
 class QueryPanel(QWidget):
-    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page."""
+    """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
+    ``large_wanted``: show the picture on the whole window; ``header_wanted``: what its file says."""
 
     help_wanted = Signal()
+    large_wanted = Signal()
+    header_wanted = Signal()
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,10 +66,13 @@ class QueryPanel(QWidget):
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = PanelHeader("Query", help_button=False)
+        self.header = _Header("Query", help_button=False)
         self._outside = QLabel("not in library")
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
+        self.large = self.header.add_button("expand", "Look at it large (Ctrl+L, or double click here)")
+        self.large.clicked.connect(self.large_wanted)
+        self.header.double_clicked.connect(self.large_wanted)
         self.more = self.header.add_button("more", "More for this picture")
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -112,17 +118,10 @@ class QueryPanel(QWidget):
 
     def _connect(self) -> None:
         view, state = self.view, self._state
-        view.tool_changed.connect(self.tools.show_tool)
-        view.region.moved.connect(self._tell_region)
-        view.region.changed.connect(self._ask_region)
-        view.segment_wanted.connect(lambda x, y: self._outline((x, y)))
-        view.refine_wanted.connect(lambda: self._outline(view.region.region))
+        self._region = RegionSearch(self._context, self.pane, self.tools, self.search_with)
+        self._region.told.connect(self._tell_region)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
-        self.tools.tool_wanted.connect(self.set_tool)
-        self.tools.undo_wanted.connect(self._undo)
-        self.tools.auto_wanted.connect(view.auto)
-        self.search_with.changed.connect(self._switch)
         self._slow = QTimer(self)
         self._slow.setSingleShot(True)
         self._slow.setInterval(SHOW_AFTER_MS)
@@ -136,10 +135,8 @@ class QueryPanel(QWidget):
     # For the window
 
     def set_tool(self, name: str) -> None:
-        """One of ``picture_view.TOOLS``; the picture gets the keyboard."""
-        self.view.set_tool(name)
-        if self._loaded is not None:
-            self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+        """One of :data:`app.viewer.tools.ALL`; the picture gets the keyboard."""
+        self._region.set_tool(name)
 
     def focus_target(self) -> QWidget:
         """What gets the keyboard when the panel does: the picture, or the notice in its place."""
@@ -183,7 +180,7 @@ class QueryPanel(QWidget):
             return
         source = QuerySource(self._state.path, query.case, query.image)
         if source == self._wanted:
-            self._follow_region()
+            self._region.follow()
             return
         self._begin(source)
         if query.image is not None:
@@ -239,7 +236,7 @@ class QueryPanel(QWidget):
         name = self._wanted.name if self._wanted else ""
         self.view.setAccessibleName(f"Picture of {name}, {picture.width} by {picture.height} pixels")
         self._turn_to(self.pane)
-        self._follow_region()
+        self._region.follow()
 
     def _show_nothing(self) -> None:
         self._loaded = None
@@ -276,6 +273,7 @@ class QueryPanel(QWidget):
         self.header.set_second(self._wanted.label(self._state.columns) if self._wanted else "")
         self._outside.setVisible(asked and self._wanted is not None and self._wanted.case is None)
         self.more.setVisible(asked)
+        self.large.setVisible(self._loaded is not None)
         self.tools.setVisible(asked)
         self._asked_with.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
@@ -285,41 +283,8 @@ class QueryPanel(QWidget):
 
     # Region
 
-    def _ask_region(self, region: Region | None) -> None:
-        if self.view.editable:
-            searching.ask_region(self._context, self.pane.placed(region))
-        self._tell_region()
-
-    def _outline(self, where: tuple[int, int] | Region | None) -> None:
-        if where is not None and self.view.editable:
-            outlining.outline_mass(self._context, self.view, *self.pane.source, self.pane.place, where)
-
-    def _undo(self) -> None:
-        if self.view.editable:
-            self.view.region.undo()
-
-    def _switch(self, key: str) -> None:
-        if self.view.editable:
-            drawn = self.pane.placed(self.view.region.region)
-            searching.ask_region(self._context, drawn if key == REGION else None)
-
-    def _follow_region(self) -> None:
-        if self._loaded is None or not self.view.editable:
-            return
-        region = inside(self.current_region(), self._loaded.picture)
-        drawn = self.view.region
-        if region is not None:
-            if drawn.region != region or not drawn.in_use:
-                self.view.show_region(region)
-        elif drawn.region is not None:
-            self.view.show_region(drawn.region, in_use=False)
-        self._tell_region()
-
-    def _tell_region(self, _region: Region | None = None) -> None:
+    def _tell_region(self) -> None:
         drawn, loaded = self.view.region, self._loaded
-        self.search_with.setEnabled(drawn.region is not None)
-        self.search_with.set_value(REGION if drawn.region is not None and drawn.in_use else WHOLE)
-        self.tools.undo.setEnabled(drawn.can_undo)
         own = loaded.region if loaded is not None else None
         self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
 
@@ -335,7 +300,7 @@ class QueryPanel(QWidget):
         source = self._wanted
         self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
         self.facts.show_picture(self._loaded.picture if self._loaded else None)
-        self._tell_region()
+        self._region.tell()
 
     def _fit_labels(self) -> None:
         self._search_label.setFixedWidth(theme().px(NAMES))
@@ -353,6 +318,9 @@ class QueryPanel(QWidget):
         """What can be done with the picture shown; deletes itself when it closes."""
         menu = picture_menu(self.view, self._context, self)
         source = self._wanted
+        if self._loaded is not None:
+            menu.addAction("Look at it large\tCtrl+L", self.large_wanted.emit)
+            menu.addAction("What the file says…\tCtrl+H", self.header_wanted.emit)
         if source is not None:
             what = "Copy case id" if source.case else "Copy file name"
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
@@ -362,6 +330,16 @@ class QueryPanel(QWidget):
     def _open_menu(self, at: QPoint) -> None:
         if self._wanted is not None:
             self.make_menu().popup(at)
+
+
+class _Header(PanelHeader):
+    """``double_clicked`` instead of floating the dock, which dragging does too."""
+
+    double_clicked = Signal()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.double_clicked.emit()
+        event.accept()
 
 
 def _column(parent: QWidget, spacing: int = 0) -> QVBoxLayout:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.theme import SMALL, colour, font
+from app.theme import OUTCOME, SMALL, colour, font
 from app.viewer.viewport import Viewport
 
 MARGIN = 8
@@ -48,6 +48,29 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
         x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - width
         path.addText(QPointF(x, first + number * step + metrics.ascent()), written, text)
     _cased(painter, path)
+
+
+def draw_edges(
+    painter: QPainter, room: QRect, letters: tuple[str, str, str, str], *, beside_scale: bool = False
+) -> None:
+    """The patient's sides in the middle of the left, upper, right and lower edge; ``beside_scale``: the
+    middle of the right one is the scale's."""
+    if room.width() < SMALLEST or room.height() < SMALLEST:
+        return
+    metrics = QFontMetricsF(font(OUTCOME, 600))
+    cap, middle = metrics.capHeight(), QPointF(room.center())
+    if beside_scale:
+        middle.setY(room.height() * 0.25)
+    left, top, right, bottom = letters
+    for letter, x, y in (
+        (left, MARGIN, middle.y() + cap / 2),
+        (top, middle.x() - metrics.horizontalAdvance(top) / 2, MARGIN + cap),
+        (right, room.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
+        (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, room.bottom() + 1 - MARGIN),
+    ):
+        path = QPainterPath()
+        path.addText(QPointF(x, y), font(OUTCOME, 600), letter)
+        _cased(painter, path)
 
 
 def draw_scale(painter: QPainter, room: QRect, view: Viewport, row_mm: float) -> None:

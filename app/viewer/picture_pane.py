@@ -15,6 +15,7 @@ from app.viewer.slice_bar import SliceBar
 from app.viewer.slices import Slices
 from core.imaging.address import PictureAddress
 from core.imaging.display import DisplayPicture
+from core.imaging.planes import planes_of
 from core.imaging.region import Region
 from core.workflows.looking import ViewedPicture
 
@@ -70,11 +71,13 @@ class PicturePane(QWidget):
         self.histogram.show_window(self.view.window_level)
         self.histogram.setVisible(not picture.is_colour)
         self._case_region = viewed.region
+        stack = viewed.stack
+        self.view.edges = None if stack is None else planes_of(stack.directions)[0].edges
         if viewed.case is not None and not picture.notes:
             told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
             self.view.set_notes(told[:2])
-        self.view.scrolls = viewed.stack is not None and viewed.stack.slices > 1
-        self.slices.begin(viewed.stack, library, what, picture)
+        self.view.scrolls = stack is not None and stack.slices > 1
+        self.slices.begin(stack, library, what, picture)
         self.bar.begin()
         self._tell_place(self.slices.place)
 

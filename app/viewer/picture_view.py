@@ -6,7 +6,7 @@ Painted by hand: what is seen is windowed at the size of the screen, in about 3 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -16,28 +16,24 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as looks
-from app.theme import colour, theme
 from app.viewer import tools, words
-from app.viewer.outlines import paint_region
-from app.viewer.overlay import draw_words
 from app.viewer.pointer import Pointer
 from app.viewer.region_tool import ARROWS, RegionTool
-from app.viewer.rendering import SQUARES_FROM, Renderer
+from app.viewer.rendering import Renderer
+from app.viewer.view_keys import ZOOM_STEP, ViewKeys
+from app.viewer.view_painting import paint_focus, paint_view
 from app.viewer.viewport import Orientation, Viewport
 from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
 from core.imaging.display import DisplayPicture
+from core.imaging.planes import Edges
 from core.imaging.region import Region
 
-_ZOOM_STEP = 1.25
-_KEY_PAN = 32
-_TO_THE_END = 1 << 30
 _BY_KEYBOARD = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
@@ -52,7 +48,7 @@ class PictureView(QWidget):
     ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel;
     ``refine_wanted``: what lies in the region drawn.
     ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_wanted``:
-    begin or end running through them.
+    begin or end running through them. ``located(x, y)``: where the cross is wanted.
     """
 
     window_changed = Signal(object)
@@ -62,6 +58,8 @@ class PictureView(QWidget):
     refine_wanted = Signal()
     scrolled = Signal(int)
     run_wanted = Signal()
+    located = Signal(float, float)
+    inverted_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,30 +78,19 @@ class PictureView(QWidget):
         self.scrolls = False
         self.slice_text = ""
         self.problem = ""
+        #: Letters of the patient's sides at left, top, right and bottom of the picture as stored.
+        self.edges: Edges | None = None
+        #: A point of the picture that lines cross at; clicks and drags of the lines move it.
+        self.cross: tuple[float, float] | None = None
+        #: The picture pixel under the mouse.
+        self.under: tuple[int, int] | None = None
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
-        self._under: tuple[int, int] | None = None
         self._by_keyboard = False
         self._turned = 0
         self.pointer = Pointer(self)
-        self._keys: dict[int, Callable[[], None]] = {
-            Qt.Key.Key_0: self.auto,
-            Qt.Key.Key_1: self.actual_size,
-            Qt.Key.Key_F: self.fit,
-            Qt.Key.Key_I: self.invert,
-            Qt.Key.Key_H: self.flip,
-            Qt.Key.Key_T: self.turn,
-            Qt.Key.Key_Plus: lambda: self.zoom_by(_ZOOM_STEP),
-            Qt.Key.Key_Equal: lambda: self.zoom_by(_ZOOM_STEP),
-            Qt.Key.Key_Minus: lambda: self.zoom_by(1 / _ZOOM_STEP),
-            Qt.Key.Key_PageUp: lambda: self._scroll(-1),
-            Qt.Key.Key_PageDown: lambda: self._scroll(1),
-            Qt.Key.Key_Home: lambda: self._scroll(-_TO_THE_END),
-            Qt.Key.Key_End: lambda: self._scroll(_TO_THE_END),
-            Qt.Key.Key_C: self._run,
-        }
-        self._tool_keys = {tool.key: tool.name for tool in tools.ALL}
+        self._keys = ViewKeys(self)
         self.region.moved.connect(self.update)
         looks.news.changed.connect(self.update)
 
@@ -142,8 +129,9 @@ class PictureView(QWidget):
         self.pointer.begin()
         self.pointer.ruler.begin(None if picture is None else picture.spacing_mm)
         self.inverted = picture is not None and picture.inverse
-        self._under = None
+        self.under = None
         self.case_region, self.notes = None, () if picture is None else picture.notes
+        self.edges = self.cross = None
         if picture is None:
             self.region.begin(0, 0)
             self._view = Viewport(1, 1).resized(self.width(), self.height())
@@ -176,6 +164,12 @@ class PictureView(QWidget):
         """Show or hide the words and the scale on the picture."""
         self.words_shown = shown
         self.update()
+
+    def show_cross(self, at: tuple[float, float] | None) -> None:
+        """Let lines cross at a point of the picture, or nowhere."""
+        if at != self.cross:
+            self.cross = at
+            self.update()
 
     def set_notes(self, notes: Sequence[str]) -> None:
         """Lines for the upper left corner."""
@@ -241,6 +235,7 @@ class PictureView(QWidget):
         """Black for white."""
         if self.picture is not None:
             self.inverted = not self.inverted
+            self.inverted_changed.emit(self.inverted)
             self.update()
 
     @property
@@ -302,17 +297,17 @@ class PictureView(QWidget):
             self._turned += turned
             steps = int(self._turned / 120)
             self._turned -= 120 * steps
-            self._scroll(-steps)
+            self.scroll_by(-steps)
             return
         at = event.position()
-        self._look(self._view.zoomed(_ZOOM_STEP ** (turned / 120), at.x(), at.y()))
+        self._look(self._view.zoomed(ZOOM_STEP ** (turned / 120), at.x(), at.y()))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self.pointer.show_cursor(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointer.leave()
-        self._under = None
+        self.under = None
         self.update()
 
     def _point_at(self, at: QPointF) -> None:
@@ -320,17 +315,14 @@ class PictureView(QWidget):
         x, y = (int(value // 1) for value in self._view.to_picture(at.x(), at.y()))
         inside = 0 <= x < self._view.width and 0 <= y < self._view.height
         under = (x, y) if inside and self._renderer is not None else None
-        if under != self._under:
-            self._under = under
+        if under != self.under:
+            self.under = under
             self.update()
 
-    def _scroll(self, steps: int) -> None:
+    def scroll_by(self, steps: int) -> None:
+        """Ask for the slice so many further on, where there are several."""
         if self.scrolls and steps:
             self.scrolled.emit(steps)
-
-    def _run(self) -> None:
-        if self.scrolls:
-            self.run_wanted.emit()
 
     # Keyboard
 
@@ -344,35 +336,13 @@ class PictureView(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._by_keyboard = self.hasFocus()
-        if self._renderer is None or not self._did(event):
+        if self._renderer is None or not self._keys.press(event):
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() in ARROWS and not event.isAutoRepeat():
             self.region.keys_up()
         super().keyReleaseEvent(event)
-
-    def _did(self, event: QKeyEvent) -> bool:
-        key, modifiers = event.key(), event.modifiers()
-        if self.pointer.key(event):
-            self.update()
-            return True
-        if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
-            return False
-        if key in ARROWS:
-            far = _KEY_PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
-            self.pan_by(-ARROWS[key][0] * far, -ARROWS[key][1] * far)
-            return True
-        preset = next((p for p in self.presets if event.text() == p.key), None)
-        if preset is not None:
-            self.use_preset(preset)
-        elif event.text().upper() in self._tool_keys:
-            self.set_tool(self._tool_keys[event.text().upper()])
-        elif key in self._keys:
-            self._keys[key]()
-        else:
-            return False
-        return True
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._by_keyboard = event.reason() in _BY_KEYBOARD
@@ -404,43 +374,10 @@ class PictureView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), colour(theme().picture_well))
-        if self._renderer is not None:
-            self._paint_picture(painter, self._renderer)
-            painter.setClipRect(self.rect())
-            if self.case_region is not None and self.case_region != self.region.region:
-                paint_region(painter, self.case_region, self._view, "#FFFFFF", dashed=True)
-            self.pointer.paint(painter)
-            if self.words_shown:
-                self._paint_words(painter, self._renderer.picture)
+        paint_view(painter, self, self._renderer)
         if self.hasFocus() and self._by_keyboard:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            pen = QPen(colour(theme().region), 2)
-            pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-            painter.setPen(pen)
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+            paint_focus(painter, self.rect())
         painter.end()
-
-    def _paint_picture(self, painter: QPainter, renderer: Renderer) -> None:
-        ratio = self.devicePixelRatioF()
-        image, target = renderer.visible(self._view, ratio, self._window, inverted=self.inverted)
-        if image.isNull():
-            return
-        smooth = self._view.zoom * ratio < SQUARES_FROM
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
-        painter.setClipRect(self.picture_box())
-        painter.drawImage(target, image)
-
-    def _paint_words(self, painter: QPainter, picture: DisplayPicture) -> None:
-        told = {
-            Qt.Corner.TopLeftCorner: (*self.notes, self.problem),
-            Qt.Corner.TopRightCorner: (self.slice_text, self.zoom_text),
-            Qt.Corner.BottomLeftCorner: (words.value_text(picture, self._under), self.size_text),
-            Qt.Corner.BottomRightCorner: (words.greys_text(picture, self._window),),
-        }
-        row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
-        draw_words(painter, self.rect(), self._view, told, row_mm)
 
     @property
     def zoom_text(self) -> str:

@@ -10,13 +10,15 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 from app.viewer import tools
 from app.viewer.brush_tool import BrushTool
 from app.viewer.path_tool import PathTool
-from app.viewer.region_tool import RegionTool, cursor_for
+from app.viewer.region_tool import CLICK, RegionTool, cursor_for
 from app.viewer.ruler import Ruler
 from app.viewer.window_level import Window, dragged
 
 if TYPE_CHECKING:
     from app.viewer.picture_view import PictureView
 
+#: Widget pixels around a line of the cross that still take hold of it.
+_REACH = 5
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -32,10 +34,13 @@ class Pointer:
         self.tool = tools.SELECT
         self._windowing: tuple[QPointF, Window] | None = None
         self._panning: QPointF | None = None
+        self._clicking: QPointF | None = None
+        self._crossing = False
 
     def begin(self) -> None:
         """Another picture or tool: nothing is under way."""
-        self._windowing = self._panning = None
+        self._windowing = self._panning = self._clicking = None
+        self._crossing = False
         self.path.cancel()
         self.brush.release()
         self.brush.leave()
@@ -53,8 +58,11 @@ class Pointer:
         if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
             self._panning = at
         elif button == Qt.MouseButton.LeftButton and not self._took(at, event.modifiers()):
-            window = self._view.window_level
-            self._windowing = None if window is None else (at, window)
+            self._crossing = self._near_cross(at)
+            if not self._crossing:
+                window = self._view.window_level
+                self._windowing = None if window is None else (at, window)
+                self._clicking = at
 
     def _took(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
         """Whether a tool took a left press."""
@@ -91,6 +99,8 @@ class Pointer:
             step = at - self._panning
             self._panning = at
             self._view.pan_by(step.x(), step.y())
+        elif self._crossing:
+            self._locate(at)
         elif self.region.dragging:
             self.region.drag(at, view)
         elif self._windowing is not None and picture is not None:
@@ -107,7 +117,12 @@ class Pointer:
             self.show_cursor(at)
 
     def release(self, at: QPointF) -> None:
-        self._panning = self._windowing = None
+        clicked = self._clicking
+        still = clicked is not None and (at - clicked).manhattanLength() < CLICK
+        if still and self._view.cross is not None:
+            self._locate(at)
+        self._panning = self._windowing = self._clicking = None
+        self._crossing = False
         if self.brush.active:
             drawn = self.brush.region()
             self.brush.release()
@@ -119,6 +134,19 @@ class Pointer:
             self.region.draw(stroke)
         self.region.release()
         self.show_cursor(at)
+
+    def _near_cross(self, at: QPointF) -> bool:
+        """Whether a press takes hold of the cross."""
+        if self._view.cross is None:
+            return False
+        x, y = self._view.viewport.to_widget(*self._view.cross)
+        return min(abs(at.x() - x), abs(at.y() - y)) <= _REACH
+
+    def _locate(self, at: QPointF) -> None:
+        """Tell where the cross is wanted, inside the picture."""
+        view = self._view.viewport
+        x, y = view.to_picture(at.x(), at.y())
+        self._view.located.emit(min(max(x, 0.0), float(view.width)), min(max(y, 0.0), float(view.height)))
 
     def double_click(self) -> bool:
         """Whether a double click closed a polygon; one that tools use otherwise does nothing."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QSizePolicy, QSlider, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QSlider, QToolButton, QVBoxLayout, QWidget
 
 from app.icons import icon
+from app.theme import set_look
 from app.viewer.slices import Slices
 
 #: Slices a second while they run by themselves: the first rate, and those the menu offers.
@@ -13,9 +14,11 @@ RATE, RATES = 12, (4, 8, 12, 20, 30)
 
 
 class SliceBar(QWidget):
-    """Follows and moves a :class:`Slices`; hidden without a volume. ``running_changed``: by itself."""
+    """Follows and moves a :class:`Slices`; hidden without a volume. ``running_changed``: by itself;
+    ``rate_changed(rate)``: a person chose another."""
 
     running_changed = Signal(bool)
+    rate_changed = Signal(int)
 
     def __init__(self, slices: Slices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,11 +35,21 @@ class SliceBar(QWidget):
         self.play.setToolTip("Run through the slices (C)")
         self.play.setAccessibleName("Run through the slices")
         self.play.setIcon(icon("play"))
+        self.pace = QToolButton()
+        self.pace.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.pace.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        set_look(self.pace, role="pace")
+        menu = QMenu(self.pace)
+        for rate in RATES:
+            act = menu.addAction(f"{rate} slices a second")
+            act.triggered.connect(lambda _=False, rate=rate: self._choose(rate))
+        self.pace.setMenu(menu)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self.slider, 1, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self.play, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.pace, 0, Qt.AlignmentFlag.AlignHCenter)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.rate = RATE
         self._timer = QTimer(self)
@@ -47,6 +60,7 @@ class SliceBar(QWidget):
         slices.moved.connect(self._follow)
         slices.ready.connect(lambda *_: self._arrived())
         slices.failed.connect(lambda *_: self._arrived())
+        self.set_rate(RATE)
         self.begin()
 
     def begin(self) -> None:
@@ -77,6 +91,13 @@ class SliceBar(QWidget):
         """Slices a second."""
         self.rate = rate
         self._timer.setInterval(round(1000 / rate))
+        self.pace.setText(f"{rate}/s")
+        self.pace.setToolTip(f"{rate} slices a second while they run by themselves")
+        self.pace.setAccessibleName(self.pace.toolTip())
+
+    def _choose(self, rate: int) -> None:
+        self.set_rate(rate)
+        self.rate_changed.emit(rate)
 
     def _on(self) -> None:
         # The next slice only when the last one was seen: a slow disk makes it slower, not jerky.

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
 from app.dialogs.extract import ExtractDialog
+from app.dialogs.header import HeaderDialog
 from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
 from app.dialogs.not_read import NotReadDialog
@@ -17,12 +18,14 @@ from app.operations import demo, drawing, extracting, reporting, searching, trai
 from app.operations import library as libraries
 from app.theme import set_theme
 from app.windows.palette import CommandPalette
+from core.imaging.address import PictureAddress
 from core.imaging.formats import has_picture_name
 from core.workflows.searching import Query
 
 if TYPE_CHECKING:
     from app.panels.library import LibraryPanel
     from app.panels.ranking import RankingPanel
+    from app.viewer.picture_pane import PicturePane
     from app.windows.main import MainWindow
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
@@ -36,6 +39,7 @@ class Commands(QObject):
         self._window, self._context, self._state = window, window.context, window.context.state
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
+        self._header: HeaderDialog | None = None
         runs = {
             "new_library": self.new_library,
             "new_library_folder": self.new_library_folder,
@@ -57,6 +61,8 @@ class Commands(QObject):
             "full_screen": self.full_screen,
             "ask_case": self.ask_case,
             "compare": lambda: window.show_compare(window.ranking.grid.current()),
+            "view_large": self.view_large,
+            "header": self.ask_header,
             "next_case": lambda: window.library.step(1),
             "previous_case": lambda: window.library.step(-1),
             "ask_file": self.ask_file,
@@ -175,6 +181,52 @@ class Commands(QObject):
         case = self._cases_in_use().current_case() or self._window.ranking.current_case()
         if case:
             QGuiApplication.clipboard().setText(case)
+
+    # Looking
+
+    def view_large(self) -> None:
+        """The case the keyboard is at, else the query."""
+        window = self._window
+        row = self._case_at_hand()
+        if row is not None:
+            window.full.look_at_case(row)
+        elif self._state.query is not None:
+            window.full.look_at_query()
+        elif window.library.grid.current() >= 0:
+            window.full.look_at_case(window.library.grid.current())
+
+    def ask_header(self) -> None:
+        """What the file says of the large picture, of the case the keyboard is at, or of the query."""
+        window = self._window
+        row = self._case_at_hand()
+        if window.pages.currentWidget() is window.large:
+            self.show_header(window.large.pane)
+        elif row is not None:
+            self._read_header(row)
+        elif window.query.view.picture is not None:
+            self.show_header(window.query.pane)
+        elif window.library.grid.current() >= 0:
+            self._read_header(window.library.grid.current())
+
+    def show_header(self, pane: PicturePane) -> None:
+        """What the file in ``pane`` says, of a series that of the slice seen."""
+        self._read_header(pane.source[1], pane.place)
+
+    def _read_header(self, what: int | PictureAddress, place: int | None = None) -> None:
+        if self._header is None:
+            self._header = HeaderDialog(self._context, self._window)
+        self._header.read(self._state.path, what, place)
+        self._header.show()
+        self._header.raise_()
+        self._header.search.setFocus()
+
+    def _case_at_hand(self) -> int | None:
+        """The row of the case that is current where the keyboard is, outside the query."""
+        focus = QApplication.focusWidget()
+        for grid in (self._window.library.grid, self._window.ranking.grid):
+            if focus is grid and grid.current() >= 0:
+                return grid.current()
+        return None
 
     # Metrics
 

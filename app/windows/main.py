@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QPoint, QSize, Qt, QTimer
+from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -24,6 +24,7 @@ from app.operations import library as libraries
 from app.operations import searching
 from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
+from app.panels.large import LargePanel
 from app.panels.library import LibraryPanel
 from app.panels.query import QueryPanel
 from app.panels.ranking import RankingPanel
@@ -35,6 +36,7 @@ from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
 from app.windows.docks import Dock
+from app.windows.full_pages import FullPages
 from app.windows.pickers import make_pickers
 from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
@@ -68,7 +70,7 @@ class MainWindow(QMainWindow):
         self.thumbnails = Thumbnails(self._fetch, self)
         self._open_lock: QLockFile | None = None
         self._was_narrow = self._laid_out = False
-        self._sizes: dict[str, QSize] = {}
+        self.full = FullPages(self)
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
@@ -84,9 +86,10 @@ class MainWindow(QMainWindow):
     def _make_centre(self) -> None:
         self.ranking = RankingPanel(self.context, self.thumbnails)
         self.compare = ComparePanel(self.context, self.thumbnails)
+        self.large = LargePanel(self.context)
         self.start_page = StartPage()
         self.pages = QStackedWidget()
-        for page in (self.start_page, self.ranking, self.compare):
+        for page in (self.start_page, self.ranking, self.compare, self.large):
             self.pages.addWidget(page)
         self.message_bar = MessageBar()
         centre = QWidget()
@@ -191,6 +194,11 @@ class MainWindow(QMainWindow):
         self.compare.closed.connect(self.leave_compare)
         self.compare.menu_wanted.connect(self._case_menu)
         self.compare.header.help_wanted.connect(lambda: self._help("compare"))
+        self.large.closed.connect(self.leave_large)
+        self.large.header.help_wanted.connect(lambda: self._help("large"))
+        self.query.large_wanted.connect(self.full.look_at_query)
+        self.query.header_wanted.connect(lambda: self.commands.show_header(self.query.pane))
+        self.large.header_wanted.connect(lambda: self.commands.show_header(self.large.pane))
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
@@ -228,7 +236,7 @@ class MainWindow(QMainWindow):
         there = library is not None
         self.pages.setCurrentWidget(self.ranking if there else self.start_page)
         if not there:
-            self._keep_layout()
+            self.keep_layout()
             self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
@@ -262,7 +270,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
         if self.state.library is not None:
-            self._keep_layout()
+            self.keep_layout()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
@@ -274,9 +282,9 @@ class MainWindow(QMainWindow):
             self._open_lock.unlock()
         super().closeEvent(event)
 
-    def _keep_layout(self) -> None:
+    def keep_layout(self) -> None:
         """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
-        if self._laid_out and not self.comparing:
+        if self._laid_out and not self.full.open:
             layout = self.saveState(LAYOUT_VERSION)
             self.context.settings.set_bytes(f"layout{LAYOUT_VERSION}", layout)
 
@@ -295,7 +303,7 @@ class MainWindow(QMainWindow):
             dock.wanted = not dock.isHidden()
         QTimer.singleShot(0, self, self.library.show_current)
 
-    # Comparing
+    # Pages on the whole window
 
     @property
     def comparing(self) -> bool:
@@ -303,32 +311,17 @@ class MainWindow(QMainWindow):
 
     def show_compare(self, case_row: int) -> None:
         """The query beside a ranked case, on the whole window."""
-        if self.state.ranking is None or self.state.columns.index_of_row(case_row) < 0:
-            return
-        self._keep_layout()
-        if not self.comparing:
-            self._sizes = {name: dock.size() for name, dock in self.docks.items() if dock.isVisible()}
-        for dock in self.docks.values():
-            dock.setVisible(False)
-        self.pages.setCurrentWidget(self.compare)
-        self.compare.compare(case_row)
+        self.full.compare(case_row)
 
     def leave_compare(self) -> None:
         """Back to the ranking, with everything where it was."""
-        if not self.comparing:
-            return
-        self.pages.setCurrentWidget(self.ranking)
-        for dock in self.docks.values():
-            dock.setVisible(self.state.library is not None and dock.wanted)
-        # Docks can be sized only once they are shown.
-        QTimer.singleShot(0, self, self._restore_sizes)
-        self.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self.comparing:
+            self.full.leave()
 
-    def _restore_sizes(self) -> None:
-        docks = [self.docks[name] for name in self._sizes]
-        sizes = list(self._sizes.values())
-        self.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
-        self.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)
+    def leave_large(self) -> None:
+        """Back to the ranking from the large picture."""
+        if self.pages.currentWidget() is self.large:
+            self.full.leave()
 
     # Showing
 
@@ -356,6 +349,8 @@ class MainWindow(QMainWindow):
                 return "ranking"
             if widget is self.compare:
                 return "compare"
+            if widget is self.large:
+                return "large"
             widget = widget.parentWidget()
         return "start" if self.state.library is None else "ranking"
 
@@ -368,6 +363,7 @@ class MainWindow(QMainWindow):
         ranked = self.state.ranking.ranked if self.state.ranking is not None else ()
         if not self.comparing and any(case.row == case_row for case in ranked):
             menu.addAction("Compare with the query", lambda: self.show_compare(case_row))
+        menu.addAction("Look at it large", lambda: self.full.look_at_case(case_row))
         menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
         menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
         menu.exec(where)

@@ -83,7 +83,7 @@ class PictureReader:
         """
         if address.slices:
             return self.open(address.slices[shown_slice(len(address.slices), region)])
-        with self._dicom(address) as file:
+        with self.dicom_file(address) as file:
             if file is not None:
                 return self._frame_of(file, address, region)
         with self._lock:
@@ -113,8 +113,12 @@ class PictureReader:
         return pictures.picture(frame)
 
     @contextlib.contextmanager
-    def _dicom(self, address: PictureAddress) -> Iterator[BinaryIO | None]:
-        """The DICOM file at ``address`` open for reading; ``None`` where something else lies there."""
+    def dicom_file(self, address: PictureAddress) -> Iterator[BinaryIO | None]:
+        """The DICOM file at ``address`` open for reading; ``None`` where something else lies there.
+
+        Raises:
+            BadInput: as :meth:`read_bytes`.
+        """
         file: BinaryIO | None = None
         if address.slices:
             pass
@@ -153,7 +157,7 @@ class PictureReader:
             return is_volume_shape(shape)
         if address.frame is not None:
             return False
-        with self._dicom(address) as file:
+        with self.dicom_file(address) as file:
             if file is None:
                 return False
             from core.imaging.dicom.pictures import DicomPictures
@@ -191,7 +195,7 @@ class PictureReader:
         headers = []
         # Three neighbours tell the distance even where one of them is missing.
         for part in address.slices[:3]:
-            with self._dicom(part) as file:
+            with self.dicom_file(part) as file:
                 if file is not None:
                     from core.imaging.dicom.reading import open_dicom
 
@@ -210,7 +214,7 @@ class PictureReader:
         """
         if address.slices or self.is_stack(address):
             return inspect_picture(self.open(address), longest)
-        with self._dicom(address) as file:
+        with self.dicom_file(address) as file:
             if file is not None:
                 return inspect_picture(self._frame_of(file, address, None), longest)
         with self._lock:

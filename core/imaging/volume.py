@@ -6,6 +6,7 @@ A :class:`Stack` reads slices when they are asked for; a :class:`Volume` holds v
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -93,8 +94,10 @@ class Stack(abc.ABC):
         wanted = None if region is None else region.middle_slice
         return len(self) // 2 if wanted is None else min(max(wanted, 0), len(self) - 1)
 
-    def volume(self, box: Region | None = None) -> Volume:
+    def volume(self, box: Region | None = None, tell: Callable[[int], object] | None = None) -> Volume:
         """The voxels inside ``box`` (its slices and rectangle, clipped; ``None``: all of them).
+
+        ``tell(slices)`` is called after every slice with how many are read.
 
         Raises:
             BadInput: nothing of the box lies inside, it is too large for memory, or a slice cannot be read.
@@ -131,6 +134,8 @@ class Stack(abc.ABC):
                 out = out.astype(np.float32, copy=False)
                 cut = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
             out[place - first] = cut
+            if tell is not None:
+                tell(place - first + 1)
         return Volume(out, values, self.spacing_mm, self.name, (first, top, left), white, black)
 
 

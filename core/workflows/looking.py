@@ -134,8 +134,8 @@ def view_slices(
     Raises:
         BadInput: the volume is gone.
     """
-    address = _address(library, what)
-    stack = _stacks.get(address)
+    address = address_of(library, what)
+    stack = stacks.get(address)
     for place in places:
         reporter.check_cancelled()
         try:
@@ -164,13 +164,18 @@ def outline_mass(
     """
     from core.imaging.segmentation import segment_at, segment_in
 
-    address = _address(library, what)
-    picture = open_picture(address) if place is None else _stacks.get(address).picture(place)
+    address = address_of(library, what)
+    picture = open_picture(address) if place is None else stacks.get(address).picture(place)
     found = segment_in(picture, where) if isinstance(where, Region) else segment_at(picture, *where)
     return found if place is None else replace(found, z=place, depth=1)
 
 
-def _address(library: Path | None, what: int | PictureAddress) -> PictureAddress:
+def address_of(library: Path | None, what: int | PictureAddress) -> PictureAddress:
+    """Where the picture of the case in row ``what`` of ``library`` lies, or ``what`` itself.
+
+    Raises:
+        BadInput: the case is gone.
+    """
     if isinstance(what, PictureAddress):
         return what
     assert library is not None
@@ -180,7 +185,7 @@ def _address(library: Path | None, what: int | PictureAddress) -> PictureAddress
     return case.address
 
 
-class _OpenStack:
+class OpenStack:
     """The volume looked at last, kept open: its files' headers are not read again for every slice."""
 
     def __init__(self) -> None:
@@ -208,13 +213,14 @@ class _OpenStack:
         return address == self._address or self._reader.is_stack(address)
 
 
-_stacks = _OpenStack()
+#: Of this process.
+stacks = OpenStack()
 
 
 def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | None) -> ViewedPicture:
-    if not _stacks.is_stack(address):
+    if not stacks.is_stack(address):
         return ViewedPicture(display_picture(open_picture(address)), region, case)
-    stack = _stacks.get(address)
+    stack = stacks.get(address)
     place = stack.middle(region)
     facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions)
     return ViewedPicture(display_picture(stack.picture(place)), region, case, facts)

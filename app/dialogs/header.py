@@ -1,0 +1,197 @@
+"""What a file says of its picture: a table with search; who the patient is stays hidden unless asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.jobs import Job, Lane
+from app.models.header_rows import COLUMNS, HeaderRows
+from app.theme import news, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.empty_state import EmptyState
+from app.widgets.search_field import SearchField
+from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
+from core.workflows import headers
+from core.workflows.headers import HeaderTable
+
+_ROW = 24
+
+
+class HeaderDialog(QDialog):
+    """One header at a time; a later :meth:`read` replaces it."""
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._table: HeaderTable | None = None
+        self._job: Job | None = None
+        self.setWindowTitle("What the file says")
+        self.resize(860, 600)
+        self.rows = HeaderRows(self)
+        self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
+        self.told = QLabel()
+        set_look(self.told, role="second")
+        self.search = SearchField("Search tags, names and values", sign="search")
+        self.search.searched.connect(self._search)
+        self.who = QCheckBox("show who it is")
+        self.who.setToolTip("Names, dates, places and numbers by which someone could be found")
+        self.who.toggled.connect(self._show_who)
+        self.table = QTableView()
+        self.table.setModel(self.rows)
+        self.table.verticalHeader().hide()
+        self.table.setShowGrid(False)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.table.setWordWrap(False)
+        self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.table.setTabKeyNavigation(False)
+        head = self.table.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        head.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
+        self.search.down_wanted.connect(self.table.setFocus)
+        self.notice = EmptyState()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.table)
+        self.pages.addWidget(self.notice)
+        self.copy = QAction("Copy", self)
+        self.copy.setShortcut(QKeySequence.StandardKey.Copy)
+        self.copy.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.copy.triggered.connect(self.copy_rows)
+        self.table.addAction(self.copy)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._copy = QPushButton("Copy the rows")
+        self._copy.setToolTip("The rows chosen, or all that are shown (Ctrl+C in the table)")
+        self._copy.clicked.connect(self.copy_rows)
+        close = QPushButton("Close")
+        close.setDefault(True)
+        close.clicked.connect(self.accept)
+        self._lay_out(close)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _lay_out(self, close: QPushButton) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(12)
+        head.addWidget(self._name, 1)
+        head.addWidget(self.told)
+        line = QHBoxLayout()
+        line.setSpacing(12)
+        line.addWidget(self.search, 1)
+        line.addWidget(self.who)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._copy)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(head)
+        column.addLayout(line)
+        column.addWidget(self.pages, 1)
+        column.addLayout(buttons)
+
+    def _fit(self) -> None:
+        self.table.verticalHeader().setDefaultSectionSize(theme().px(_ROW))
+        for column, width in enumerate((88, 264, 40)):
+            self.table.setColumnWidth(column, theme().px(width))
+
+    def read(self, library: Path | None, what: int | PictureAddress, place: int | None) -> None:
+        """Show the header of a case's picture or of a file, of a volume that of slice ``place``."""
+        self._table = None
+        self.rows.set_lines([])
+        self.who.setChecked(False)
+        self._say("hourglass", "", "Reading…")
+        try:
+            job = self._context.jobs.run(
+                "Reading the header",
+                headers.read_header,
+                library,
+                what,
+                place,
+                lane=Lane.LOOK,
+                channel="header",
+                quiet=True,
+            )
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        job.done.connect(self._fill)
+        job.failed.connect(self._fail)
+        job.ended.connect(lambda: self._ended(job))
+
+    def copy_rows(self) -> None:
+        """The chosen rows, or all that are shown, to the clipboard; what is hidden stays hidden."""
+        chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
+        rows = chosen or range(len(self.rows.found))
+        QGuiApplication.clipboard().setText("\n".join(self.rows.row_text(row) for row in rows))
+
+    def done(self, result: int) -> None:
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+        super().done(result)
+
+    def _ended(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+
+    def _fill(self, table: HeaderTable) -> None:
+        self._table = table
+        self._name.setText(table.name)
+        self.who.setVisible(table.dicom)
+        for column in (0, 2):
+            self.table.setColumnHidden(column, not table.dicom)
+        self.rows.set_lines(table.lines)
+        self._tell()
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._say("warning", "The header cannot be read", f"{error.message} {error.hint}")
+
+    def _say(self, icon: str, title: str, text: str) -> None:
+        self.notice.set_icon(icon)
+        self.notice.say(title, text)
+        self.pages.setCurrentWidget(self.notice)
+        self.told.setText("")
+        self._copy.setEnabled(False)
+
+    def _search(self, text: str) -> None:
+        self.rows.search(text)
+        self._tell()
+
+    def _show_who(self, on: bool) -> None:
+        self.rows.show_who(on)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._table is None:
+            return
+        shown, every = len(self.rows.found), len(self._table.lines)
+        text = f"{every:,} entries" if shown == every else f"{shown:,} of {every:,} entries"
+        if self._table.left:
+            text += f", {self._table.left:,} more not listed"
+        if not shown:
+            self._say("search", "Nothing found", "No entry has these words. Hidden values are not searched.")
+        else:
+            self.pages.setCurrentWidget(self.table)
+            self._copy.setEnabled(True)
+        self.told.setText(text)

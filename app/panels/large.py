@@ -1,0 +1,315 @@
+"""The large picture: one case on the whole window, with its slices, its planes and the region tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.icons import icon
+from app.jobs import Job, Lane
+from app.operations import searching
+from app.panels.query_facts import QueryFacts
+from app.panels.query_notice import breakable
+from app.panels.query_source import QuerySource, inside
+from app.panels.region_search import REGION, WHOLE, RegionSearch
+from app.theme import news, set_look, theme
+from app.viewer.own_presets import own_presets
+from app.viewer.picture_menu import picture_menu
+from app.viewer.picture_pane import PicturePane
+from app.viewer.plane_views import PlaneViews
+from app.viewer.slice_bar import RATE, RATES
+from app.viewer.slice_strip import SliceStrip
+from app.viewer.tool_row import ToolRow
+from app.widgets.panel_header import PanelHeader
+from app.widgets.segmented import Segmented
+from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
+from core.workflows import looking
+from core.workflows.looking import ViewedPicture
+from core.workflows.searching import Query
+
+_SIDE = 296
+_RATE = "cine_rate"
+
+
+class LargePanel(QWidget):
+    """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
+
+    closed = Signal()
+    header_wanted = Signal()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self._source: QuerySource | None = None
+        self._loaded: ViewedPicture | None = None
+        self._job: Job | None = None
+        self.setObjectName("large-panel")
+        self.setAccessibleName("Large picture")
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = PanelHeader("Picture")
+        self.back = QPushButton("Back")
+        self.back.setIcon(icon("chevron-left"))
+        self.back.setToolTip("Back to where you were (Esc)")
+        self.three = QPushButton("Three planes")
+        self.three.setIcon(icon("planes"))
+        self.three.setCheckable(True)
+        self.three.setToolTip("Also the two planes across the slices, tied by a cross (X)")
+        self.says = QPushButton("What the file says")
+        self.says.setIcon(icon("table"))
+        self.says.setToolTip("Every entry of the file's header (Ctrl+H)")
+        self.header.add_leading(self.back)
+        for widget in (self.three, self.says):
+            self.header.add_action(widget)
+        self.more = self.header.add_button("more", "More for this picture")
+
+        self.pane = PicturePane(context.jobs)
+        self.view = self.pane.view
+        self.strip = SliceStrip(context.jobs)
+        self.planes = PlaneViews(context.jobs, self.pane)
+        self.tools = ToolRow()
+        self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
+        self.search_with.setAccessibleName("Search with")
+        self.search = QPushButton("Search with this")
+        self.search.setIcon(icon("search"))
+        self.facts = QueryFacts()
+        self.told = QLabel()
+        self.told.setWordWrap(True)
+        set_look(self.told, role="second")
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        label = QLabel("Search with")
+        set_look(label, role="second")
+        self._side = QWidget()
+        side = QVBoxLayout(self._side)
+        side.setContentsMargins(12, 8, 12, 8)
+        side.setSpacing(8)
+        side.addWidget(self.facts)
+        rule = QFrame()
+        set_look(rule, role="rule")
+        side.addWidget(rule)
+        side.addWidget(label)
+        for widget in (self.search_with, self.search, self.told):
+            side.addWidget(widget)
+        side.addStretch(1)
+
+        middle = QVBoxLayout()
+        middle.setContentsMargins(8, 5, 8, 8)
+        middle.setSpacing(8)
+        middle.addWidget(self.tools)
+        pictures = QHBoxLayout()
+        pictures.setSpacing(8)
+        pictures.addWidget(self.pane, 3)
+        pictures.addWidget(self.planes, 2)
+        middle.addLayout(pictures, 1)
+
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.strip)
+        row.addLayout(middle, 1)
+        row.addWidget(self._side)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.header)
+        page.addLayout(row, 1)
+        self._fit()
+
+    def _connect(self) -> None:
+        view, pane, strip = self.view, self.pane, self.strip
+        self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
+        self._region.told.connect(self._tell_region)
+        self.back.clicked.connect(self.closed)
+        self.says.clicked.connect(self.header_wanted)
+        self.three.toggled.connect(self.planes.turn)
+        self.search.clicked.connect(self._search)
+        self.more.clicked.connect(
+            lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        )
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        view.window_changed.connect(lambda _: self._tell_greys())
+        view.inverted_changed.connect(lambda _: self._tell_greys())
+        strip.wanted.connect(pane.slices.go)
+        strip.scrolled.connect(pane.slices.step)
+        pane.slices.moved.connect(strip.show_place)
+        pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
+        self._state.query_changed.connect(self._follow_query)
+        self._state.cases_changed.connect(self._tell_case)
+        self._state.library_changed.connect(self.closed)
+        news.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        self._side.setFixedWidth(theme().px(_SIDE))
+
+    def minimumSizeHint(self) -> QSize:
+        """None: the ranking that lies under this page may be narrower."""
+        return QSize(0, 0)
+
+    # What is shown
+
+    @property
+    def source(self) -> QuerySource | None:
+        """The case or file that is shown."""
+        return self._source
+
+    def show_source(self, source: QuerySource) -> None:
+        """A case of the open library, or a file."""
+        self._drop_job()
+        self._source, self._loaded = source, None
+        self.view.own_presets = own_presets(self._context.settings)
+        self.view.editable = False
+        self._show_nothing("Opening…")
+        index = self._state.columns.index_of_id(source.case) if source.case else -1
+        try:
+            if source.image is not None:
+                job = self._run(looking.view_file, source.image)
+            elif index >= 0 and self._state.path is not None:
+                job = self._run(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+            else:
+                self._fail(SemblanceError(f"{source.name} is not in this library.", "Choose another case."))
+                return
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job = job
+        job.done.connect(self._show)
+        job.failed.connect(self._fail)
+        job.ended.connect(lambda: self._ended(job))
+
+    def _run(self, function: object, *args: object) -> Job:
+        assert callable(function)
+        return self._context.jobs.run(
+            "Opening the picture", function, *args, lane=Lane.LOOK, channel="large", quiet=True
+        )
+
+    def leave(self) -> None:
+        """Nothing is shown any more; the memory of slices and planes is given back."""
+        self._drop_job()
+        self._source = self._loaded = None
+        self.planes.end()
+        self._show_nothing("")
+
+    def _drop_job(self) -> None:
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+
+    def _ended(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+
+    def _show(self, viewed: ViewedPicture) -> None:
+        source = self._source
+        if source is None:
+            return
+        self._loaded = viewed
+        self.view.editable = True
+        query = self._state.query
+        region = query.region if query is not None and self._is_query() else None
+        what = viewed.case.row if viewed.case is not None else PictureAddress(source.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.picture))
+        self.pane.go_to(region)
+        self.strip.begin(viewed.stack, *self.pane.source, viewed.picture)
+        self.strip.show_place(self.pane.slices.place)
+        self._tell_greys()
+        self.planes.begin(viewed.stack)
+        picture = viewed.picture
+        self.view.setAccessibleName(f"Picture of {source.name}, {picture.width} by {picture.height} pixels")
+        volume = viewed.stack is not None and viewed.stack.slices > 1 and not picture.is_colour
+        self.three.setVisible(volume)
+        try:
+            rate = int(self._context.settings.text(_RATE, str(RATE)))
+        except ValueError:
+            rate = RATE
+        self.pane.bar.set_rate(rate if rate in RATES else RATE)
+        self._tell_case()
+        self._follow_query()
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_nothing(self, told: str) -> None:
+        self.pane.show_nothing()
+        self.strip.begin(None, None, 0, None)
+        self.planes.begin(None)
+        self.three.setVisible(False)
+        self._tell_case()
+        self.told.setText(told)
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._loaded = None
+        self._show_nothing(breakable(f"{error.message} {error.hint}"))
+
+    # What is told
+
+    def _is_query(self) -> bool:
+        query = self._state.query
+        if query is None or self._source is None:
+            return False
+        return self._source == QuerySource(self._state.path, query.case, query.image)
+
+    def _follow_query(self) -> None:
+        """Regions are asked with at once where the picture is the query's."""
+        self._region.live = self._is_query()
+        self._region.follow()
+        self._tell_region()
+
+    def _tell_region(self) -> None:
+        loaded, drawn = self._loaded, self.view.region
+        own = loaded.region if loaded is not None else None
+        self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+        live = self._region.live
+        self.search.setVisible(loaded is not None and not live)
+        self.search.setEnabled(self._state.metric is not None)
+        self.search_with.setVisible(loaded is not None)
+        if loaded is not None:
+            self.told.setText("The ranking follows what you draw." if live else "")
+
+    def _tell_case(self) -> None:
+        source, loaded = self._source, self._loaded
+        self.header.set_second(source.label(self._state.columns) if source is not None else "")
+        self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
+        self.facts.show_picture(loaded.picture if loaded is not None else None)
+        self.tools.setEnabled(loaded is not None)
+        self.tools.auto.setVisible(loaded is None or not loaded.picture.is_colour)
+        self.says.setEnabled(source is not None)
+        self._tell_region()
+
+    def _tell_greys(self) -> None:
+        if self.view.picture is not None:
+            self.strip.show_greys(self.view.picture, self.view.window_level, inverted=self.view.inverted)
+
+    # Doing
+
+    def _search(self) -> None:
+        if self._source is not None:
+            region = self._region.drawn if self.search_with.value() == REGION else None
+            searching.ask(
+                self._context, Query(case=self._source.case, image=self._source.image, region=region)
+            )
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the picture; deletes itself when it closes."""
+        menu = picture_menu(self.view, self._context, self)
+        menu.addAction("What the file says…\tCtrl+H", self.header_wanted.emit)
+        return menu
+
+    def _open_menu(self, at: QPoint) -> None:
+        if self._loaded is not None:
+            self.make_menu().popup(at)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        elif event.key() == Qt.Key.Key_X and self.three.isVisible():
+            self.three.toggle()
+        else:
+            super().keyPressEvent(event)

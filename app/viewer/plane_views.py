@@ -1,0 +1,225 @@
+"""The two planes across a volume's own slices, and the cross that ties all three together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
+from app.viewer.picture_pane import PicturePane
+from app.viewer.picture_view import PictureView
+from app.viewer.window_level import same_values
+from app.widgets.empty_state import EmptyState
+from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
+from core.imaging.planes import Plane, Voxel, planes_of
+from core.workflows import planes
+from core.workflows.looking import StackFacts
+from core.workflows.planes import ViewedPlane
+
+_BESIDE = (1, 2)
+
+
+class PlaneViews(QStackedWidget):
+    """Follows the volume of ``pane`` while it is on. ``moved(voxel)``: the cross is elsewhere."""
+
+    moved = Signal(object)
+
+    def __init__(self, jobs: Jobs, pane: PicturePane, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._pane = jobs, pane
+        self.views = {axis: PictureView() for axis in _BESIDE}
+        self.notice = EmptyState()
+        both = QWidget()
+        column = QVBoxLayout(both)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(1)
+        for axis, view in self.views.items():
+            view.editable = False
+            view.setAccessibleName("Plane across the slices")
+            column.addWidget(view, 1)
+            view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
+            view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
+            view.window_changed.connect(lambda _, axis=axis: self._follow_greys(axis))
+            view.inverted_changed.connect(lambda on, axis=axis: self._follow_inverted(axis, on))
+        self.addWidget(self.notice)
+        self.addWidget(both)
+        self.on = False
+        self.voxel: Voxel = (0, 0, 0)
+        self._used = False
+        self._facts: StackFacts | None = None
+        self._shape = (0, 0, 0)
+        self._planes: tuple[Plane, Plane, Plane] = planes_of(None)
+        self._shown: dict[int, int] = {}
+        self._job: Job | None = None
+        self._following = False
+        pane.view.located.connect(lambda x, y: self._locate(0, x, y))
+        pane.view.window_changed.connect(lambda _: self._follow_greys(0))
+        pane.view.inverted_changed.connect(lambda on: self._follow_inverted(0, on))
+        pane.slices.moved.connect(lambda place: self._go((place, *self.voxel[1:])))
+        self.hide()
+
+    @property
+    def source(self) -> tuple[Path | None, int | PictureAddress]:
+        return self._pane.source
+
+    def begin(self, facts: StackFacts | None) -> None:
+        """Another picture is in the pane, a volume or not."""
+        self._drop_job()
+        picture = self._pane.view.picture
+        self._facts = facts if facts is not None and facts.slices > 1 and picture is not None else None
+        self._shown.clear()
+        if self._facts is not None and picture is not None:
+            self._shape = (self._facts.slices, picture.height, picture.width)
+            self._planes = planes_of(self._facts.directions)
+            self.voxel = (self._pane.slices.place, picture.height // 2, picture.width // 2)
+        self.turn(self.on)
+
+    def turn(self, on: bool) -> None:
+        """Show the planes, or give their room back."""
+        self.on = on
+        there = on and self._facts is not None
+        self.setVisible(there)
+        self._pane.view.show_cross(self._point(0) if there else None)
+        if there:
+            self._say_reading()
+            self._ask()
+        else:
+            self._drop_job()
+            self._shown.clear()
+
+    def end(self) -> None:
+        """Give the memory of the volume back."""
+        self._drop_job()
+        self._facts = None
+        self._shown.clear()
+        for view in self.views.values():
+            view.show_picture(None)
+        if self._used:
+            self._used = False
+            self._jobs.run("", planes.forget_volume, lane=Lane.SLICE, quiet=True)
+
+    # The cross
+
+    def _point(self, axis: int) -> tuple[float, float]:
+        return self._planes[axis].point(self.voxel, self._shape)
+
+    def _locate(self, axis: int, x: float, y: float) -> None:
+        if self.on and self._facts is not None:
+            self._go(self._planes[axis].voxel(x, y, self.voxel[axis], self._shape))
+
+    def _step(self, axis: int, steps: int) -> None:
+        moved = list(self.voxel)
+        moved[axis] = min(max(moved[axis] + steps, 0), self._shape[axis] - 1)
+        self._go((moved[0], moved[1], moved[2]))
+
+    def _go(self, voxel: Voxel) -> None:
+        before, self.voxel = self.voxel, voxel
+        if not self.on or self._facts is None or voxel == before:
+            return
+        self._pane.slices.go(voxel[0])
+        self._show_cross()
+        self._ask()
+        self.moved.emit(voxel)
+
+    def _show_cross(self) -> None:
+        self._pane.view.show_cross(self._point(0))
+        for axis, view in self.views.items():
+            if view.picture is not None:
+                view.show_cross(self._point(axis))
+
+    # The planes
+
+    def _ask(self) -> None:
+        """For the planes the cross lies in; while some are under way only the last wish is kept."""
+        wanted = [(axis, self.voxel[axis]) for axis in _BESIDE if self._shown.get(axis) != self.voxel[axis]]
+        if self._job is not None or not wanted or self._facts is None:
+            return
+        library, what = self.source
+        try:
+            job = self._jobs.run(
+                "Reading the volume",
+                planes.view_planes,
+                library,
+                what,
+                wanted,
+                self._pane.view.picture,
+                lane=Lane.SLICE,
+                quiet=True,
+            )
+        except SemblanceError as error:
+            self._fail(error)
+            return
+        self._job, self._used = job, True
+        job.changed.connect(lambda: self._tell_progress(job))
+        job.partial.connect(self._take)
+        job.done.connect(lambda _: self._go_on())
+        job.failed.connect(self._fail)
+
+    def _take(self, viewed: ViewedPlane) -> None:
+        view, main = self.views[viewed.axis], self._pane.view
+        fresh = viewed.axis not in self._shown
+        self._shown[viewed.axis] = viewed.place
+        plane = self._planes[viewed.axis]
+        self._following = True
+        if fresh:
+            view.show_picture(viewed.picture)
+            view.inverted = main.inverted
+            view.edges, view.scrolls = plane.edges, True
+        else:
+            view.show_slice(viewed.picture)
+        if main.window_level is not None and main.picture is not None:
+            view.set_window(same_values(main.window_level, main.picture, viewed.picture))
+        self._following = False
+        view.slice_text = f"{plane.name} {viewed.place + 1} of {self._shape[viewed.axis]}"
+        view.show_cross(self._point(viewed.axis))
+        if len(self._shown) == len(_BESIDE):
+            self.setCurrentIndex(1)
+
+    def _go_on(self) -> None:
+        self._job = None
+        self._ask()
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._job = None
+        self._shown.clear()
+        self.notice.set_icon("warning")
+        self.notice.say("No planes", f"{error.message} {error.hint}")
+        self.setCurrentIndex(0)
+
+    def _say_reading(self) -> None:
+        if not self._shown:
+            self.notice.set_icon("hourglass")
+            self.notice.say("", "Reading the volume…")
+            self.setCurrentIndex(0)
+
+    def _tell_progress(self, job: Job) -> None:
+        if job is self._job and job.fraction is not None and job.age_ms > SHOW_AFTER_MS and not self._shown:
+            self.notice.say("", f"Reading the volume… {job.fraction:.0%}".replace("%", " %"))
+
+    def _drop_job(self) -> None:
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+
+    # Greys
+
+    def _all(self) -> dict[int, PictureView]:
+        return {0: self._pane.view, **self.views}
+
+    def _follow_greys(self, axis: int) -> None:
+        one = self._all()[axis]
+        if self._following or not self.on or one.window_level is None or one.picture is None:
+            return
+        self._following = True
+        for other in self._all().values():
+            if other is not one and other.picture is not None:
+                other.set_window(same_values(one.window_level, one.picture, other.picture))
+        self._following = False
+
+    def _follow_inverted(self, axis: int, on: bool) -> None:
+        for view in self._all().values():
+            if self.on and view.picture is not None and view.inverted != on:
+                view.invert()

@@ -1,0 +1,205 @@
+"""Small pictures of a volume's slices, one in every few, to see where one is and to go elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.jobs import Job, Jobs, Lane
+from app.theme import SMALL, colour, font, news, theme
+from app.viewer.rendering import Renderer
+from app.viewer.viewport import Viewport
+from app.viewer.window_level import Window, same_values
+from core.errors import SemblanceError
+from core.imaging.address import PictureAddress
+from core.imaging.display import DisplayPicture
+from core.workflows import planes
+from core.workflows.looking import StackFacts, ViewedSlice
+
+WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
+#: Slices of one volume that are made small.
+MOST = 32
+
+
+class SliceStrip(QWidget):
+    """As many cells as there is room for. ``wanted(place)``: a cell was clicked; ``scrolled(steps)``: the
+    wheel was turned."""
+
+    wanted = Signal(int)
+    scrolled = Signal(int)
+
+    def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("slice-strip")
+        self.setAccessibleName("Slices of the volume")
+        self.setToolTip("Click to go to a slice")
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self._jobs = jobs
+        self._job: Job | None = None
+        self._facts: StackFacts | None = None
+        self._samples: list[int] = []
+        self._made: dict[int, Renderer] = {}
+        self._place = 0
+        self._greys: tuple[DisplayPicture, Window | None, bool] | None = None
+        self._turned = 0
+        news.changed.connect(self._fit)
+        self._fit()
+        self.hide()
+
+    def _fit(self) -> None:
+        self.setFixedWidth(theme().px(WIDTH))
+        self.update()
+
+    def begin(
+        self,
+        facts: StackFacts | None,
+        library: Path | None,
+        what: int | PictureAddress,
+        first: DisplayPicture | None,
+    ) -> None:
+        """Another volume, of which ``first`` is shown, or none."""
+        if self._job is not None:
+            job, self._job = self._job, None
+            job.cancel()
+        self._facts, self._greys = facts, None
+        self._made.clear()
+        several = facts is not None and facts.slices > 1
+        self.setVisible(several)
+        if facts is None or not several:
+            return
+        count = min(facts.slices, MOST)
+        self._samples = [round(step * (facts.slices - 1) / (count - 1)) for step in range(count)]
+        self._place = facts.place
+        try:
+            job = self._jobs.run(
+                "Thumbnails of the slices",
+                planes.slice_thumbnails,
+                library,
+                what,
+                self._samples,
+                first,
+                lane=Lane.LOOK,
+                channel="slice strip",
+                quiet=True,
+            )
+        except SemblanceError:
+            # Cells keep their numbers, and the picture beside them tells what is wrong.
+            return
+        self._job = job
+        job.partial.connect(self._take)
+        job.ended.connect(lambda: self._ended(job))
+
+    def show_place(self, place: int) -> None:
+        """Mark the slice seen."""
+        self._place = place
+        self.update()
+
+    def show_greys(self, picture: DisplayPicture, window: Window | None, *, inverted: bool) -> None:
+        """The greys of ``picture``, which is a slice of the same volume."""
+        self._greys = (picture, window, inverted)
+        self.update()
+
+    @property
+    def shown(self) -> list[int]:
+        """The slices that have a cell now, from above."""
+        cells = max(1, (self.height() - 2 * MARGIN + GAP) // (theme().px(CELL) + GAP))
+        if cells >= len(self._samples):
+            return self._samples
+        if cells == 1:
+            return [self._samples[len(self._samples) // 2]]
+        last = len(self._samples) - 1
+        return [self._samples[round(cell * last / (cells - 1))] for cell in range(cells)]
+
+    @property
+    def marked(self) -> int | None:
+        """The slice whose cell is marked: that nearest to the one seen."""
+        return min(self.shown, key=lambda place: abs(place - self._place), default=None)
+
+    def cell(self, number: int) -> QRect:
+        """Where cell ``number`` lies."""
+        side = theme().px(CELL)
+        return QRect(MARGIN, MARGIN + number * (side + GAP), self.width() - 2 * MARGIN, side)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(WIDTH), 320)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(WIDTH), theme().px(CELL) + 2 * MARGIN)
+
+    def _take(self, viewed: ViewedSlice) -> None:
+        if viewed.picture is not None:
+            self._made[viewed.place] = Renderer(viewed.picture)
+            self.update()
+
+    def _ended(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+
+    # Mouse
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        at = event.position().toPoint()
+        for number, place in enumerate(self.shown):
+            if event.button() == Qt.MouseButton.LeftButton and self.cell(number).contains(at):
+                self.wanted.emit(place)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._turned += event.angleDelta().y()
+        steps = int(self._turned / 120)
+        self._turned -= 120 * steps
+        if steps:
+            self.scrolled.emit(-steps)
+        event.accept()
+
+    # Painting
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour(theme().panel))
+        marked = self.marked
+        for number, place in enumerate(self.shown):
+            cell = self.cell(number)
+            painter.fillRect(cell, colour(theme().picture_well))
+            made = self._made.get(place)
+            if made is not None:
+                self._paint_slice(painter, cell, made)
+            _paint_number(painter, cell, str(place + 1))
+            if place == marked:
+                painter.setPen(QPen(colour(theme().accent), 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(cell.adjusted(0, 0, -1, -1))
+        painter.end()
+
+    def _paint_slice(self, painter: QPainter, cell: QRect, made: Renderer) -> None:
+        picture = made.picture
+        aspect = 1.0
+        if picture.spacing_mm is not None and min(picture.spacing_mm) > 0:
+            aspect = picture.spacing_mm[0] / picture.spacing_mm[1]
+        view = Viewport(picture.width, picture.height, aspect=aspect).resized(cell.width(), cell.height())
+        window: Window | None = None if picture.is_colour else Window(*picture.auto)
+        inverted = picture.inverse
+        if self._greys is not None:
+            shown, greys, inverted = self._greys
+            if greys is not None and window is not None:
+                window = same_values(greys, shown, picture)
+        image, target = made.visible(view, self.devicePixelRatioF(), window, inverted=inverted)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, True)
+        painter.save()
+        painter.setClipRect(cell)
+        painter.drawImage(target.translated(QPointF(cell.topLeft())), image)
+        painter.restore()
+
+
+def _paint_number(painter: QPainter, cell: QRect, number: str) -> None:
+    metrics = QFontMetricsF(font(SMALL, 600))
+    wide = int(np.ceil(metrics.horizontalAdvance(number))) + 8
+    box = QRectF(cell.left(), cell.top(), wide, int(metrics.height()) + 2)
+    painter.fillRect(box, colour("#000000", 0.66))
+    painter.setFont(font(SMALL, 600))
+    painter.setPen(colour("#FFFFFF"))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, number)

@@ -1,0 +1,70 @@
+"""What keys do on a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+
+from app.viewer import tools
+from app.viewer.region_tool import ARROWS
+
+if TYPE_CHECKING:
+    from app.viewer.picture_view import PictureView
+
+ZOOM_STEP = 1.25
+_PAN = 32
+_TO_THE_END = 1 << 30
+
+
+class ViewKeys:
+    """The keys of one view: its tools' first, then presets, tools by letter, and what can be done with it."""
+
+    def __init__(self, view: PictureView) -> None:
+        self._view = view
+        self._acts: dict[int, Callable[[], None]] = {
+            Qt.Key.Key_0: view.auto,
+            Qt.Key.Key_1: view.actual_size,
+            Qt.Key.Key_F: view.fit,
+            Qt.Key.Key_I: view.invert,
+            Qt.Key.Key_H: view.flip,
+            Qt.Key.Key_T: view.turn,
+            Qt.Key.Key_Plus: lambda: view.zoom_by(ZOOM_STEP),
+            Qt.Key.Key_Equal: lambda: view.zoom_by(ZOOM_STEP),
+            Qt.Key.Key_Minus: lambda: view.zoom_by(1 / ZOOM_STEP),
+            Qt.Key.Key_PageUp: lambda: view.scroll_by(-1),
+            Qt.Key.Key_PageDown: lambda: view.scroll_by(1),
+            Qt.Key.Key_Home: lambda: view.scroll_by(-_TO_THE_END),
+            Qt.Key.Key_End: lambda: view.scroll_by(_TO_THE_END),
+            Qt.Key.Key_C: self._run,
+        }
+        self._tools = {tool.key: tool.name for tool in tools.ALL}
+
+    def press(self, event: QKeyEvent) -> bool:
+        """Whether a key did something."""
+        view, key, modifiers = self._view, event.key(), event.modifiers()
+        if view.pointer.key(event):
+            view.update()
+            return True
+        if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
+            return False
+        if key in ARROWS:
+            far = _PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
+            view.pan_by(-ARROWS[key][0] * far, -ARROWS[key][1] * far)
+            return True
+        preset = next((p for p in view.presets if event.text() == p.key), None)
+        if preset is not None:
+            view.use_preset(preset)
+        elif event.text().upper() in self._tools:
+            view.set_tool(self._tools[event.text().upper()])
+        elif key in self._acts:
+            self._acts[key]()
+        else:
+            return False
+        return True
+
+    def _run(self) -> None:
+        if self._view.scrolls:
+            self._view.run_wanted.emit()

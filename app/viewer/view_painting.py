@@ -1,0 +1,101 @@
+"""What is painted of a view: the picture, regions and lines over it, the words on top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QLineF, QPointF, QRect, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from app.theme import colour, theme
+from app.viewer import words
+from app.viewer.outlines import paint_region
+from app.viewer.overlay import draw_edges, draw_words
+from app.viewer.rendering import SQUARES_FROM, Renderer
+from app.viewer.viewport import Orientation, Viewport
+from core.imaging.planes import Edges
+
+if TYPE_CHECKING:
+    from app.viewer.picture_view import PictureView
+
+#: Widget pixels around the crossing that its lines leave free.
+_GAP = 10
+
+
+def paint_view(painter: QPainter, view: PictureView, renderer: Renderer | None) -> None:
+    """Everything but the focus; an empty well without ``renderer``."""
+    painter.fillRect(view.rect(), colour(theme().picture_well))
+    if renderer is None:
+        return
+    _paint_picture(painter, view, renderer)
+    painter.setClipRect(view.rect())
+    if view.case_region is not None and view.case_region != view.region.region:
+        paint_region(painter, view.case_region, view.viewport, "#FFFFFF", dashed=True)
+    if view.cross is not None:
+        paint_cross(painter, view.cross, view.viewport)
+    view.pointer.paint(painter)
+    if view.words_shown:
+        _paint_words(painter, view, renderer)
+
+
+def paint_focus(painter: QPainter, room: QRect) -> None:
+    """The frame of a view that has the keyboard."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    pen = QPen(colour(theme().region), 2)
+    pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(room.adjusted(1, 1, -1, -1))
+
+
+def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> None:
+    """Two lines through the whole view that leave what they point at free."""
+    x, y = (round(value) + 0.5 for value in view.to_widget(*at))
+    across, down = float(view.across), float(view.down)
+    lines = [
+        QLineF(QPointF(0, y), QPointF(x - _GAP, y)),
+        QLineF(QPointF(x + _GAP, y), QPointF(across, y)),
+        QLineF(QPointF(x, 0), QPointF(x, y - _GAP)),
+        QLineF(QPointF(x, y + _GAP), QPointF(x, down)),
+    ]
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    for pen in (QPen(colour("#000000", 0.5), 3), QPen(colour(theme().region, 0.8), 1)):
+        painter.setPen(pen)
+        painter.drawLines(lines)
+
+
+def seen_edges(edges: Edges, orientation: Orientation) -> Edges:
+    """The letters at left, top, right and bottom of a picture as it is held, from those as stored."""
+    stored = {(-1, 0): edges[0], (0, -1): edges[1], (1, 0): edges[2], (0, 1): edges[3]}
+    left, top, right, bottom = (
+        stored[round(way[0]), round(way[1])]
+        for way in (orientation.direction(*seen) for seen in ((-1, 0), (0, -1), (1, 0), (0, 1)))
+    )
+    return left, top, right, bottom
+
+
+def _paint_picture(painter: QPainter, view: PictureView, renderer: Renderer) -> None:
+    ratio = view.devicePixelRatioF()
+    image, target = renderer.visible(view.viewport, ratio, view.window_level, inverted=view.inverted)
+    if image.isNull():
+        return
+    smooth = view.viewport.zoom * ratio < SQUARES_FROM
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+    painter.setClipRect(view.picture_box())
+    painter.drawImage(target, image)
+
+
+def _paint_words(painter: QPainter, view: PictureView, renderer: Renderer) -> None:
+    picture = renderer.picture
+    told = {
+        Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
+        Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
+        Qt.Corner.BottomLeftCorner: (words.value_text(picture, view.under), view.size_text),
+        Qt.Corner.BottomRightCorner: (words.greys_text(picture, view.window_level),),
+    }
+    row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
+    draw_words(painter, view.rect(), view.viewport, told, row_mm)
+    if view.edges is not None:
+        draw_edges(
+            painter, view.rect(), seen_edges(view.edges, view.orientation), beside_scale=row_mm is not None
+        )

@@ -1,0 +1,82 @@
+"""Pages that take the whole window for a while, and everything back where it was afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QWidget
+
+from app.panels.query_source import QuerySource
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+
+class FullPages:
+    """Compare, and the large picture, of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._sizes: dict[str, QSize] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether one of them is shown."""
+        return self._window.pages.currentWidget() in (self._window.compare, self._window.large)
+
+    def compare(self, case_row: int) -> None:
+        """The query beside a ranked case."""
+        window = self._window
+        if window.state.ranking is not None and window.state.columns.index_of_row(case_row) >= 0:
+            self._enter(window.compare)
+            window.compare.compare(case_row)
+
+    def look_at_case(self, case_row: int) -> None:
+        """A case of the library, large."""
+        state = self._window.state
+        index = state.columns.index_of_row(case_row)
+        if index >= 0:
+            self._look_at(QuerySource(state.path, state.columns.ids[index], None))
+
+    def look_at_query(self) -> None:
+        """The query's picture, large."""
+        state = self._window.state
+        if state.query is not None:
+            self._look_at(QuerySource(state.path, state.query.case, state.query.image))
+
+    def leave(self) -> None:
+        """Back to the ranking."""
+        if not self.open:
+            return
+        window = self._window
+        window.large.leave()
+        window.pages.setCurrentWidget(window.ranking)
+        for dock in window.docks.values():
+            dock.setVisible(window.state.library is not None and dock.wanted)
+        # Docks can be sized only once they are shown.
+        QTimer.singleShot(0, window, self._restore_sizes)
+        window.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _look_at(self, source: QuerySource) -> None:
+        large = self._window.large
+        self._enter(large)
+        if large.source != source:
+            large.show_source(source)
+
+    def _enter(self, page: QWidget) -> None:
+        window = self._window
+        if not self.open:
+            window.keep_layout()
+            self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
+        elif page is not window.large:
+            window.large.leave()
+        for dock in window.docks.values():
+            dock.setVisible(False)
+        window.pages.setCurrentWidget(page)
+
+    def _restore_sizes(self) -> None:
+        docks = [self._window.docks[name] for name in self._sizes]
+        sizes = list(self._sizes.values())
+        self._window.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
+        self._window.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)

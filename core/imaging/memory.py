@@ -1,0 +1,37 @@
+"""How much memory the computer has free, so that what would not fit is refused and not tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import BadInput
+from core.imaging.limits import MAX_ARRAY_BYTES, size_text
+
+#: Share of the free memory that one volume may take.
+SHARE = 0.6
+
+_LINUX = Path("/proc/meminfo")
+
+
+def free_bytes() -> int | None:
+    """What could be taken without pushing others out; ``None`` where the system does not tell."""
+    try:
+        lines = _LINUX.read_text(encoding="ascii", errors="replace").splitlines()
+        found = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(found) * 1024
+    except (OSError, StopIteration, IndexError, ValueError):
+        return None
+
+
+def check_fits(size: int, name: str) -> None:
+    """
+    Raises:
+        BadInput: a volume of ``size`` bytes, called ``name``, is too large for this computer now.
+    """
+    free = free_bytes()
+    if size > MAX_ARRAY_BYTES or (free is not None and size > SHARE * free):
+        there = "" if free is None else f", and {size_text(free)} are free"
+        raise BadInput(
+            f"'{name}' would take {size_text(size)} of memory{there}.",
+            "Close other programs, or look at its slices one by one.",
+        )
