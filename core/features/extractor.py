@@ -40,6 +40,8 @@ class Extractor(abc.ABC):
     needs_picture: ClassVar[bool] = True
     #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it.
     volumes: ClassVar[bool] = False
+    #: Looks at nothing else than volumes.
+    needs_volume: ClassVar[bool] = False
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 

@@ -9,10 +9,11 @@ from core.features.gabor import Gabor
 from core.features.mass.extractor import Mass
 from core.features.onnx_encoder import OnnxEncoder
 from core.features.pixel_rows import Pixels
+from core.features.polyp.extractor import Polyp
 from core.features.raw import Raw
 from core.parameters import Value
 
-_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, Mass, ColourEdgeTexture, Pixels, OnnxEncoder, Raw)
+_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, Mass, ColourEdgeTexture, Polyp, Pixels, OnnxEncoder, Raw)
 
 
 def extractors() -> tuple[type[Extractor], ...]:

@@ -40,6 +40,8 @@ STEP = 16
 MAX_CRASHES = 4
 #: The extractor to begin with where cases have regions.
 OF_REGIONS = "mass"
+#: The extractor made for a kind of source.
+OF_KIND = {"polyps": "polyp"}
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 500
 #: What is recorded of such a picture.
@@ -66,20 +68,23 @@ class ExtractResult:
 def fitting_extractors(library: Path) -> list[str]:
     """Names of the extractors that suit the cases of a library, the default first.
 
-    Where cases have regions that is ``mass``, elsewhere ``mass`` goes last: it would take a whole picture for
-    the surroundings of one.
+    That is the one made for the kind of source; else, where cases have regions, ``mass``, which goes last
+    elsewhere: it would take a whole picture for the surroundings of one.
     """
     with open_library(library) as opened:
         rows = opened.catalogue.all_cases()
         looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
         details = opened.catalogue.details([row.id for row in looked_into])
     kinds = {bool(r.has_picture) for r in rows}
-    names = [e.name for e in extractors() if e.needs_picture in kinds]
+    volumes = any(found.depth is not None for found in details.values())
+    fitting = [e for e in extractors() if e.needs_picture in kinds and (volumes or not e.needs_volume)]
+    names = [e.name for e in fitting]
     if OF_REGIONS in names:
         names.remove(OF_REGIONS)
         with_regions = any(found.region is not None for found in details.values())
         names.insert(0 if with_regions else len(names), OF_REGIONS)
-    return names
+    made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
+    return sorted(names, key=lambda name: name not in made_for)
 
 
 def extract_features(
@@ -368,7 +373,10 @@ def _open_all(reader: PictureReader, picture: _Picture, reporter: Reporter) -> t
             raise _Away(f"'{one}' has changed since it was imported.", "Import it again.")
         return reader.decode(data, one)
 
-    return FileStack(address, opened), picture.content
+    stack = FileStack(address, opened)
+    with reader.stack(address) as plain:
+        stack.spacing_mm, stack.directions = plain.spacing_mm, plain.directions
+    return stack, picture.content
 
 
 def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
