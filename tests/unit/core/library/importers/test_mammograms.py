@@ -9,6 +9,9 @@ from core.errors import BadInput
 from core.library.importers.mammograms.inbreast import finding_of
 from core.library.importers.mammograms.mias import circle_region
 from core.library.importers.mammograms.property_list import read_property_list
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from tests.helpers import dicom_files
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.scan import Scan
 
@@ -372,3 +375,37 @@ def test_damaged_files_are_told_never_raised(tmp_path, seed):
 def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
     with pytest.raises(BadInput, match="none of mini-MIAS, CBIS-DDSM, INbreast"):
         Scan(write_zip(tmp_path / "x.zip", {"a.png": PNG}), "mammograms")
+
+
+# --- as DICOM files -----------------------------------------------------------------------------------
+
+
+def as_dicom(pixels):
+    return dicom_files.encoded(dicom_files.picture(pixels))
+
+
+def test_collections_as_dicom_files(tmp_path):
+    shown, mask = pattern(60, 50), np.zeros((60, 50), np.uint8)
+    mask[20:26, 10:18] = 255
+    name = "Mass-Training_P_00001_LEFT_CC"
+    cbis = {
+        "mass_case_description_train_set.csv": "\n".join(
+            [HEADER, cbis_line("P_00001", 1, "BENIGN")]
+        ).encode(),
+        f"{name}/1.2/P_00001.3/000000.dcm": as_dicom(shown),
+        f"{name}_1/1.2/P_00001.4.1/000000.dcm": as_dicom(pattern(8, 8)),
+        f"{name}_1/1.2/P_00001.4.1/000001.dcm": as_dicom(mask),
+    }
+    inbreast = {
+        "AllDICOMs/20586908_6c613a14b80a8591_MG_R_CC_ANON.dcm": as_dicom(shown),
+        "AllXML/20586908.xml": plist(outline("Mass", (10, 20), (18, 20), (18, 26), (10, 26))),
+        "INbreast.csv": b"File Name;Bi-Rads;ACR\n20586908;2;1\n",
+    }
+    for collection, files in (("cbis", cbis), ("inbreast", inbreast)):
+        source = write_zip(tmp_path / f"{collection}.zip", files)
+        [case] = Scan(source).cases
+        assert case.finding == "benign"
+        np.testing.assert_array_equal(case.region.mask(60, 50), mask > 0)
+        result = import_source(source, tmp_path / collection)
+        assert (result.kind, result.added, result.failed) == ("mammograms", 1, [])
+        assert extract_features(tmp_path / collection, "mass", workers=1).extracted == 1
