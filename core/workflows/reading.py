@@ -101,7 +101,9 @@ class FileReader:
         Raises:
             BadInput: nothing remains, or the file that makes the cases is damaged itself.
         """
-        out = ReadFile(FileRecord(path, self.size(path), stamp, self._sound(path), "ok"))
+        is_slice = any(part == path for case in cases for part, _ in case.slices)
+        digest = self._sound(path) if is_slice else self._identity(path)
+        out = ReadFile(FileRecord(path, self.size(path), stamp, digest, "ok"))
         told = {path}
         for case in cases:
             usable: list[Slice] = []

@@ -24,7 +24,7 @@ from core.imaging.dicom.packed_frames import check_fragments, packed_frame
 from core.imaging.dicom.plain_frames import plain_frame
 from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
 from core.imaging.dicom.syntaxes import PLAIN
-from core.imaging.dicom.values import grey_range, through_modality_table, values_of
+from core.imaging.dicom.values import LARGEST, grey_range, through_modality_table, values_of
 from core.imaging.limits import MAX_PIXELS
 from core.imaging.picture import Picture
 from core.imaging.volume import Spacing, Stack
@@ -188,7 +188,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         raise BadInput(f"'{name}' holds no number in any pixel.", COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
-    return pixels
+    return np.clip(pixels, -LARGEST, LARGEST, dtype=np.float32)
 
 
 def _spacing(between: float | None, in_plane: tuple[float, float] | None) -> Spacing | None:

@@ -19,6 +19,9 @@ HU_RANGE = (-1024.0, 1024.0)
 
 MAX_WINDOWS = 16
 
+#: Stored numbers beyond it are damage: their differences would leave what float32 holds.
+LARGEST = 1e30
+
 
 def values_of(dataset: Dataset, layout: Layout, frame: int) -> Values:
     """Slope, intercept, unit, padding and windows of one frame (PS3.3 C.7.6.16.2.9, C.11.1, C.11.2)."""
@@ -51,13 +54,13 @@ def grey_range(
     CT: :data:`HU_RANGE`. Else the first window of the file; else all 8 bits, where no more are stored; else
     the least and the greatest number that is no padding.
     """
-    if modality == "CT" and values.unit == "HU":
-        ends = sorted((edge - values.intercept) / values.slope for edge in HU_RANGE)
-        return ends[0], ends[1]
-    if values.windows:
-        first = values.windows[0]
-        ends = sorted((edge - values.intercept) / values.slope for edge in (first.low, first.high))
-        return ends[0], ends[1]
+    edges = HU_RANGE if modality == "CT" and values.unit == "HU" else None
+    if edges is None and values.windows:
+        edges = values.windows[0].low, values.windows[0].high
+    if edges is not None:
+        ends = sorted((edge - values.intercept) / values.slope for edge in edges)
+        if -LARGEST < ends[0] < ends[1] < LARGEST:
+            return ends[0], ends[1]
     if layout.stored <= 8 and not layout.signed and not layout.floating:
         return 0.0, float((1 << layout.stored) - 1)
     kept: npt.NDArray[np.bool_] | None = None

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from pydicom import Dataset
+
+from core.imaging import PictureReader
+from core.library.importers.dicom import DicomImporter
+from core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
+from core.library.importers.importer import FoundCase
+from core.library.importers.registry import recognise
+from core.library.importers.source import Source
+from core.library.library import Library
+from core.tasks import SILENT
+from core.workflows.importing import import_source
+from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, picture, save
+
+GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)
+
+
+def scanned(path):
+    with Source.open(path) as source:
+        assert recognise(source)[0][0].kind == "dicom"
+        return list(DicomImporter().scan(source, SILENT))
+
+
+def cases(path):
+    return [item for item in scanned(path) if isinstance(item, FoundCase)]
+
+
+def rejected(path):
+    return {item.path: item for item in scanned(path) if not isinstance(item, FoundCase)}
+
+
+def details(library):
+    with Library.open(library) as opened:
+        rows = [r.id for r in opened.catalogue.all_cases()]
+        return {d.case_id: d for d in opened.catalogue.details(rows).values()}
+
+
+def segmentation(frames: np.ndarray, places: list[int], numbers: list[int], series: str) -> Dataset:
+    """A SEG object of (n, h, w) bits; frame i is segment ``numbers[i]`` on slice ``places[i]``."""
+    dataset = picture(frames, BitsAllocated=1, BitsStored=1, HighBit=0, Modality="SEG")
+    packed = np.packbits(frames.ravel(), bitorder="little").tobytes()
+    dataset.PixelData = packed + b"\0" * (len(packed) % 2)
+    dataset.SOPClassUID = "1.2.840.10008.5.1.4.1.1.66.4"
+    dataset.SOPInstanceUID, dataset.SeriesInstanceUID = f"{ROOT}.77.1", f"{ROOT}.77"
+    dataset.PatientID, dataset.SegmentationType = "P1", "BINARY"
+    dataset.SegmentSequence, dataset.PerFrameFunctionalGroupsSequence = [], []
+    for number in sorted(set(numbers)):
+        segment = Dataset()
+        segment.SegmentNumber, segment.SegmentLabel = number, f"PART {number}"
+        dataset.SegmentSequence.append(segment)
+    for place, number in zip(places, numbers, strict=True):
+        group, named, derived, source = Dataset(), Dataset(), Dataset(), Dataset()
+        named.ReferencedSegmentNumber = number
+        source.ReferencedSOPInstanceUID = f"{series}.{place + 1}"
+        derived.SourceImageSequence = [source]
+        group.SegmentIdentificationSequence, group.DerivationImageSequence = [named], [derived]
+        dataset.PerFrameFunctionalGroupsSequence.append(group)
+    return dataset
+
+
+def test_slices_of_a_series_are_one_case_in_their_order(tmp_path):
+    folder = tmp_path / "tree"
+    paths = ct_series(folder / "x")
+    for path, name in zip(paths, ("f", "b", "e", "a", "d", "c"), strict=True):
+        path.rename(path.with_name(name))
+    (found,) = cases(folder)
+    assert [path for path, _ in found.slices] == [f"x/{name}" for name in "fbeadc"]
+    assert (found.path, found.patient, found.finding) == ("x/f", "P1", None)
+    assert found.key.startswith("x/ct-")
+    assert found.attributes["modality"] == "CT"
+    assert "geometry" not in found.attributes
+    assert "Nobody" not in repr(found)
+
+
+def test_every_file_is_accounted_once(tmp_path):
+    folder = tmp_path / "tree"
+    ct_series(folder / "ct", 4)
+    save(picture(np.zeros((3, 8, 8), np.uint8), Modality="US"), folder / "cine.dcm")
+    save(picture(GREY, Modality="DX"), folder / "film")
+    plan = Dataset()
+    plan.SOPClassUID, plan.Modality = "1.2.840.10008.5.1.4.1.1.481.5", "RTPLAN"
+    save(plan, folder / "plan.dcm")
+    (folder / "empty.dcm").touch()
+    (folder / "words.dcm").write_text("no picture")
+    (folder / "readme.txt").write_text("no picture")
+    library = tmp_path / "lib"
+    result = import_source(folder, library)
+    assert (result.kind, result.added) == ("dicom", 3)
+    assert {f["path"] for f in result.failed} == {"empty.dcm", "words.dcm"}
+    assert {f["path"] for f in result.ignored} == {"plan.dcm", "readme.txt"}
+    assert "without pixels (RTPLAN)" in str(result.ignored)
+    depths = {case_id.split("/")[1]: case.depth for case_id, case in details(library).items()}
+    assert depths == {"cine.dcm": 3, "film": None, "ct": 4}
+    again = import_source(folder, library)
+    assert (again.added, again.unchanged, len(again.failed), len(again.ignored)) == (0, 3, 2, 2)
+
+
+def test_a_zip_is_read_in_place_of_its_folder(tmp_path):
+    ct_series(tmp_path / "ct", 3)
+    with zipfile.ZipFile(tmp_path / "ct.zip", "w") as archive:
+        for path in sorted((tmp_path / "ct").iterdir()):
+            archive.write(path, f"ct/{path.name}")
+    library = tmp_path / "lib"
+    assert import_source(tmp_path / "ct.zip", library).added == 1
+    (case,) = details(library).values()
+    with PictureReader() as reader, reader.stack(case.address) as stack:
+        assert (stack.shape, stack.spacing_mm) == ((3, 24, 32), (2.0, 0.5, 0.5))
+
+
+def test_a_cut_off_slice_fails_and_the_rest_is_the_volume(tmp_path):
+    paths = ct_series(tmp_path / "ct")
+    paths[2].write_bytes(paths[2].read_bytes()[:-300])
+    result = import_source(tmp_path / "ct", tmp_path / "lib")
+    assert [f["path"] for f in result.failed] == ["002.dcm"]
+    assert "is cut off" in result.failed[0]["reason"]
+    (case,) = details(tmp_path / "lib").values()
+    assert case.depth == 5
+
+
+def test_gaps_directions_and_places_taken_twice_are_told(tmp_path):
+    paths = ct_series(tmp_path / "ct", 6)
+    paths[2].unlink()
+    (found,) = cases(tmp_path / "ct")
+    assert found.attributes["geometry"] == "uneven or missing slices behind number 2"
+    scout = ct_slice(GREY, 20)
+    scout.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]
+    save(scout, tmp_path / "ct" / "scout.dcm")
+    volume, single = sorted(cases(tmp_path / "ct"), key=lambda case: -len(case.slices))
+    assert "2 directions or sizes" in volume.attributes["geometry"]
+    assert (single.path, single.slices) == ("scout.dcm", ())
+    for number in range(2):
+        copy = ct_slice(GREY, number)
+        copy.SOPInstanceUID, copy.AcquisitionNumber = f"{ROOT}.55.{number}", 9
+        save(copy, tmp_path / "ct" / f"copy{number}.dcm")
+    first, second = (case for case in cases(tmp_path / "ct") if case.slices)
+    assert "2 slices in one place" in first.attributes["geometry"]
+    assert second.key == f"{first.key}-2"
+    assert [path for path, _ in second.slices] == ["copy0.dcm", "copy1.dcm"]
+
+
+def test_labels_tell_findings_and_patients(tmp_path):
+    ct_series(tmp_path / "ct" / "a", 3)
+    save(picture(GREY, Modality="MG", PatientID="P5"), tmp_path / "ct" / "m.dcm")
+    with (tmp_path / "ct" / "labels.csv").open("w", newline="") as out:
+        csv.writer(out).writerows(
+            [("file", "finding", "patient"), ("m.dcm", "benign", ""), ("a/001.dcm", "cyst", "Q")]
+        )
+    mammogram, volume = cases(tmp_path / "ct")
+    assert (mammogram.finding, mammogram.patient) == ("benign", "P5")
+    assert (volume.finding, volume.patient, len(volume.slices)) == ("cyst", "Q", 3)
+
+
+def test_segments_are_regions_of_the_volume_they_were_drawn_on(tmp_path):
+    series = f"{ROOT}.2"
+    ct_series(tmp_path / "ct", 5)
+    masks = np.zeros((3, 24, 32), np.uint8)
+    masks[0, 3:9, 4:12] = masks[1, 5:9, 4:12] = 1
+    masks[2, 20, 30] = 1
+    save(segmentation(masks, [2, 3, 0], [1, 1, 2], series), tmp_path / "ct" / "seg.dcm")
+    result = import_source(tmp_path / "ct", tmp_path / "lib")
+    assert (result.added, result.failed, result.ignored, result.patients) == (3, [], [], 1)
+    found = details(tmp_path / "lib")
+    large, small = found["ct/seg.dcm#1"], found["ct/seg.dcm#2"]
+    assert (large.finding, large.depth, large.region.z, large.region.depth) == ("PART 1", 5, 2, 2)
+    box = large.region
+    assert (box.x, box.y, box.width, box.height) == (4, 3, 8, 6)
+    assert box.outline.voxels().sum(axis=(1, 2)).tolist() == [48, 32]
+    assert (small.region.z, small.region.x, small.region.y) == (0, 30, 20)
+    with PictureReader() as reader:
+        assert reader.open(large.address, large.region).pixels.mean() == pytest.approx(324, abs=4)
+    assert import_source(tmp_path / "ct", tmp_path / "lib").unchanged == 3
+
+
+def test_a_segmentation_alone_is_a_picture_of_its_own(tmp_path):
+    masks = np.ones((2, 24, 32), np.uint8)
+    save(segmentation(masks, [0, 1], [1, 1], f"{ROOT}.2"), tmp_path / "t" / "seg.dcm")
+    (found,) = cases(tmp_path / "t")
+    assert (found.region, found.slices) == (None, ())
+    assert found.attributes["regions"] == "The pictures it refers to are not here."
+
+
+def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
+    mammogram = picture(GREY, Modality="MG", PatientID="P5", SOPInstanceUID=f"{ROOT}.40")
+    save(mammogram, tmp_path / "t" / "m.dcm")
+    reference, image, drawn, finding, code = (Dataset() for _ in range(5))
+    reference.ReferencedSOPInstanceUID = f"{ROOT}.40"
+    image.ValueType, image.ReferencedSOPSequence = "IMAGE", [reference]
+    drawn.ValueType, drawn.GraphicType, drawn.GraphicData = "SCOORD", "CIRCLE", [16.0, 12.0, 20.0, 12.0]
+    drawn.ContentSequence = [image]
+    code.CodeValue, code.CodeMeaning, code.CodingSchemeDesignator = "F-01796", "Breast mass", "SRT"
+    finding.ValueType, finding.ConceptCodeSequence, finding.ContentSequence = "CODE", [code], [drawn]
+    report = Dataset()
+    report.SOPClassUID, report.Modality, report.PatientID = "1.2.840.10008.5.1.4.1.1.88.50", "SR", "P5"
+    report.ContentSequence = [finding]
+    save(report, tmp_path / "t" / "cad.dcm")
+    result = import_source(tmp_path / "t", tmp_path / "lib")
+    assert (result.added, result.failed, result.ignored) == (2, [], [])
+    mark = details(tmp_path / "lib")["t/cad.dcm#1"]
+    assert (mark.finding, mark.patient, mark.depth, mark.region.z) == ("Breast mass", "P5", 1, None)
+    assert mark.address.slices == ()
+    assert mark.address.container.name == "m.dcm"
+    (tmp_path / "t" / "m.dcm").unlink()
+    assert "marks nothing on pictures that are here" in rejected(tmp_path / "t")["cad.dcm"].reason
+
+
+def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
+    ct_series(tmp_path / "cd" / "IMG", 2)
+    secret = tmp_path / "secret.dcm"
+    shutil.copy(tmp_path / "cd" / "IMG" / "000.dcm", secret)
+    directory = Dataset()
+    directory.SOPClassUID = "1.2.840.10008.1.3.10"
+    names = (["IMG", "000.DCM"], ["IMG", "GONE"], [b"..".decode(), "secret.dcm"])
+    directory.DirectoryRecordSequence = []
+    for name in names:
+        record = Dataset()
+        record.add_new(0x00041430, "CS", "IMAGE")
+        record.add_new(0x00041500, "LO", name)
+        directory.DirectoryRecordSequence.append(record)
+    save(directory, tmp_path / "cd" / "DICOMDIR")
+    told = rejected(tmp_path / "cd")["DICOMDIR"].reason
+    assert "2 files, of which 1 are not there ('IMG/GONE')" in told
+    assert "1 that would lead out of its folder are not looked for ('../secret.dcm')" in told
+    assert [case.path for case in cases(tmp_path / "cd")] == ["IMG/000.dcm"]
+
+
+def test_links_are_not_followed(tmp_path):
+    ct_series(tmp_path / "real", 2)
+    ct_series(tmp_path / "tree", 2)
+    (tmp_path / "tree" / "link.dcm").symlink_to(tmp_path / "real" / "000.dcm")
+    result = import_source(tmp_path / "tree", tmp_path / "lib")
+    assert [f["path"] for f in result.failed] == ["link.dcm"]
+
+
+def test_keys_do_not_depend_on_the_order_of_files(tmp_path):
+    ct_series(tmp_path / "a", 3)
+    instances = []
+    for path in sorted((tmp_path / "a").iterdir()):
+        from pydicom import dcmread
+
+        instances.append(instance_of(path.name, dcmread(path, specific_tags=list(HEADER_TAGS)), pixels=True))
+    assert [g.key for g in grouped(instances)] == [g.key for g in grouped(instances[::-1])]
+
+
+def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
+    """Every file that the manifest says decodes, but for those only a GPL plug-in can (12-bit JPEG)."""
+    result = import_source(data / "dicom", tmp_path / "lib")
+    assert result.kind == "dicom"
+    known = {}
+    with Library.open(tmp_path / "lib") as opened:
+        files = opened.catalogue.files(opened.catalogue.sources()[0])
+        known = {path: record.state for path, record in files.items()}
+    with (data / "dicom" / "manifest.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    lost = [r["file"] for r in rows if r["decodes"] == "yes" and known.get(r["file"]) != "ok"]
+    assert lost == ["samples/JPGExtended.dcm"]
+    reasons = {f["path"]: f["reason"] for f in result.failed}
+    assert "12-bit JPEG" in reasons["samples/JPGExtended.dcm"]
+    broken = [r["file"] for r in rows if r["file"].startswith("broken/")]
+    assert len(broken) == 4
+    assert all(len(reasons[path]) > 20 for path in broken)
+    assert {r["file"] for r in rows} <= set(known)
+    chest = [d for d in details(tmp_path / "lib").values() if d.depth == 40]
+    assert [part.container.name for part in chest[0].address.slices][:2] in (
+        ["1-081.dcm", "1-082.dcm"],
+        ["1-120.dcm", "1-119.dcm"],
+    )
+    segments = [d for d in details(tmp_path / "lib").values() if d.case_id.startswith("dicom/series_ct_3")]
+    assert sorted(d.finding or "" for d in segments) == [
+        "", "DARK_BLUE", "GREEN", "LIGHT_BLUE", "ORANGE", "PURPLE",
+    ]  # fmt: skip
+    again = import_source(data / "dicom", tmp_path / "lib")
+    assert (again.added, again.unchanged, again.failed) == (0, result.added, result.failed)
+
+
+def test_a_file_by_itself(tmp_path):
+    path = tmp_path / "one.dcm"
+    path.write_bytes(encoded(picture(GREY, Modality="DX")))
+    assert import_source(path, tmp_path / "lib").added == 1
+    assert io.BytesIO(path.read_bytes()).read(132)[128:] == b"DICM"
