@@ -14,14 +14,12 @@ from core.errors import BadInput
 from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
+from core.metrics.inputs.memory import check_features
 from core.metrics.inputs.rows import as_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.training import TrainingPoint, begin_card
 from core.tasks import SILENT, Reporter
-
-#: 2 GiB for a matrix of all features.
-MAX_FEATURES = 16_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +63,7 @@ class LinearLearner(Learner):
 
         self._check_parameters()
         rows = as_rows(X)
-        if rows.shape[1] > MAX_FEATURES:
-            raise BadInput(
-                f"A matrix of {rows.shape[1]} features does not fit into memory.",
-                f"Reduce them to {MAX_FEATURES} or fewer, for example by the step 'pca:200'.",
-            )
+        check_features(rows.shape[1])
         given = Training(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
         # More threads slow small eigenproblems a hundredfold on a busy machine.
         with threadpool_limits(limits=1, user_api="blas"):

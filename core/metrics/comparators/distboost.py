@@ -39,6 +39,8 @@ _CLOUDS, _MOST_CLOUDS = 4, 20
 _MOST = 0.999
 #: Rows of a chunklet at most: of larger ones, as findings make them, nothing would be left to find.
 _CHUNKLET = 5
+#: Arrays of pairs x clouds held at once.
+_COPIES = 4
 
 
 class DistBoost(Learner):
@@ -113,12 +115,17 @@ class DistBoost(Learner):
         source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
         check_different(rows)
         rng = np.random.default_rng([seed, 1])
+        clouds = self.clouds or _CLOUDS
+        if y is not None and not self.clouds:
+            clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
+        check_memory(
+            8.0 * _COPIES * len(source) * clouds,
+            f"{len(source):,} pairs of cases in {clouds} clouds",
+            FEWER_PAIRS,
+        )
         with threadpool_limits(limits=1, user_api="blas"):
             projection = _whitening(rows, self.components)
             boosting = _Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
-            clouds = self.clouds or _CLOUDS
-            if y is not None and not self.clouds:
-                clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
             note = self._boost(boosting, min(clouds, len(rows)), projection, reporter or SILENT)
         self.distance_ = boosting.distance(projection)
         self._card: MetricCard = begin_card(

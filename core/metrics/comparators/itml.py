@@ -13,7 +13,8 @@ import numpy as np
 
 from core.errors import BadInput
 from core.metrics.distance import Matrix
-from core.metrics.inputs.pair_source import training_pairs
+from core.metrics.inputs.memory import check_memory
+from core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
 from core.metrics.inputs.rows import check_different
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.metrics.maths.psd import symmetric_root
@@ -22,6 +23,8 @@ from core.parameters import Parameter
 from core.tasks import Reporter
 
 _CHUNK = 256
+#: Arrays of pairs x features held at once.
+_COPIES = 3
 
 
 class ITML(LinearLearner):
@@ -80,6 +83,11 @@ class ITML(LinearLearner):
         )
         check_different(given.X)
         space = RowSpace(given.X)
+        check_memory(
+            8.0 * _COPIES * len(source) * space.rows.shape[1],
+            f"{len(source):,} pairs of cases of {given.X.shape[1]:,} features",
+            FEWER_PAIRS,
+        )
         z = source.differences(space.rows)
         apart = np.einsum("ij,ij->i", z, z) > 0.0
         if not apart.any():

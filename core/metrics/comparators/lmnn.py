@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import labelled
+from core.metrics.inputs.memory import check_memory
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.metrics.maths.descent import minimise
 from core.parameters import Parameter
@@ -21,6 +22,10 @@ Rows = npt.NDArray[np.intp]
 
 #: Distances held at once.
 _BLOCK = 1 << 21
+#: Arrays of n x k x d numbers that finding the scale holds at once.
+_COPIES = 3
+#: Cases that are asked how many impostors they have, and bytes each of those takes beside its targets'.
+_ASKED, _PER_IMPOSTOR = 256, 90
 
 
 class LMNN(LinearLearner):
@@ -59,12 +64,22 @@ class LMNN(LinearLearner):
     def _learn(self, given: Training) -> Learnt:
         X, codes, _ = labelled(self.title, given.X, given.y)
         X = X - X.mean(axis=0)
+        check_memory(
+            8.0 * _COPIES * self.k * X.size,
+            f"The differences of {len(X):,} cases of {X.shape[1]:,} features from {self.k} targets each",
+            "Train on fewer cases, ask for fewer targets (k), or put the step pca in front.",
+        )
         targets = target_neighbours(X, codes, self.k)
         known = targets >= 0
         reach = np.square(X[:, np.newaxis] - X[targets])[known].sum(axis=1)
         # The margin is 1: targets start about that far away.
         scale = float(np.sqrt(reach.mean())) or float(np.sqrt(np.square(X).sum(axis=1).mean()))
         X = X / scale
+        check_memory(
+            expected_bytes(X, codes, targets),
+            f"The impostors of {len(X):,} cases",
+            "Train on fewer cases, or use boostmetric, which looks at the nearest few.",
+        )
         found = minimise(
             lambda L: objective(L, X, codes, targets, self.push),
             np.eye(X.shape[1]),
@@ -89,6 +104,17 @@ def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
             distances[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
             targets[block, :kept] = members[np.argsort(distances, axis=1, kind="stable")[:, :kept]]
     return targets
+
+
+def expected_bytes(X: Matrix, codes: npt.NDArray[np.int64], targets: Rows) -> float:
+    """What listing the impostors takes at the start, by some of the cases; ``X`` (n, d) at a margin of 1."""
+    asked = np.unique(np.linspace(0, len(X) - 1, _ASKED).astype(np.intp))
+    distances = _squared(X[asked], X)
+    to_targets = np.take_along_axis(distances, np.maximum(targets[asked], 0), axis=1)
+    reach = np.where(targets[asked] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)
+    near = (distances < reach[:, np.newaxis]) & (codes[asked, np.newaxis] != codes)
+    expected: float = float(near.sum()) * len(X) / len(asked)
+    return expected * (_PER_IMPOSTOR + 9.0 * float(targets.shape[1]))
 
 
 def objective(

@@ -15,12 +15,16 @@ import numpy as np
 from core.errors import BadInput
 from core.metrics.comparators.mahalanobis import shrinkage_note
 from core.metrics.distance import Matrix
-from core.metrics.inputs.pair_source import training_pairs
+from core.metrics.inputs.memory import check_memory
+from core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
 from core.metrics.inputs.rows import check_different
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.metrics.maths.covariance import covariance, invertible, whitening
 from core.metrics.maths.descent import minimise
 from core.parameters import Parameter
+
+#: Arrays of pairs x features held at once.
+_COPIES = 5
 
 
 class MMC(LinearLearner):
@@ -55,6 +59,11 @@ class MMC(LinearLearner):
             self.title, len(given.X), given.y, given.pairs, draw=self.draw, seed=given.seed
         )
         check_different(given.X)
+        check_memory(
+            8.0 * _COPIES * len(source) * given.X.shape[1],
+            f"{len(source):,} pairs of cases of {given.X.shape[1]:,} features",
+            FEWER_PAIRS,
+        )
         z = source.differences(given.X)
         similar, dissimilar = z[source.label > 0], z[source.label < 0]
         if not dissimilar.any():

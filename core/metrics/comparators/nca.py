@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.errors import BadInput
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import labelled
+from core.metrics.inputs.memory import check_memory
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.parameters import Parameter
 
-#: Three n x n arrays of scikit-learn's stay below 4 GiB.
-MAX_CASES = 13_000
+#: Arrays of n x n numbers scikit-learn holds at once.
+_SQUARES = 4
 
 
 class NCA(LinearLearner):
@@ -48,11 +48,11 @@ class NCA(LinearLearner):
         from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
         X, codes, _ = labelled(self.title, given.X, given.y)
-        if len(X) > MAX_CASES:
-            raise BadInput(
-                f"{len(X)} training cases are too many for NCA, which compares all with all.",
-                f"Train on a part of them, at most {MAX_CASES}, or use ccml.",
-            )
+        check_memory(
+            8.0 * _SQUARES * len(X) ** 2,
+            f"{self.title} compares all of {len(X):,} training cases with each other, which",
+            "Train on fewer cases, or use ccml.",
+        )
         reporter = given.reporter
         centred = X - X.mean(axis=0)
         scale = float(np.sqrt(np.square(centred).mean()))

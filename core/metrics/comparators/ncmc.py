@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import Labelled, labelled
+from core.metrics.inputs.memory import check_memory
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.metrics.maths.descent import minimise
 from core.parameters import Parameter
@@ -22,6 +23,8 @@ from core.tasks import Reporter
 Rows = npt.NDArray[np.int64]
 
 _SWEEPS = 100
+#: Arrays of cases x centres held at once.
+_COPIES = 8
 
 
 class NCMC(LinearLearner):
@@ -68,6 +71,11 @@ class NCMC(LinearLearner):
         rows = Labelled(centred / scale, rows.codes, rows.names)
         d = rows.X.shape[1]
         centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
+        check_memory(
+            8.0 * _COPIES * len(rows.X) * len(centres),
+            f"Comparing {len(rows.X):,} cases with {len(centres):,} centres",
+            "Ask for fewer centres, or train on fewer cases.",
+        )
         directions = np.linalg.svd(rows.X, full_matrices=True)[2][: self.components or d]
         found = minimise(
             lambda L: negative_log_likelihood(L, rows, centres, owner, self.decay),

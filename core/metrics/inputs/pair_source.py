@@ -10,6 +10,12 @@ import numpy.typing as npt
 from core.constraints import Rows, checked_pairs, finding_codes, sample_pairs
 from core.errors import BadInput
 from core.metrics.distance import Matrix
+from core.metrics.inputs.memory import check_memory
+
+#: The way out where pairs do not fit into memory.
+FEWER_PAIRS = "Draw fewer pairs (draw), train on fewer cases, or put the step pca in front."
+#: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
+_PER_PAIR = 200
 
 
 class Pairs(NamedTuple):
@@ -55,8 +61,8 @@ def training_pairs(
     Where both speak of the same two rows, the given pair counts.
 
     Raises:
-        BadInput: neither is there, or no similar or no dissimilar pair comes of them; ``title`` names the
-            learner.
+        BadInput: neither is there, they would not fit into memory, or no similar or no dissimilar pair comes
+            of them; ``title`` names the learner.
     """
     if y is None and pairs is None:
         raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
@@ -66,7 +72,11 @@ def training_pairs(
         if len(codes) != n:
             raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
         if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
-            tables.append(sample_pairs(y, draw * len(names) * (len(names) - 1), seed))
+            count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
+            check_memory(
+                _PER_PAIR * count, f"Drawing {count:,} pairs of {len(names):,} findings", FEWER_PAIRS
+            )
+            tables.append(sample_pairs(y, count, seed))
     if pairs is not None:
         given = checked_pairs(pairs, n)
         if tables:

@@ -19,6 +19,7 @@ from core.metrics.boosting.triplet_margins import TripletMargins
 from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
+from core.metrics.inputs.memory import check_features, check_memory
 from core.metrics.inputs.rows import as_rows
 from core.metrics.inputs.triplet_source import triplet_source
 from core.metrics.inputs.triplets import Rows
@@ -32,6 +33,8 @@ from core.tasks import SILENT, Reporter
 
 #: Triplets the linear program of the hinge loss is tried with.
 MOST_HINGE_TRIPLETS = 50_000
+#: Bytes a triplet takes: its rows, its edges, their order, its margin and weight.
+_PER_TRIPLET = 200
 
 
 class BoostMetric(Learner):
@@ -146,6 +149,9 @@ class BoostMetric(Learner):
         rows = as_rows(X)
         reporter = reporter or SILENT
         source = triplet_source(self.title, rows, y, triplets)
+        check_features(min(source.X.shape))
+        given = source.triplets
+        self._check_memory(len(source.X) * self.neighbours**2 if given is None else len(given))
         with threadpool_limits(limits=1, user_api="blas"):
             found = _Passes(self, RowSpace(source.X), source.codes, source.triplets, reporter).run()
         self.distance_ = found.distance()
@@ -165,6 +171,15 @@ class BoostMetric(Learner):
 
     def metric(self) -> Metric:
         return Metric((), self.distance_, self._card)
+
+    def _check_memory(self, triplets: int) -> None:
+        # Weighing all directions again takes the margins along each.
+        kept = self.rounds if self.corrective == "total" or self.loss == "hinge" else 0
+        check_memory(
+            (_PER_TRIPLET + 8.0 * kept) * triplets,
+            f"{triplets:,} triplets",
+            "Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases.",
+        )
 
 
 class _Passes:

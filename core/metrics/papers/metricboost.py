@@ -23,6 +23,7 @@ from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.signed import SignedDistance
 from core.metrics.distances.votes import VoteDistance
+from core.metrics.inputs.memory import check_features
 from core.metrics.inputs.rows import as_rows
 from core.metrics.inputs.triplet_source import TripletSource, triplet_source
 from core.metrics.learner import Learner
@@ -152,6 +153,7 @@ class MetricBoost(Learner):
                 f"Only weak=binary votes, not weak={self.weak}.", "Use readout=mahalanobis with it."
             )
         rows = as_rows(X)
+        check_features(min(rows.shape))
         reporter = reporter or SILENT
         source = triplet_source(self.title, rows, y, triplets)
         # Beyond n columns all projections of the rows are reached from the span of the rows.

@@ -19,6 +19,7 @@ from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
+from core.metrics.inputs.memory import check_features
 from core.metrics.inputs.pair_source import Pairs, training_pairs
 from core.metrics.inputs.rows import as_rows, check_different
 from core.metrics.learner import Learner
@@ -40,8 +41,6 @@ _FEWEST_PASSES, _USUAL_PASSES, _MOST_STEPS = 2, 50, 100_000
 #: Pairs between two looks at the reporter.
 _CHUNK = {"end": 4096, "always": 512}
 _POINTS = 50
-#: 2 GiB for the matrix of all features.
-MAX_FEATURES = 16_000
 
 
 class PassiveAggressive(Learner):
@@ -237,11 +236,7 @@ class PassiveAggressive(Learner):
 
     def _base(self, n_features: int) -> Distance:
         """The distance over whose embedding a matrix is learnt."""
-        if n_features > MAX_FEATURES:
-            raise BadInput(
-                f"A matrix of {n_features} features does not fit into memory.",
-                f"Reduce them to {MAX_FEATURES} or fewer, for example by the step 'pca:200'.",
-            )
+        check_features(n_features)
         distance = LinearDistance(n_features) if self._started is None else self._started[0]
         if distance.n_features != n_features:
             takes = f"The metric to start from takes {distance.n_features} features"
