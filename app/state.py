@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
+from core.workflows.looking import Greys
 from core.workflows.opening import LibrarySnapshot, MetricFacts
 from core.workflows.searching import Query, SearchResult
 from core.workflows.training import CurvePoint
@@ -36,6 +37,7 @@ class State(QObject):
     ranking_changed = Signal()
     training_changed = Signal()
     options_changed = Signal()
+    greys_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -45,6 +47,8 @@ class State(QObject):
         self.query: Query | None = None
         self.ranking: SearchResult | None = None
         self.training: TrainingRun | None = None
+        #: How the query's picture is seen; ``None`` for colour and without a picture.
+        self.greys: Greys | None = None
         self.hide_same_patient = True
         self.fold_alike = True
         self._empty = no_cases()
@@ -122,6 +126,12 @@ class State(QObject):
         if fold_alike is not None:
             self.fold_alike = fold_alike
         self.options_changed.emit()
+
+    def set_greys(self, greys: Greys | None) -> None:
+        """The query's picture is seen in other greys."""
+        if greys != self.greys:
+            self.greys = greys
+            self.greys_changed.emit()
 
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training

@@ -39,7 +39,7 @@ from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.library.columns import PictureState
 from core.workflows import looking
-from core.workflows.looking import ViewedPicture
+from core.workflows.looking import Greys, ViewedPicture
 from core.workflows.searching import Query
 
 #: Below this height the facts go, so that the picture stays.
@@ -120,6 +120,8 @@ class QueryPanel(QWidget):
         view, state = self.view, self._state
         self._region = RegionSearch(self._context, self.pane, self.tools, self.search_with)
         self._region.told.connect(self._tell_region)
+        view.window_changed.connect(lambda _: self._tell_greys())
+        view.inverted_changed.connect(lambda _: self._tell_greys())
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
         self._slow = QTimer(self)
@@ -280,6 +282,7 @@ class QueryPanel(QWidget):
         self.tools.auto.setVisible(self._loaded is None or not self._loaded.picture.is_colour)
         self._renew_facts()
         self._fit_facts()
+        self._tell_greys()
 
     # Region
 
@@ -287,6 +290,16 @@ class QueryPanel(QWidget):
         drawn, loaded = self.view.region, self._loaded
         own = loaded.region if loaded is not None else None
         self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+
+    def _tell_greys(self) -> None:
+        picture, window = self.view.picture, self.view.window_level
+        if picture is None or window is None:
+            self._state.set_greys(None)
+            return
+        bits = 8 * picture.levels[0].dtype.itemsize
+        low, high = picture.value(window.low), picture.value(window.high)
+        negative = self.view.inverted != picture.inverse
+        self._state.set_greys(Greys(low, high, picture.unit, bits, negative))
 
     # Facts
 

@@ -11,11 +11,12 @@ from app.context import Context
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
+from app.panels.ranking_greys import QueryGreys
 from app.theme import news, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
-from app.widgets.panel_header import PanelHeader
+from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
 from core.library.columns import CaseColumns
 from core.workflows.searching import VOTERS, Query, SearchResult
@@ -49,13 +50,18 @@ class RankingPanel(QWidget):
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
         self.header = PanelHeader("Ranking")
+        self.greys = header_button("contrast", "Greys as the query's: the same brightness and contrast")
+        self.greys.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
-        for widget in (self.same_patient, self.alike, self.view):
+        for widget in (self.same_patient, self.alike, self.greys, self.view):
             self.header.add_action(widget)
         self._strip = _Strip()
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
+        self._greys = QueryGreys(context, thumbnails, self)
+        self._greys.source_changed.connect(self.grid.set_source)
+        self.greys.toggled.connect(self._greys.turn)
         self.grid.setAccessibleName("Ranked cases, nearest first")
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)

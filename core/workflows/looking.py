@@ -22,6 +22,8 @@ from core.library.records import CaseDetails
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from core.library.library import Library
 
 _open: dict[Path, Library] = {}
@@ -34,6 +36,21 @@ class CardImage:
     row: int
     pixels: npt.NDArray[np.uint8] | None
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class Greys:
+    """How a grey picture is seen: values up to ``low`` black, from ``high`` on white; ``negative``: the other
+    way round than the picture is meant.
+
+    ``unit``, ``bits``: of that picture; only pictures with the same have comparable values.
+    """
+
+    low: float
+    high: float
+    unit: str = ""
+    bits: int = 8
+    negative: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,9 +86,18 @@ class ViewedSlice:
 
 
 def card_images(
-    library: Path, rows: Sequence[int], longest: int, *, reporter: Reporter = SILENT
+    library: Path,
+    rows: Sequence[int],
+    longest: int,
+    greys: Greys | None = None,
+    *,
+    reporter: Reporter = SILENT,
 ) -> list[CardImage]:
-    """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row."""
+    """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
+
+    With ``greys`` they are made anew from the pictures and not stored; colour, and pictures whose values do
+    not compare, are as always.
+    """
     opened = _library(library)
     details = opened.catalogue.details([int(row) for row in rows])
     kept = opened.thumbnails.get([case.content for case in details.values()])
@@ -84,6 +110,10 @@ def card_images(
             out.append(CardImage(int(row), None, "not in the library any more"))
             continue
         try:
+            seen = _seen(case, greys, longest) if greys is not None else None
+            if seen is not None:
+                out.append(CardImage(int(row), seen))
+                continue
             data = kept.get(case.content)
             if data is None:
                 data = _made(case)
@@ -238,14 +268,39 @@ def _made(case: CaseDetails) -> bytes:
     return thumbnail(open_picture(case.address))
 
 
+def _seen(case: CaseDetails, greys: Greys, longest: int) -> npt.NDArray[np.uint8] | None:
+    """(h, w) the picture of ``case`` with ``greys``; ``None`` where they mean nothing for it."""
+    from PIL import Image
+
+    if case.address is None:
+        return None
+    shown = display_picture(open_picture(case.address))
+    if shown.is_colour or shown.unit != greys.unit or shown.high <= shown.low:
+        return None
+    if not shown.unit and 8 * shown.levels[0].dtype.itemsize != greys.bits:
+        return None
+    level = next((one for one in reversed(shown.levels) if max(one.shape) >= longest), shown.levels[0])
+    values = level.astype(np.float32) * shown.slope + shown.intercept
+    ramp = np.clip((values - greys.low) / max(greys.high - greys.low, 1e-6), 0, 1)
+    if greys.negative != shown.inverse:
+        ramp = 1 - ramp
+    pixels = np.rint(255 * ramp).astype(np.uint8)
+    return _scaled(Image.fromarray(pixels), shown.width, shown.height, longest)
+
+
 def _decoded(data: bytes, longest: int) -> npt.NDArray[np.uint8]:
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
-        width, height = image.size
-        scale = longest / max(width, height)
         mode: Any = "L" if image.mode == "L" else "RGB"
-        plain = image if image.mode == mode else image.convert(mode)
-        size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        plain = plain if plain.size == size else plain.resize(size, Image.Resampling.BILINEAR)
-        return np.asarray(plain, dtype=np.uint8).copy()
+        return _scaled(image if image.mode == mode else image.convert(mode), *image.size, longest)
+
+
+def _scaled(image: Image.Image, width: int, height: int, longest: int) -> npt.NDArray[np.uint8]:
+    """``image`` of a picture of ``width`` x ``height`` so that the longest side has ``longest`` pixels."""
+    from PIL import Image as Images
+
+    scale = longest / max(width, height)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    resized = image if image.size == size else image.resize(size, Images.Resampling.BILINEAR)
+    return np.asarray(resized, dtype=np.uint8).copy()
