@@ -39,12 +39,13 @@ class Plane:
     @property
     def normal(self) -> npt.NDArray[np.float64]:
         """(3,) the direction in which slices follow each other."""
-        return np.cross(np.array(self.along_row), np.array(self.along_column))
+        (a, b, c), (d, e, f) = self.along_row, self.along_column
+        return np.array((b * f - c * e, c * d - a * f, a * e - b * d))
 
     @property
     def height(self) -> float:
         """mm along the normal."""
-        return float(self.normal @ np.array(self.position))
+        return float(self.normal @ self.position)
 
     def pixels_of(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """(n, 3) of (x, y, mm above the plane) of points (n, 3) in mm; pixel (0, 0) has its middle at 0.5."""

@@ -188,7 +188,8 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         raise BadInput(f"'{name}' holds no number in any pixel.", COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
-    return np.clip(pixels, -LARGEST, LARGEST, dtype=np.float32)
+    kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)
+    return kept
 
 
 def _spacing(between: float | None, in_plane: tuple[float, float] | None) -> Spacing | None:

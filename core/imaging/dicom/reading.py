@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.errors import BadInput
+from core.imaging.dicom.fields import tag_of
 from core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
 from core.imaging.limits import MAX_FILE_BYTES
 
@@ -117,7 +118,7 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         file.seek(0, io.SEEK_END)
         size = file.tell()
         file.seek(0)
-        wanted: Any = None if tags is None else list(tags)
+        wanted: Any = None if tags is None else [tag_of(tag) for tag in tags]
         dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
         meta = getattr(dataset, "file_meta", None)
         syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
