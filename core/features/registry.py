@@ -6,6 +6,7 @@ from core.errors import BadArguments
 from core.features.colour_edge_texture import ColourEdgeTexture
 from core.features.extractor import Extractor
 from core.features.gabor import Gabor
+from core.features.lung_texture.extractor import LungTexture
 from core.features.mass.extractor import Mass
 from core.features.onnx_encoder import OnnxEncoder
 from core.features.pixel_rows import Pixels
@@ -13,7 +14,16 @@ from core.features.polyp.extractor import Polyp
 from core.features.raw import Raw
 from core.parameters import Value
 
-_EXTRACTORS: tuple[type[Extractor], ...] = (Gabor, Mass, ColourEdgeTexture, Polyp, Pixels, OnnxEncoder, Raw)
+_EXTRACTORS: tuple[type[Extractor], ...] = (
+    Gabor,
+    Mass,
+    ColourEdgeTexture,
+    Polyp,
+    LungTexture,
+    Pixels,
+    OnnxEncoder,
+    Raw,
+)
 
 
 def extractors() -> tuple[type[Extractor], ...]:

@@ -41,7 +41,7 @@ MAX_CRASHES = 4
 #: The extractor to begin with where cases have regions.
 OF_REGIONS = "mass"
 #: The extractor made for a kind of source.
-OF_KIND = {"polyps": "polyp"}
+OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 500
 #: What is recorded of such a picture.
