@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.errors import BadInput
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
@@ -19,7 +20,7 @@ from core.library.records import FeatureSet
 from core.metrics.card import Split
 from core.metrics.distance import Matrix
 from core.metrics.pipeline import attach_steps
-from core.metrics.registry import make_learner
+from core.metrics.registry import learners, make_learner
 from core.metrics.steps.sequence import apply_steps, default_steps, fit_steps, parse_steps
 from core.metrics.storage import load_metric, save_metric
 from core.metrics.training import TrainingPoint
@@ -28,9 +29,13 @@ from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from core.library.library import Library
+    from core.metrics.learner import Learner
+    from core.metrics.metric import Metric
 
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
+#: On the card of a metric nothing could be measured of.
+UNSCORED = "Not scored: no case of the library has a finding."
 #: The live curve may cost this share of the time; it scores at most so many held-out cases.
 CURVE_SHARE, CURVE_CASES = 0.25, 400
 
@@ -94,6 +99,8 @@ def library_data(library: Library, feature_set: FeatureSet) -> EvaluationData:
 def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:
     """Fit a metric on the training part of ``library``, score it on the held-out part, and keep it.
 
+    Where the library has no findings, a learner that needs none is fitted on all cases and not scored.
+
     The reporter's partial results are :class:`CurvePoint`. A metric of the same name is replaced. Stopping
     keeps the best so far; cancelling keeps nothing.
 
@@ -108,12 +115,10 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         feature_set = opened.features.get(request.features)
         renamed = parse_findings_map(request.findings) if request.findings else None
         reporter.progress(0, None, "Reading features")
-        data = prepare(
-            library_data(opened, feature_set),
-            findings=renamed,
-            max_cases=request.max_cases,
-            seed=request.seed,
-        )
+        everything = library_data(opened, feature_set)
+        if not any(everything.y):
+            return _train_unscored(opened, feature_set, request, learner, everything, start, reporter)
+        data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
         split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
         steps = parse_steps(request.steps) if request.steps else default_steps(feature_set.extractor)
         train = data.rows(split.train)
@@ -133,22 +138,64 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"]},
             measured_on=scores["measured_on"],
         )
-        reporter.check_cancelled()
-        file = opened.new_metric_file()
-        save_metric(metric, file)
-        assert train.case_rows is not None
-        opened.add_metric(
-            request.name,
-            request.learner,
-            feature_set.id,
-            file,
-            {**metric.card.to_json(), "findings_map": request.findings},
-            train.case_rows,
-            {**scores, "training_curve": curve.points_json()},
-        )
+        kept = {**scores, "training_curve": curve.points_json()}
+        _keep(opened, feature_set, request, metric, train, kept, reporter)
         return TrainResult(
             str(opened.path), request.name, metric.card.to_json(), scores, time.monotonic() - start
         )
+
+
+def _train_unscored(
+    library: Library,
+    feature_set: FeatureSet,
+    request: TrainRequest,
+    learner: Learner,
+    data: EvaluationData,
+    start: float,
+    reporter: Reporter,
+) -> TrainResult:
+    """Fit a learner that needs no findings on all cases of a library that has none.
+
+    Raises:
+        BadInput: the learner needs findings, or there is only one case.
+    """
+    if learner.accepts:
+        plain = ", ".join(one.title for one in learners() if not one.accepts)
+        raise BadInput(
+            f"{data.name} has no findings, and {learner.title} learns from them.",
+            f"Give the cases findings (a labels.csv), or train one that needs none: {plain}.",
+        )
+    if data.n_cases < 2:
+        raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
+    steps = parse_steps(request.steps) if request.steps else default_steps(feature_set.extractor)
+    fitted, rows = fit_steps(steps, data.X, None)
+    learner.fit(rows, groups=data.groups, reporter=reporter)
+    metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
+    notes = (*metric.card.notes, UNSCORED)
+    metric = metric.with_card(
+        name=request.name, library=library.name, feature_set=feature_set.name, notes=notes
+    )
+    _keep(library, feature_set, request, metric, data, None, reporter)
+    seconds = time.monotonic() - start
+    return TrainResult(str(library.path), request.name, metric.card.to_json(), None, seconds)
+
+
+def _keep(
+    library: Library,
+    feature_set: FeatureSet,
+    request: TrainRequest,
+    metric: Metric,
+    train: EvaluationData,
+    scores: Mapping[str, Any] | None,
+    reporter: Reporter,
+) -> None:
+    """Enter the metric with its training cases, unless it was cancelled."""
+    reporter.check_cancelled()
+    file = library.new_metric_file()
+    save_metric(metric, file)
+    assert train.case_rows is not None
+    card = {**metric.card.to_json(), "findings_map": request.findings}
+    library.add_metric(request.name, request.learner, feature_set.id, file, card, train.case_rows, scores)
 
 
 def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:

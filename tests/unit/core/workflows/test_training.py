@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.library.library import Library
 from core.metrics.storage import load_metric
 from core.tasks import Cancelled
 from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.searching import Query, search
 from core.workflows.training import CurvePoint, TrainRequest, score_metric, train_metric
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
@@ -221,3 +224,34 @@ def test_a_metric_that_was_trained_on_everything_cannot_be_scored(library):
         opened.add_metric("all", "euclidean", record.feature_set, file, dict(record.card), rows, None)
     with pytest.raises(BadInput):
         score_metric(library, "all")
+
+
+@pytest.fixture
+def without_findings(tmp_path):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(6):
+        pixels = np.random.default_rng(number).integers(0, 256, (48, 48)).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / f"p{number}.png")
+    library = tmp_path / "plain.semblance"
+    import_source(folder, library)
+    extract_features(library, "gabor")
+    return library
+
+
+def test_a_library_without_findings_can_be_searched_by_likeness_and_nothing_is_claimed(without_findings):
+    result = train_metric(without_findings, TrainRequest("euclidean", "alike"))
+    assert result.scores is None
+    assert result.card["n_cases"] == 6
+    assert result.card["measured_on"] == ""
+    assert any("Not scored" in note for note in result.card["notes"])
+    with Library.open(without_findings) as opened:
+        assert opened.metric("alike").scores is None
+        first = opened.catalogue.all_cases()[0].case_id
+    found = search(without_findings, "alike", Query(case=first))
+    assert len(found.ranked) == 5
+
+
+def test_a_learner_of_findings_says_that_there_are_none_and_which_need_none(without_findings):
+    with pytest.raises(BadInput, match=r"no findings, and BDM learns from them.*Euclidean, L1"):
+        train_metric(without_findings, TrainRequest("bdm", "b"))
