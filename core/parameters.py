@@ -44,7 +44,7 @@ class Parameter:
             if not isinstance(value, bool):
                 raise self._refused(value, "true or false")
         elif wanted is int:
-            if isinstance(value, bool) or not isinstance(value, int | float) or int(value) != value:
+            if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
                 raise self._refused(value, "a whole number")
             value = int(value)
         elif wanted is float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import BadArguments
 from core.parameters import Parameter, Value, checked
 from core.tasks import Reporter
 
@@ -79,3 +80,41 @@ class Learner(abc.ABC):
     @abc.abstractmethod
     def metric(self) -> Metric:
         """A frozen snapshot of what was fitted."""
+
+    def transform(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """(n, d) -> (n, m): the embedding in which distances are squared Euclidean ones.
+
+        With it a learner is a step of scikit-learn's ``Pipeline``, in front of its k-NN for example.
+
+        Raises:
+            BadInput: rows the metric cannot take, or its distance has no embedding.
+            BadArguments: nothing is fitted yet.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise BadArguments(f"{self.title} has learnt nothing yet.", "Call fit first.")
+        return self.metric().embed(X)
+
+    def fit_transform(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """:meth:`fit` on rows (n, d) with findings y (n,), and their :meth:`transform`.
+
+        Raises:
+            BadInput, BadArguments: as these do.
+        """
+        return self.fit(X, y).transform(X)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the rows it was fitted on; there is no such attribute before."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("n_features_in_")
+        return self.metric().n_features
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_card")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of a transformer; it is loaded already where it asks."""
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+
+        needs_findings = self.accepts == {"findings"}
+        return Tags(None, TargetTags(required=needs_findings), TransformerTags(preserves_dtype=[]))

@@ -19,7 +19,10 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
             an infinite value, or a missing one where none is allowed.
     """
     try:
-        rows = np.asarray(X, dtype=np.float64)
+        given = np.asarray(X)
+        if np.iscomplexobj(given):
+            raise TypeError("complex")
+        rows = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput("The features are not all numbers.", "Remove or encode the columns of text.") from None
     if rows.ndim == 1 and n_features is not None:
