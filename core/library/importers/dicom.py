@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from core.errors import BadInput
 from core.imaging.dicom import dicomdir
 from core.imaging.dicom.reading import open_dicom
-from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, sniff
+from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
 from core.library.importers.common import counted, left_lying
 from core.library.importers.dicom_regions import Regions, is_of_regions
 from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
@@ -61,8 +61,11 @@ class DicomImporter(Importer):
                 continue
         if not known:
             return None
-        what = counted(len(named) or len(others), "DICOM file", "DICOM files")
-        return Recognition(0.85 if 2 * known >= len(looked) else 0.3, f"{what}; series become volumes.")
+        count = len(named or others)
+        plain = sum(has_picture_name(source.label(entry.path)) for entry in entries)
+        what = counted(count, "DICOM file", "DICOM files")
+        sure = 2 * known >= len(looked) and count >= plain
+        return Recognition(0.85 if sure else 0.3, f"{what}; series become volumes.")
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
