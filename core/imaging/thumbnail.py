@@ -1,20 +1,20 @@
 """Small pictures for grids, and the facts of a file found out on the way.
 
-Thumbnails show the whole picture, fitted and never enlarged. More than 8 bits are windowed between the
-0.5th and 99.5th percentile, since 12 bits shown on a 16-bit scale are black; 8-bit pictures stay as they are.
+Thumbnails show the whole picture, fitted and never enlarged. More than 8 bits are windowed as the file says,
+else between the 0.5th and 99.5th percentile, since 12 bits shown on a 16-bit scale are black; 8-bit pictures
+stay as they are.
 """
 
 from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from core.imaging.limits import MAX_PIXELS
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, Values
 from core.imaging.raster import load
 
 if TYPE_CHECKING:
@@ -43,9 +43,12 @@ def thumbnail(picture: Picture, longest: int = LONGEST) -> bytes:
     """JPEG bytes of the whole picture, its longest side at most ``longest`` pixels."""
     from PIL import Image
 
-    if picture.pixels.dtype == np.uint8:
+    if picture.pixels.dtype == np.uint8 and picture.values == Values() and picture.white == 255.0:
         return _packed(Image.fromarray(picture.pixels), longest)
-    return _packed(_windowed(picture.pixels, picture.white), longest)
+    shown = _windowed(picture)
+    if picture.values.inverse:
+        shown = shown.point(lambda level: 255 - level)
+    return _packed(shown, longest)
 
 
 def inspect_picture(picture: Picture, longest: int = LONGEST) -> PictureFacts:
@@ -95,16 +98,31 @@ def _packed(image: Image.Image, longest: int) -> bytes:
     return out.getvalue()
 
 
-def _windowed(pixels: npt.NDArray[Any], white: float) -> Image.Image:
-    from PIL import Image
-
+def _window(picture: Picture) -> tuple[float, float]:
+    """The stored numbers shown black and white: the file's first window, else by percentiles of what is no
+    padding; of bytes all of their scale."""
+    values, pixels = picture.values, picture.pixels
+    if values.windows and not picture.is_colour and values.slope > 0:
+        first = values.windows[0]
+        return (first.low - values.intercept) / values.slope, (first.high - values.intercept) / values.slope
+    if pixels.dtype == np.uint8:
+        return picture.black, picture.white
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
-    sample = pixels[::step, ::step]
+    sample, padded = pixels[::step, ::step], picture.padded()
+    if padded is not None and not padded.all():
+        kept = sample[~padded[::step, ::step]]
+        sample = kept if kept.size else sample
     low, high = (float(value) for value in np.percentile(sample, _PERCENTILES))
     if high <= low:
         low, high = float(sample.min()), float(sample.max())
-    if high <= low:
-        low, high = 0.0, white
+    return (low, high) if high > low else (0.0, picture.white)
+
+
+def _windowed(picture: Picture) -> Image.Image:
+    from PIL import Image
+
+    pixels, (low, high) = picture.pixels, _window(picture)
+    high = high if high > low else low + 1.0
     out = np.empty(pixels.shape, np.uint8)
     for start in range(0, len(pixels), 256):
         rows = pixels[start : start + 256].astype(np.float32)

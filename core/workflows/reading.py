@@ -126,8 +126,18 @@ class FileReader:
             content = content_of_slices((self._slice_hash(part) for part in usable), case.region)
             out.images[content] = thumbnail(picture)
             record_of = self._record(found, picture.width, picture.height, content)
-            out.cases.append(replace(record_of, depth=len(usable), slices=tuple(usable)))
+            out.cases.append(replace(record_of, depth=self._depth(usable), slices=tuple(usable)))
         return out
+
+    def _depth(self, slices: Sequence[Slice]) -> int | None:
+        """Of a volume; ``None`` of a single picture that regions are of."""
+        if len(slices) > 1:
+            return len(slices)
+        address = self._source.address(slices[0][0], "", slices[0][1])
+        if not self._pictures.is_stack(address):
+            return None
+        with self._pictures.stack(address) as stack:
+            return len(stack)
 
     def _shown(self, case: FoundCase) -> PictureAddress:
         path, frame = case.slices[shown_slice(len(case.slices), case.region)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.imaging.picture import Picture
+from core.imaging.picture import Picture, Values, ValueWindow
 from core.imaging.raster import decode
 from core.imaging.thumbnail import inspect, inspect_picture, thumbnail
 from tests.helpers.bad_pictures import encoded, pattern
@@ -103,3 +103,30 @@ def test_real_pictures(data):
         found = inspect(archive.read("africa/0.jpg"), "africa/0.jpg")
     assert (found.width, found.height, found.channels, found.bits) == (256, 384, 3, 8)
     assert len(found.thumbnail) < 10_000
+
+
+def _shown(picture: Picture) -> np.ndarray:
+    with Image.open(io.BytesIO(thumbnail(picture))) as image:
+        return np.asarray(image.convert("L")).astype(int)
+
+
+def test_the_window_of_a_file_is_the_thumbnails():
+    ramp = np.tile(np.arange(0, 4096, 32, dtype=np.int16), (32, 1))
+    values = Values(1.0, -1024.0, "HU", windows=(ValueWindow(-24.0, 976.0),))
+    shown = _shown(Picture(ramp, 2048.0, values=values))
+    stored = np.arange(0, 4096, 32)
+    np.testing.assert_allclose(shown[16], np.clip((stored - 1000) / 1000, 0, 1) * 255, atol=6)
+
+
+def test_what_is_dark_where_numbers_are_high_is_shown_so():
+    ramp = np.tile(np.arange(256, dtype=np.uint8), (16, 1))
+    plain, inverse = (_shown(Picture(ramp, 255.0, values=Values(inverse=i))) for i in (False, True))
+    np.testing.assert_allclose(inverse, 255 - plain, atol=4)
+
+
+def test_padding_does_not_take_part_in_the_window():
+    pixels = np.full((32, 32), -2000, np.int16)
+    pixels[8:24, 8:24] = np.arange(256).reshape(16, 16)
+    shown = _shown(Picture(pixels, 255.0, values=Values(padding=(-2000, -2000))))
+    assert shown[22, 22] > 220
+    assert shown[1, 1] < 16

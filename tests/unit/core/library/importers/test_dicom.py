@@ -204,7 +204,7 @@ def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
     result = import_source(tmp_path / "t", tmp_path / "lib")
     assert (result.added, result.failed, result.ignored) == (2, [], [])
     mark = details(tmp_path / "lib")["t/cad.dcm#1"]
-    assert (mark.finding, mark.patient, mark.depth, mark.region.z) == ("Breast mass", "P5", 1, None)
+    assert (mark.finding, mark.patient, mark.depth, mark.region.z) == ("Breast mass", "P5", None, None)
     assert mark.address.slices == ()
     assert mark.address.container.name == "m.dcm"
     (tmp_path / "t" / "m.dcm").unlink()
