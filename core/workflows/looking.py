@@ -265,7 +265,7 @@ def _library(path: Path) -> Library:
 def _made(case: CaseDetails) -> bytes:
     if case.address is None:
         raise BadInput("a row of a table")
-    return thumbnail(open_picture(case.address))
+    return thumbnail(open_picture(case.address, case.region))
 
 
 def _seen(case: CaseDetails, greys: Greys, longest: int) -> npt.NDArray[np.uint8] | None:
@@ -274,7 +274,7 @@ def _seen(case: CaseDetails, greys: Greys, longest: int) -> npt.NDArray[np.uint8
 
     if case.address is None:
         return None
-    shown = display_picture(open_picture(case.address))
+    shown = display_picture(open_picture(case.address, case.region))
     if shown.is_colour or shown.unit != greys.unit or shown.high <= shown.low:
         return None
     if not shown.unit and 8 * shown.levels[0].dtype.itemsize != greys.bits:

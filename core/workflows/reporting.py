@@ -105,7 +105,7 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
 def _query_facts(desk: Desk, query: Query) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
-        picture = open_picture(query.image).cropped(query.region)
+        picture = open_picture(query.image, query.region).cropped(query.region)
         return QueryFacts(
             None, str(query.image), thumbnail=thumbnail(picture, QUERY_SIDE), region=query.region
         )
@@ -113,7 +113,8 @@ def _query_facts(desk: Desk, query: Query) -> QueryFacts:
     case = desk.library.catalogue.details([row])[row]
     image = None
     if case.address is not None:
-        image = thumbnail(open_picture(case.address).cropped(query.region or case.region), QUERY_SIDE)
+        region = query.region or case.region
+        image = thumbnail(open_picture(case.address, region).cropped(region), QUERY_SIDE)
     facts = tuple(Fact(name.capitalize(), value) for name, value in sorted(case.attributes.items()))
     return QueryFacts(query.case, None, case.patient, case.finding, image, query.region, facts)
 
@@ -123,7 +124,7 @@ def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
     if case.content in kept or case.address is None:
         return kept.get(case.content)
     try:
-        return thumbnail(open_picture(case.address))
+        return thumbnail(open_picture(case.address, case.region))
     except SemblanceError:
         # The report says which case it is; its missing picture is told in the library's own list.
         return None

@@ -200,10 +200,10 @@ def _numbers(desk: Desk, query: Query) -> Any:
         )
     if query.case is not None:
         details = desk.library.catalogue.details([desk.row_of(query.case)])
-        address = next(iter(details.values())).address
-        if address is None:
+        case = next(iter(details.values()))
+        if case.address is None:
             raise BadInput(f"The case {query.case} has no picture.", "Search with the whole case instead.")
-        picture = open_picture(address)
+        picture = open_picture(case.address, query.region or case.region)
     else:
         assert query.image is not None
         if not extractor.needs_picture:
@@ -211,7 +211,7 @@ def _numbers(desk: Desk, query: Query) -> Any:
                 f"A picture cannot be compared by '{feature_set.name}': these are a table's own columns.",
                 "Ask with --case, or choose a metric on picture features.",
             )
-        picture = open_picture(query.image)
+        picture = open_picture(query.image, query.region)
     return extractor.extract(picture, query.region).astype(np.float64)
 
 
