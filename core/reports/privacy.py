@@ -12,6 +12,8 @@ _SHORT = 3
 #: Shorter numbers stand in too many sentences to be taken for a patient there.
 _SHORT_NUMBER = 5
 _ABSOLUTE = re.compile(r"(?:^|(?<=[\s'\"(]))(?:/(?=\S)|[A-Za-z]:[\\/]|\\\\|~/)[^\n'\"]*[\\/](?=[^\\/\s])")
+#: A study, series or instance as DICOM numbers them: whoever has the archive finds the patient by it.
+_UID = re.compile(r"(?<![\w.])[0-2](?:\.[0-9]+){5,}(?![\w.])")
 #: Fields that hold one name of a file or case, and so may be cut at any slash.
 _NAMES = frozenset({"case_id", "image", "a", "b", "c"})
 _IDENTITIES = frozenset({"patient", "path"})
@@ -43,6 +45,7 @@ class Eraser:
             text = printable(value)
             if self._identified:
                 return text
+            text = _UID.sub("(DICOM id)", text)
             return self._name(text) if name in _NAMES else self._text(text)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return dataclasses.replace(value, **self._fields(value))

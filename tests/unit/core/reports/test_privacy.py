@@ -14,6 +14,7 @@ from core.reports.document import Fact, QueryFacts, ReportDocument
 from core.reports.html import report_html
 from core.reports.json import report_json
 from core.reports.pdf import report_pdf
+from core.reports.privacy import Eraser
 from tests.helpers.reports import PATIENT, QUERY_PATIENT, report, row
 
 
@@ -113,3 +114,10 @@ def test_names_no_encoding_has_are_replaced(identified: bool) -> None:
     document = report(ranking=(row(1, case_id="bad\udcff\x07name.png"),), identified=identified)
     assert document.ranking[0].case_id == "bad?\N{REPLACEMENT CHARACTER}name.png"
     _everything(document).encode()
+
+
+def test_numbers_of_studies_and_series_are_not_told():
+    uid = "1.2.826.0.1.3680043.10.1430.2"
+    hidden = Eraser(False, ()).cleaned({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
+    assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as told"}
+    assert Eraser(True, ()).cleaned(uid) == uid
