@@ -145,6 +145,7 @@ class LargePanel(QWidget):
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
         self._state.query_changed.connect(self._follow_query)
         self._state.cases_changed.connect(self._tell_case)
+        self._state.metric_changed.connect(self._tell_region)
         self._state.library_changed.connect(self.closed)
         news.changed.connect(self._fit)
 
@@ -271,7 +272,9 @@ class LargePanel(QWidget):
         self.search.setEnabled(self._state.metric is not None)
         self.search_with.setVisible(loaded is not None)
         if loaded is not None:
-            self.told.setText("The ranking follows what you draw." if live else "")
+            no_metric = "No metric yet: train one to search with this."
+            follows = "The ranking follows what you draw." if live else ""
+            self.told.setText(no_metric if self._state.metric is None else follows)
 
     def _tell_case(self) -> None:
         source, loaded = self._source, self._loaded

@@ -23,14 +23,17 @@ def draw_words(
     view: Viewport,
     words: Mapping[Qt.Corner, Sequence[str]],
     row_mm: float | None,
+    *,
+    lower: bool = False,
 ) -> None:
-    """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``room``."""
+    """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``room``.
+    ``lower``: the scale leaves the middle of its edge free."""
     if room.width() < SMALLEST or room.height() < SMALLEST:
         return
     for corner, lines in words.items():
         draw_corner(painter, room, [line for line in lines if line], corner)
     if row_mm is not None and room.height() >= SCALE_FROM:
-        draw_scale(painter, room, view, row_mm)
+        draw_scale(painter, room, view, row_mm, *((0.7, 0.34) if lower else (0.5, 0.4)))
 
 
 def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt.Corner) -> None:
@@ -50,17 +53,12 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
     _cased(painter, path)
 
 
-def draw_edges(
-    painter: QPainter, room: QRect, letters: tuple[str, str, str, str], *, beside_scale: bool = False
-) -> None:
-    """The patient's sides in the middle of the left, upper, right and lower edge; ``beside_scale``: the
-    middle of the right one is the scale's."""
+def draw_edges(painter: QPainter, room: QRect, letters: tuple[str, str, str, str]) -> None:
+    """The patient's sides in the middle of the left, upper, right and lower edge."""
     if room.width() < SMALLEST or room.height() < SMALLEST:
         return
     metrics = QFontMetricsF(font(OUTCOME, 600))
     cap, middle = metrics.capHeight(), QPointF(room.center())
-    if beside_scale:
-        middle.setY(room.height() * 0.25)
     left, top, right, bottom = letters
     for letter, x, y in (
         (left, MARGIN, middle.y() + cap / 2),
@@ -73,15 +71,20 @@ def draw_edges(
         _cased(painter, path)
 
 
-def draw_scale(painter: QPainter, room: QRect, view: Viewport, row_mm: float) -> None:
-    """A bracket at the right whose length is a round number of millimetres, written beside it."""
+def draw_scale(
+    painter: QPainter, room: QRect, view: Viewport, row_mm: float, centre: float = 0.5, longest: float = 0.4
+) -> None:
+    """A bracket at the right whose length is a round number of millimetres, written beside it.
+
+    ``centre``, ``longest``: where its middle lies and how long it may be, as shares of the height.
+    """
     per_mm = view.zoom * view.aspect / row_mm
-    length = scale_length(room.height() * 0.4 / per_mm)
+    length = scale_length(room.height() * longest / per_mm)
     if length is None:
         return
     half = length * per_mm / 2
     x = room.right() - MARGIN + 0.5
-    middle = round(room.center().y()) + 0.5
+    middle = round(room.top() + room.height() * centre) + 0.5
     path = QPainterPath()
     path.moveTo(x - 7, middle - half)
     path.lineTo(x, middle - half)

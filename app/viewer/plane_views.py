@@ -168,6 +168,7 @@ class PlaneViews(QStackedWidget):
             view.show_picture(viewed.picture)
             view.inverted = main.inverted
             view.edges, view.scrolls = plane.edges, True
+            view.set_notes(() if viewed.picture.spacing_mm is not None else ("spacing not known",))
         else:
             view.show_slice(viewed.picture)
         if main.window_level is not None and main.picture is not None:

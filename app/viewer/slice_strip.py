@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.jobs import Job, Jobs, Lane
@@ -21,8 +21,8 @@ from core.workflows import planes
 from core.workflows.looking import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
-#: Slices of one volume that are made small.
-MOST = 32
+#: A window that is still being resized is waited for.
+SETTLED_MS = 150
 
 
 class SliceStrip(QWidget):
@@ -42,11 +42,17 @@ class SliceStrip(QWidget):
         self._jobs = jobs
         self._job: Job | None = None
         self._facts: StackFacts | None = None
-        self._samples: list[int] = []
+        self._library: Path | None = None
+        self._what: int | PictureAddress = 0
+        self._first: DisplayPicture | None = None
         self._made: dict[int, Renderer] = {}
         self._place = 0
         self._greys: tuple[DisplayPicture, Window | None, bool] | None = None
         self._turned = 0
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(SETTLED_MS)
+        self._settled.timeout.connect(self._ask)
         news.changed.connect(self._fit)
         self._fit()
         self.hide()
@@ -68,31 +74,11 @@ class SliceStrip(QWidget):
             job.cancel()
         self._facts, self._greys = facts, None
         self._made.clear()
-        several = facts is not None and facts.slices > 1
-        self.setVisible(several)
-        if facts is None or not several:
-            return
-        count = min(facts.slices, MOST)
-        self._samples = [round(step * (facts.slices - 1) / (count - 1)) for step in range(count)]
-        self._place = facts.place
-        try:
-            job = self._jobs.run(
-                "Thumbnails of the slices",
-                planes.slice_thumbnails,
-                library,
-                what,
-                self._samples,
-                first,
-                lane=Lane.LOOK,
-                channel="slice strip",
-                quiet=True,
-            )
-        except SemblanceError:
-            # Cells keep their numbers, and the picture beside them tells what is wrong.
-            return
-        self._job = job
-        job.partial.connect(self._take)
-        job.ended.connect(lambda: self._ended(job))
+        self._library, self._what, self._first = library, what, first
+        self.setVisible(facts is not None and facts.slices > 1)
+        self._place = 0 if facts is None else facts.place
+        # Its height is known once it is laid out.
+        self._settled.start()
 
     def show_place(self, place: int) -> None:
         """Mark the slice seen."""
@@ -106,14 +92,16 @@ class SliceStrip(QWidget):
 
     @property
     def shown(self) -> list[int]:
-        """The slices that have a cell now, from above."""
+        """The slices that have a cell now, from above: as evenly far as can be, with the first and last."""
+        if self._facts is None:
+            return []
+        slices = self._facts.slices
         cells = max(1, (self.height() - 2 * MARGIN + GAP) // (theme().px(CELL) + GAP))
-        if cells >= len(self._samples):
-            return self._samples
+        if cells >= slices:
+            return list(range(slices))
         if cells == 1:
-            return [self._samples[len(self._samples) // 2]]
-        last = len(self._samples) - 1
-        return [self._samples[round(cell * last / (cells - 1))] for cell in range(cells)]
+            return [slices // 2]
+        return [round(cell * (slices - 1) / (cells - 1)) for cell in range(cells)]
 
     @property
     def marked(self) -> int | None:
@@ -130,6 +118,35 @@ class SliceStrip(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(WIDTH), theme().px(CELL) + 2 * MARGIN)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settled.start()
+
+    def _ask(self) -> None:
+        """For the slices shown that are not made yet."""
+        self._settled.stop()
+        missing = [place for place in self.shown if place not in self._made]
+        if self._facts is None or self._facts.slices < 2 or not missing:
+            return
+        try:
+            job = self._jobs.run(
+                "Thumbnails of the slices",
+                planes.slice_thumbnails,
+                self._library,
+                self._what,
+                missing,
+                self._first,
+                lane=Lane.LOOK,
+                channel="slice strip",
+                quiet=True,
+            )
+        except SemblanceError:
+            # Cells keep their numbers, and the picture beside them tells what is wrong.
+            return
+        self._job = job
+        job.partial.connect(self._take)
+        job.ended.connect(lambda: self._ended(job))
 
     def _take(self, viewed: ViewedSlice) -> None:
         if viewed.picture is not None:

@@ -18,8 +18,8 @@ from core.imaging.planes import Edges
 if TYPE_CHECKING:
     from app.viewer.picture_view import PictureView
 
-#: Widget pixels around the crossing that its lines leave free.
-_GAP = 10
+#: Widget pixels that the lines of the cross leave free around the crossing and at the edges, for letters.
+_GAP, _EDGE = 10, 24
 
 
 def paint_view(painter: QPainter, view: PictureView, renderer: Renderer | None) -> None:
@@ -51,12 +51,16 @@ def paint_focus(painter: QPainter, room: QRect) -> None:
 def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> None:
     """Two lines through the whole view that leave what they point at free."""
     x, y = (round(value) + 0.5 for value in view.to_widget(*at))
-    across, down = float(view.across), float(view.down)
+    right, bottom = float(view.across) - _EDGE, float(view.down) - _EDGE
     lines = [
-        QLineF(QPointF(0, y), QPointF(x - _GAP, y)),
-        QLineF(QPointF(x + _GAP, y), QPointF(across, y)),
-        QLineF(QPointF(x, 0), QPointF(x, y - _GAP)),
-        QLineF(QPointF(x, y + _GAP), QPointF(x, down)),
+        QLineF(begin, end)
+        for begin, end in (
+            (QPointF(_EDGE, y), QPointF(min(x - _GAP, right), y)),
+            (QPointF(max(x + _GAP, _EDGE), y), QPointF(right, y)),
+            (QPointF(x, _EDGE), QPointF(x, min(y - _GAP, bottom))),
+            (QPointF(x, max(y + _GAP, _EDGE)), QPointF(x, bottom)),
+        )
+        if begin.x() <= end.x() and begin.y() <= end.y()
     ]
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     for pen in (QPen(colour("#000000", 0.5), 3), QPen(colour(theme().region, 0.8), 1)):
@@ -94,8 +98,6 @@ def _paint_words(painter: QPainter, view: PictureView, renderer: Renderer) -> No
         Qt.Corner.BottomRightCorner: (words.greys_text(picture, view.window_level),),
     }
     row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
-    draw_words(painter, view.rect(), view.viewport, told, row_mm)
+    draw_words(painter, view.rect(), view.viewport, told, row_mm, lower=view.edges is not None)
     if view.edges is not None:
-        draw_edges(
-            painter, view.rect(), seen_edges(view.edges, view.orientation), beside_scale=row_mm is not None
-        )
+        draw_edges(painter, view.rect(), seen_edges(view.edges, view.orientation))

@@ -97,9 +97,12 @@ def _other(directions: tuple[str, str, str] | None, across: int) -> Plane:
     below, beside = _HELD[name]
     if directions[down] not in (below, _OPPOSITE[below]):
         down, right = right, down
-    if {directions[down], _OPPOSITE[directions[down]]} != {below, _OPPOSITE[below]}:
+    if directions[down] not in (below, _OPPOSITE[below]) or directions[right] not in (
+        beside,
+        _OPPOSITE[beside],
+    ):
         # Two axes of an oblique volume lie nearest to the same side of the patient.
-        return Plane(name, across, min(down, right), max(down, right), edges=None)
+        return Plane(name, across, min(down, right), max(down, right))
     from_last = (directions[down] != below, directions[right] != beside)
     edges = (_OPPOSITE[beside], _OPPOSITE[below], beside, below)
     return Plane(name, across, down, right, from_last, edges)

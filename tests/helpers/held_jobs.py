@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication
 
 from app.jobs import Jobs, Lane
+from core.tasks import Reporter
 
 
 class HeldTask:
@@ -33,6 +35,16 @@ class HeldTask:
             self.future.set_exception(error)
 
 
+class _Telling(Reporter):
+    """Hands partial results to the job, as the engine does."""
+
+    def __init__(self, listener: Callable[[str, object], object]) -> None:
+        self._listener = listener
+
+    def partial(self, result: object) -> None:
+        self._listener("partial", result)
+
+
 class HeldEngine:
     """Stands in for :class:`core.engine.Engine`."""
 
@@ -42,6 +54,8 @@ class HeldEngine:
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: object = None, **kwargs: Any
     ) -> HeldTask:
+        if callable(listener) and "reporter" in inspect.signature(function).parameters:
+            kwargs["reporter"] = _Telling(listener)
         task = HeldTask(lambda: function(*args, **kwargs))
         self._held.append(task)
         return task

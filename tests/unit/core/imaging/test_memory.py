@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from core.errors import BadInput
+from core.imaging import memory
+from core.imaging.limits import MAX_ARRAY_BYTES
+
+
+def test_free_memory_is_read_where_the_system_tells(monkeypatch, tmp_path):
+    facts = tmp_path / "meminfo"
+    facts.write_text("MemTotal: 8000 kB\nMemAvailable:    1000 kB\n", encoding="ascii")
+    monkeypatch.setattr(memory, "_LINUX", facts)
+    assert memory.free_bytes() == 1_024_000
+    memory.check_fits(600_000, "v")
+    with pytest.raises(BadInput, match=r"'v' would take 700 kB of memory, and 1.02 MB are free"):
+        memory.check_fits(700_000, "v")
+
+
+@pytest.mark.parametrize("text", ["", "MemAvailable:\n", "MemAvailable: many kB\n", "MemTotal: 1 kB\n"])
+def test_elsewhere_only_the_fixed_limit_holds(monkeypatch, tmp_path, text):
+    facts = tmp_path / "meminfo"
+    facts.write_text(text, encoding="ascii")
+    monkeypatch.setattr(memory, "_LINUX", facts)
+    assert memory.free_bytes() is None
+    memory.check_fits(MAX_ARRAY_BYTES, "v")
+    with pytest.raises(BadInput, match="would take"):
+        memory.check_fits(MAX_ARRAY_BYTES + 1, "v")
+    monkeypatch.setattr(memory, "_LINUX", tmp_path / "nothing")
+    assert memory.free_bytes() is None
