@@ -27,7 +27,7 @@ class EvaluationData:
         BadInput: lengths that do not fit together, or infinite values.
     """
 
-    X: npt.NDArray[np.float64]
+    X: npt.NDArray[Any]
     y: npt.NDArray[np.str_]
     groups: npt.NDArray[np.str_] | None = None
     feature_names: tuple[str, ...] = ()
@@ -37,7 +37,9 @@ class EvaluationData:
     case_rows: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        X = np.asarray(self.X, dtype=np.float64)
+        X = np.asarray(self.X)
+        if X.dtype != np.float32:
+            X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or len(X) != len(self.y) or (self.groups is not None and len(self.groups) != len(X)):
             raise BadInput(
                 f"The features, findings and patients of {self.name} differ in number.",

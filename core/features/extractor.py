@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.features.local.form import DescriptorForm
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.volume import Stack
@@ -42,6 +43,8 @@ class Extractor(abc.ABC):
     volumes: ClassVar[bool] = False
     #: Looks at nothing else than volumes.
     needs_volume: ClassVar[bool] = False
+    #: How local descriptors lie in the numbers, where these are to be counted by the step ``codebook``.
+    local: ClassVar[DescriptorForm | None] = None
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 

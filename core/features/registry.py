@@ -6,6 +6,8 @@ from core.errors import BadArguments
 from core.features.colour_edge_texture import ColourEdgeTexture
 from core.features.extractor import Extractor
 from core.features.gabor import Gabor
+from core.features.local.textons import Textons
+from core.features.local.visual_words import VisualWords
 from core.features.lung_texture.extractor import LungTexture
 from core.features.mass.extractor import Mass
 from core.features.onnx_encoder import OnnxEncoder
@@ -20,6 +22,8 @@ _EXTRACTORS: tuple[type[Extractor], ...] = (
     ColourEdgeTexture,
     Polyp,
     LungTexture,
+    VisualWords,
+    Textons,
     Pixels,
     OnnxEncoder,
     Raw,

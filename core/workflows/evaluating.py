@@ -20,7 +20,7 @@ from core.evaluation.result import EvaluationResult
 from core.library import open_library
 from core.library.importers.tables_csv import read_table
 from core.metrics.registry import learner_class
-from core.metrics.steps.sequence import default_steps, parse_steps
+from core.metrics.steps.sequence import chosen_steps
 from core.parameters import parse_settings
 from core.tasks import SILENT, Reporter
 from core.workflows.training import library_data
@@ -145,7 +145,7 @@ def _evaluated(
     data, extractor, left_out = _data(request)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-    steps = parse_steps(request.steps) if request.steps else default_steps(extractor)
+    steps = chosen_steps(request.steps, extractor)
     result = protocol.run(
         data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
     )

@@ -15,13 +15,14 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.splits import holdout, patient_codes
+from core.features.registry import extractor_class
 from core.library import open_library
 from core.library.records import FeatureSet
 from core.metrics.card import Split
 from core.metrics.distance import Matrix
 from core.metrics.pipeline import attach_steps
 from core.metrics.registry import learners, make_learner
-from core.metrics.steps.sequence import apply_steps, default_steps, fit_steps, parse_steps
+from core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
 from core.metrics.storage import load_metric, save_metric
 from core.metrics.training import TrainingPoint
 from core.parameters import Value
@@ -85,7 +86,8 @@ def library_data(library: Library, feature_set: FeatureSet) -> EvaluationData:
     patients = [facts[int(row)][1] for row in rows]
     kinds = {source.kind for source in library.catalogue.sources()}
     return EvaluationData(
-        numbers.astype(np.float64),
+        # Rows of local descriptors are many times larger than what is counted of them.
+        numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
         np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
         tuple(name for name, _ in feature_set.columns),
@@ -120,7 +122,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             return _train_unscored(opened, feature_set, request, learner, everything, start, reporter)
         data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
         split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
-        steps = parse_steps(request.steps) if request.steps else default_steps(feature_set.extractor)
+        steps = chosen_steps(request.steps, feature_set.extractor)
         train = data.rows(split.train)
         fitted, rows = fit_steps(steps, train.X, train.y)
         held_out = data.rows(split.test)
@@ -167,7 +169,7 @@ def _train_unscored(
         )
     if data.n_cases < 2:
         raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
-    steps = parse_steps(request.steps) if request.steps else default_steps(feature_set.extractor)
+    steps = chosen_steps(request.steps, feature_set.extractor)
     fitted, rows = fit_steps(steps, data.X, None)
     learner.fit(rows, groups=data.groups, reporter=reporter)
     metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)

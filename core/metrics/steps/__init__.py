@@ -1,6 +1,23 @@
 """Steps between features and distance, fitted on training rows and stored with the metric."""
 
-from core.metrics.steps.sequence import STEPS, apply_steps, default_steps, fit_steps, parse_steps, steps_text
+from core.metrics.steps.sequence import (
+    STEPS,
+    apply_steps,
+    chosen_steps,
+    default_steps,
+    fit_steps,
+    parse_steps,
+    steps_text,
+)
 from core.metrics.steps.step import Step
 
-__all__ = ["STEPS", "Step", "apply_steps", "default_steps", "fit_steps", "parse_steps", "steps_text"]
+__all__ = [
+    "STEPS",
+    "Step",
+    "apply_steps",
+    "chosen_steps",
+    "default_steps",
+    "fit_steps",
+    "parse_steps",
+    "steps_text",
+]

@@ -6,24 +6,37 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadArguments
+from core.features.registry import extractor_class, extractors
 from core.metrics.distance import Matrix
 from core.metrics.inputs.rows import as_rows
+from core.metrics.steps.codebook import Codebook
 from core.metrics.steps.impute import Impute
 from core.metrics.steps.mrmr import MRMR
 from core.metrics.steps.pca import PCA
 from core.metrics.steps.standardise import Standardise
 from core.metrics.steps.step import Step
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook)
 
-_MEANINGS = "standardise, impute, pca:N (N components), mrmr:N (N features)"
+_MEANINGS = (
+    "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "
+    "(N words merged to M)"
+)
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
 #: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay a picture.
-_DEFAULTS = {"gabor": "standardise,pca:200", "pixels": "none"}
+_DEFAULTS = {
+    "gabor": "standardise,pca:200",
+    "pixels": "none",
+    "visual_words": "codebook:200",
+    "textons": "codebook:2000:300",
+}
+#: Rows of local descriptors that are made float64 together.
+_BLOCK = 64
 
 
 def parse_steps(text: str) -> tuple[Step, ...]:
@@ -38,16 +51,64 @@ def parse_steps(text: str) -> tuple[Step, ...]:
         kind, colon, number = word.partition(":")
         if kind in _COUNTED and number.isascii() and number.isdigit() and int(number) > 0:
             step: Step = _COUNTED[kind](int(number))
+        elif kind == Codebook.kind:
+            step = _codebook(word, number)
+            if steps:
+                raise BadArguments("The step 'codebook' has to come first.", "Name it before the others.")
         elif kind == "standardise" and not colon:
             step = Standardise()
         elif kind == "impute" and not colon:
             step = Impute()
         else:
-            raise BadArguments(f"'{word}' is not a step.", f"Steps: {_MEANINGS}, separated by commas.")
+            raise _no_step(word)
         if any(other.kind == step.kind for other in steps):
             raise BadArguments(f"The step '{step.kind}' is named twice.", "Name each step once.")
         steps.append(step)
     return tuple(steps)
+
+
+def _codebook(word: str, numbers: str) -> Codebook:
+    words, colon, merged = numbers.partition(":")
+    sizes = [words, merged] if colon else [words]
+    if not all(size.isascii() and size.isdigit() and int(size) > 1 for size in sizes):
+        raise _no_step(word)
+    if colon and int(merged) > int(words):
+        raise BadArguments(
+            f"{words} words cannot be merged to {merged}.", "The second number of 'codebook' is the smaller."
+        )
+    return Codebook(int(words), int(merged) if colon else None)
+
+
+def _no_step(word: str) -> BadArguments:
+    return BadArguments(f"'{word}' is not a step.", f"Steps: {_MEANINGS}, separated by commas.")
+
+
+def chosen_steps(text: str, extractor: str) -> tuple[Step, ...]:
+    """Unfitted steps from ``text``, where empty those that suit it, for the rows of ``extractor``.
+
+    A codebook is told here how the extractor's local descriptors lie in its rows.
+
+    Raises:
+        BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for
+            rows of them; no such extractor.
+    """
+    steps = parse_steps(text) if text else default_steps(extractor)
+    form = extractor_class(extractor).local
+    codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
+    if form is None and codebook is not None:
+        local = ", ".join(one.name for one in extractors() if one.local is not None)
+        raise BadArguments(
+            f"The numbers of '{extractor}' are no local descriptors for a codebook.",
+            f"Leave the step out; extractors with local descriptors: {local}.",
+        )
+    if form is not None:
+        if codebook is None:
+            raise BadArguments(
+                f"'{extractor}' holds local descriptors, which have to be counted first.",
+                f"Begin the steps with a codebook: {steps_text(default_steps(extractor))}.",
+            )
+        codebook.form = form
+    return steps
 
 
 def default_steps(extractor: str) -> tuple[Step, ...]:
@@ -66,14 +127,19 @@ def fit_steps(
     """Fitted copies of ``steps`` and the training rows (n, m) after them.
 
     ``impute`` always comes first, named or not: a later query may lack a value even where the training
-    rows lack none.
+    rows lack none. Only a codebook stands before it: a place that a picture lacks is not imputed.
 
     Raises:
         BadInput: rows from which a step cannot be learnt.
     """
-    rows = as_rows(X, missing=True)
+    rows = _numbers(X)
     fitted: list[Step] = []
-    for step in (Impute(), *(step for step in steps if step.kind != Impute.kind)):
+    asked = [step for step in steps if step.kind != Impute.kind]
+    if asked and asked[0].of_descriptors:
+        fitted.append(copy.deepcopy(asked.pop(0)).fit(rows, y))
+        rows = _counted(fitted[0], rows)
+    rows = as_rows(rows, missing=True)
+    for step in (Impute(), *asked):
         fitted.append(copy.deepcopy(step).fit(rows, y))
         rows = fitted[-1].transform(rows)
     return tuple(fitted), rows
@@ -85,8 +151,28 @@ def apply_steps(steps: Sequence[Step], X: npt.ArrayLike, n_features: int | None 
     Raises:
         BadInput: rows the steps cannot take.
     """
+    if steps and steps[0].of_descriptors:
+        return apply_steps(steps[1:], _counted(steps[0], X))
     missing = any(isinstance(step, Impute) for step in steps)
     rows = as_rows(X, steps[0].n_features if steps else n_features, missing=missing)
     for step in steps:
         rows = step.transform(rows)
     return rows
+
+
+def _numbers(X: npt.ArrayLike) -> npt.NDArray[Any]:
+    """``X`` itself where it is a table of single precision, which rows of local descriptors stay."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2:
+        return X
+    return as_rows(X, missing=True)
+
+
+def _counted(codebook: Step, X: npt.ArrayLike) -> Matrix:
+    """(n, words) of rows of local descriptors (n, d), few at a time: they are far larger."""
+    rows = np.atleast_2d(_numbers(X) if np.ndim(X) == 2 else np.asarray(X))
+    return np.concatenate(
+        [
+            codebook.transform(as_rows(rows[start : start + _BLOCK], codebook.n_features, missing=True))
+            for start in range(0, max(1, len(rows)), _BLOCK)
+        ]
+    )

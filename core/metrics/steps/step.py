@@ -19,6 +19,8 @@ class Step(abc.ABC):
     kind: ClassVar[str]
     #: A difference of two rows goes through it linearly, so :meth:`pull_back` exists.
     linear: ClassVar[bool] = False
+    #: Counts local descriptors: it takes rows as extracted, before anything is imputed.
+    of_descriptors: ClassVar[bool] = False
 
     @property
     def text(self) -> str:

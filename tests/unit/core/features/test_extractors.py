@@ -37,14 +37,28 @@ def noise(*shape, seed=0):
 
 def test_the_known_extractors():
     names = [extractor.name for extractor in extractors()]
-    assert names == ["gabor", "mass", "colour_edge_texture", "polyp", "lung_texture", "pixels", "onnx", "raw"]
+    assert names == [
+        "gabor",
+        "mass",
+        "colour_edge_texture",
+        "polyp",
+        "lung_texture",
+        "visual_words",
+        "textons",
+        "pixels",
+        "onnx",
+        "raw",
+    ]
 
 
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(BadArguments) as caught:
         make_extractor("sift")
     assert "'sift'" in caught.value.message
-    assert "gabor, mass, colour_edge_texture, polyp, lung_texture, pixels, onnx, raw" in caught.value.hint
+    assert (
+        "gabor, mass, colour_edge_texture, polyp, lung_texture, visual_words, textons, pixels, onnx, raw"
+        in caught.value.hint
+    )
 
 
 def test_an_unknown_setting_is_refused(extractor):

@@ -1,0 +1,63 @@
+"""Lloyd's k-means for many points and many centres."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.intp]
+
+#: Points compared with all centres at once.
+_BLOCK = 4096
+#: Rounds end early once no more than this share of the points changes its centre.
+_STILL = 1e-3
+
+
+def k_means(points: Floats, k: int, rng: np.random.Generator, rounds: int = 25) -> Floats:
+    """(m, v) centres of ``points`` (n, v), m <= k: as many as there are different points.
+
+    Begins with different points at random (Forgy); a centre that no point is nearest to is put on the point
+    farthest from its own. Lloyd: Least squares quantization in PCM. IEEE TIT 28(2), 1982.
+    """
+    centres = _different(points, k, rng)
+    before: Places | None = None
+    for _ in range(rounds):
+        nearest, far = nearest_centres(points, centres)
+        if before is not None and (nearest != before).sum() <= _STILL * len(points):
+            break
+        before = nearest
+        counts = np.bincount(nearest, minlength=len(centres))
+        sums = np.stack([np.bincount(nearest, column, minlength=len(centres)) for column in points.T], axis=1)
+        held = counts > 0
+        centres[held] = sums[held] / counts[held, None]
+        empty = np.flatnonzero(~held)
+        if len(empty):
+            centres[empty] = points[np.argsort(-far, kind="stable")[: len(empty)]]
+    return centres
+
+
+def nearest_centres(points: Floats, centres: Floats) -> tuple[Places, Floats]:
+    """(n,) the nearest of ``centres`` (k, v) to each of ``points`` (n, v), of equals the first; (n,) how far,
+    squared."""
+    half = 0.5 * np.square(centres).sum(axis=1)
+    nearest = np.empty(len(points), dtype=np.intp)
+    far = np.empty(len(points), dtype=np.float32)
+    for start in range(0, len(points), _BLOCK):
+        part = points[start : start + _BLOCK]
+        # |x - c|^2 / 2 without |x|^2, which all centres share.
+        score = half - part @ centres.T
+        nearest[start : start + _BLOCK] = best = score.argmin(axis=1)
+        least = np.take_along_axis(score, best[:, None], axis=1)[:, 0]
+        far[start : start + _BLOCK] = np.maximum(2.0 * least + np.square(part).sum(axis=1), 0.0)
+    return nearest, far
+
+
+def _different(points: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """(m, v) up to ``k`` points at random, no two the same."""
+    kept: dict[bytes, int] = {}
+    for row in rng.permutation(len(points)).tolist():
+        kept.setdefault(points[row].tobytes(), row)
+        if len(kept) == k:
+            break
+    return points[list(kept.values())].copy()
