@@ -1,0 +1,210 @@
+"""Three planes tied by a cross."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.viewer.picture_pane import PicturePane
+from app.viewer.plane_views import PlaneViews
+from app.viewer.view_painting import seen_edges
+from app.viewer.viewport import Orientation
+from app.viewer.window_level import Window
+from core.imaging import memory
+from core.imaging.address import PictureAddress
+from core.workflows import looking, planes
+from core.workflows.looking import StackFacts, view_file
+from tests.helpers.held_jobs import HeldJobs
+
+LEFT = Qt.MouseButton.LeftButton
+SHAPE = (12, 40, 50)
+
+
+@pytest.fixture
+def jobs(qapp):
+    made = HeldJobs()
+    yield made
+    made.shutdown()
+    made.deleteLater()
+    planes.forget_volume()
+    looking.stacks.forget()
+
+
+@pytest.fixture
+def volume(tmp_path):
+    z, y, x = np.meshgrid(*(np.arange(side) for side in SHAPE), indexing="ij")
+    path = tmp_path / "volume.npz"
+    np.savez(path, ct=(z * 10_000 + y * 100 + x).astype(np.float32))
+    return PictureAddress(path, "ct")
+
+
+@pytest.fixture
+def both(qtbot, jobs, volume):
+    """The pane and its planes, on."""
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    pane = PicturePane(jobs, frame)
+    views = PlaneViews(jobs, pane, frame)
+    pane.setGeometry(0, 0, 400, 400)
+    views.setGeometry(400, 0, 300, 400)
+    frame.resize(700, 400)
+    frame.show()
+    viewed = view_file(volume)
+    pane.show_viewed(viewed, None, volume, None)
+    views.begin(viewed.stack)
+    views.turn(True)
+    jobs.let_run()
+    yield pane, views
+    frame.close()
+
+
+def corner_value(view):
+    picture = view.picture
+    return round(picture.value(float(picture.levels[0][0, 0])), -1)
+
+
+def click(view, x, y):
+    """On a point of the picture, with the real mouse."""
+    left, top = view.viewport.to_widget(x, y)
+    QTest.mouseClick(view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(round(left), round(top)))
+
+
+def test_both_planes_are_cut_where_the_cross_is(both):
+    pane, views = both
+    assert views.voxel == (6, 20, 25)
+    assert views.currentIndex() == 1
+    assert corner_value(views.views[1]) == pytest.approx(2000, abs=20)
+    assert views.views[1].slice_text == "Row 21 of 40"
+    assert views.views[2].slice_text == "Column 26 of 50"
+    assert pane.view.cross == (25.5, 20.5)
+    assert views.views[1].cross == (25.5, 6.5)
+    assert views.views[2].cross == (20.5, 6.5)
+    assert (views.views[1].picture.width, views.views[1].picture.height) == (50, 12)
+
+
+def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
+    pane, views = both
+    click(pane.view, 10.4, 5.6)
+    jobs.let_run()
+    assert views.voxel == (6, 5, 10)
+    assert corner_value(views.views[1]) == pytest.approx(500, abs=20)
+    assert views.views[2].slice_text == "Column 11 of 50"
+
+
+def test_a_click_in_a_plane_moves_the_slice(both, jobs):
+    pane, views = both
+    click(views.views[1], 30.5, 2.5)
+    jobs.let_run()
+    assert views.voxel == (2, 20, 30)
+    assert pane.place == 2
+    assert pane.view.slice_text == "Slice 3 of 12"
+    assert corner_value(pane.view) == pytest.approx(20_000, abs=20)
+
+
+def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_is_greys(both, jobs):
+    pane, views = both
+    window = pane.view.window_level
+    at = QPoint(*(round(value) for value in pane.view.viewport.to_widget(25.5, 4)))
+    to = QPoint(*(round(value) for value in pane.view.viewport.to_widget(35.5, 30.5)))
+    QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, at)
+    QTest.mouseMove(pane.view, to)
+    QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, to)
+    jobs.let_run()
+    assert views.voxel == (6, 30, 35)
+    assert pane.view.window_level == window
+    QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(60, 60))
+    QTest.mouseMove(pane.view, QPoint(120, 90))
+    QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(120, 90))
+    assert pane.view.window_level != window
+    assert views.voxel == (6, 30, 35)
+
+
+def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
+    _, views = both
+    view = views.views[1]
+    at = QPointF(50, 50)
+    turned = QWheelEvent(
+        at, view.mapToGlobal(at), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(view, turned)
+    jobs.let_run()
+    assert views.voxel == (6, 21, 25)
+    QTest.keyClick(view, Qt.Key.Key_End)
+    jobs.let_run()
+    assert view.slice_text == "Row 40 of 40"
+    assert views.views[2].cross == (39.5, 6.5)
+
+
+def test_going_through_the_slices_moves_the_cross_without_cutting_anew(both, jobs):
+    pane, views = both
+    pane.slices.go(1)
+    assert views.voxel == (1, 20, 25)
+    assert views.views[1].cross == (25.5, 1.5)
+    assert views._job is None
+
+
+def test_greys_and_inversion_are_the_same_in_all_three(both):
+    pane, views = both
+    low, high = 10.0, 900.0
+    pane.view.set_window(Window(low, high))
+    for view in views.views.values():
+        told = [view.picture.value(end) for end in (view.window_level.low, view.window_level.high)]
+        assert told == pytest.approx([pane.view.picture.value(end) for end in (low, high)])
+    views.views[2].invert()
+    assert pane.view.inverted
+    assert views.views[1].inverted
+
+
+def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
+    pane, views = both
+    for x in (5.5, 6.5, 7.5, 8.5):
+        pane.view.located.emit(x, 20.5)
+    assert len([task for task in jobs.held if not task.future.cancelled()]) <= 2
+    jobs.let_run()
+    assert views.voxel == (6, 20, 8)
+    assert views.views[2].slice_text == "Column 9 of 50"
+
+
+def test_off_gives_the_room_and_the_cross_back(both, jobs):
+    pane, views = both
+    views.turn(False)
+    assert not views.isVisible()
+    assert pane.view.cross is None
+    click(pane.view, 3, 3)
+    assert views.voxel == (6, 20, 25)
+    views.end()
+    jobs.let_run()
+    assert planes._kept._volume is None
+
+
+def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):
+    pane, views = both
+    views.end()
+    jobs.let_run()
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
+    views.begin(StackFacts(12, 6, None, None))
+    jobs.let_run()
+    assert views.currentIndex() == 0
+    assert "would take" in views.notice._text.text()
+    assert pane.view.picture is not None
+
+
+def test_a_single_picture_has_no_planes(both):
+    _, views = both
+    views.begin(None)
+    assert not views.isVisible()
+
+
+def test_sides_turn_with_the_picture():
+    stored = ("R", "A", "L", "P")
+    assert seen_edges(stored, Orientation()) == stored
+    # A quarter clockwise brings what was on the left to the top.
+    assert seen_edges(stored, Orientation().turned(1)) == ("P", "R", "A", "L")
+    assert seen_edges(stored, Orientation().flipped()) == ("L", "A", "R", "P")
+    assert seen_edges(stored, Orientation().turned(2)) == ("L", "P", "R", "A")
+    assert seen_edges(stored, Orientation().turned(1).flipped()) == ("A", "R", "P", "L")
