@@ -24,7 +24,7 @@ from core.library.records import (
     SourceRecord,
     now,
 )
-from core.library.schema import cases, files, slices, sources
+from core.library.schema import HAS_PICTURE, cases, files, slices, sources
 from core.library.slice_tables import NO_SLICES, slice_addresses, slices_of_source, write_slices
 
 #: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
@@ -248,7 +248,7 @@ class Catalogue:
                 cases.c.patient,
                 cases.c.content,
                 sa.case((cases.c.id.in_(away), "missing"), else_=files.c.state).label("state"),
-                cases.c.numbers.is_(None).label("has_picture"),
+                HAS_PICTURE.label("has_picture"),
             )
             .join(files, files.c.id == cases.c.file)
             .order_by(cases.c.id)
@@ -260,7 +260,7 @@ class Catalogue:
         out: dict[int, CaseDetails] = {}
         columns = [
             *(c for c in cases.c if c.name not in ("numbers", "file")),
-            cases.c.numbers.is_(None).label("has_picture"),
+            HAS_PICTURE.label("has_picture"),
             files.c.path.label("file_path"),
             files.c.state,
             files.c.reason,

@@ -15,7 +15,7 @@ from core.errors import BadArguments, BadInput
 from core.library.catalogue import Catalogue
 from core.library.forgetting import forget_numbers
 from core.library.records import CHUNK, FeatureSet, now
-from core.library.schema import cases, feature_chunks, feature_failures, feature_sets
+from core.library.schema import HAS_PICTURE, cases, feature_chunks, feature_failures, feature_sets
 
 
 class FeatureSets:
@@ -144,7 +144,7 @@ class FeatureSets:
 
         ``pictures``: cases that have a picture, else rows of tables.
         """
-        has = cases.c.numbers.is_(None) if pictures else cases.c.numbers.is_not(None)
+        has = HAS_PICTURE if pictures else cases.c.numbers.is_not(None)
         everything = self._catalogue.read(
             sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
         )

@@ -75,6 +75,9 @@ cases = sa.Table(
     sa.Column("depth", sa.Integer, doc="slices of a volume; NULL for a picture or a row"),
 )
 
+#: Rows of tables have numbers and no picture; candidates of a scan may have ready numbers beside theirs.
+HAS_PICTURE = sa.or_(cases.c.numbers.is_(None), cases.c.width.is_not(None))
+
 slices = sa.Table(
     "slices",
     tables,

@@ -75,7 +75,8 @@ def fitting_extractors(library: Path) -> list[str]:
         rows = opened.catalogue.all_cases()
         looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
         details = opened.catalogue.details([row.id for row in looked_into])
-    kinds = {bool(r.has_picture) for r in rows}
+        with_tables = any(source.columns for source in opened.catalogue.sources())
+    kinds = {bool(r.has_picture) for r in rows} | ({False} if with_tables else set())
     volumes = any(found.depth is not None for found in details.values())
     fitting = [e for e in extractors() if e.needs_picture in kinds and (volumes or not e.needs_volume)]
     names = [e.name for e in fitting]

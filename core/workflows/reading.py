@@ -80,7 +80,7 @@ class FileReader:
         """The cases of one file; ``whole``: these are all, or the last, of the file."""
         stamp = self.stamp(path) if whole else BEING_READ
         try:
-            if cases[0].values is not None:
+            if cases[0].values is not None and cases[0].region is None:
                 return self._rows(path, cases, stamp)
             if cases[0].slices:
                 return self._volume(path, cases, stamp)

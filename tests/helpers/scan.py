@@ -33,6 +33,6 @@ class Scan:
         return dict(Counter(case.finding for case in self.cases))
 
     def assert_each_file_told_once(self) -> None:
-        with_cases = {self.label(case.path) for case in self.cases}
+        with_cases = {self.label(path) for case in self.cases for path in case.paths}
         assert not with_cases & set(self.rejected)
         assert self.entries <= with_cases | set(self.rejected)

@@ -159,3 +159,13 @@ def _plain(error: csv.Error) -> str:
     if "field larger than" in complaint:
         return f"a cell is longer than {_LONGEST_CELL:,} characters"
     return "it is not written as CSV"
+
+
+def header_of(head: bytes) -> list[str]:
+    """The column names in the first bytes of a file; empty where they are no text. Nothing is checked."""
+    lines = head.decode("utf-8-sig", "ignore").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if "\0" in first:
+        return []
+    separator = next((mark for mark in ",;\t" if mark in first), ",")
+    return [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]

@@ -8,8 +8,10 @@ from core.library.importers.dicom import DicomImporter
 from core.library.importers.folder import FolderImporter
 from core.library.importers.imageclef import ImageCLEFImporter
 from core.library.importers.importer import Importer, Recognition
+from core.library.importers.lung import LungImporter
 from core.library.importers.mammograms.importer import MammogramsImporter
 from core.library.importers.medmnist import MedMNISTImporter
+from core.library.importers.polyps import PolypsImporter
 from core.library.importers.source import Source
 from core.library.importers.table import TableImporter
 from core.library.importers.ultrasound import UltrasoundImporter
@@ -24,6 +26,8 @@ _ALL: tuple[type[Importer], ...] = (
     MammogramsImporter,
     UltrasoundImporter,
     ImageCLEFImporter,
+    PolypsImporter,
+    LungImporter,
 )
 
 

@@ -1,0 +1,198 @@
+"""Regions of lung in CT: a table of rectangles or polygons beside the scans."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.outline import MAX_POINTS, Polygon
+from core.imaging.region import Region
+from core.library.importers.common import counted, left_lying
+from core.library.importers.csv_text import CsvText, column_named, read_csv
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.polyps import is_list, table_number
+from core.library.importers.scans import Scan, Scans, find_scans, not_used
+from core.library.importers.source import Source
+from core.tasks import Reporter
+
+_SCAN = ("scan", "series", "volume", "file", "path", "image")
+_ROW = ("row", "frame")
+_SLICE = ("slice", "slice_index", "z")
+_FINDING = ("finding", "label", "class", "diagnosis")
+_PATIENT = ("patient_id", "patient", "subject")
+_BOX = (("x", "left"), ("y", "top"), ("w", "width"), ("h", "height"))
+_POLYGON = ("polygon", "points", "contour")
+
+
+class LungImporter(Importer):
+    """A folder or zip of CT (DICOM series or slices, array files, pictures) with a CSV of regions.
+
+    Columns: the scan in ``scan`` (a series' folder or UID, a file; its row in ``row``), ``slice`` counted
+    from 0 (not needed where the file is the slice), a rectangle ``x, y, w, h`` in pixels or a ``polygon``
+    ("12 30; 40 31; 38 60" or [[12, 30], ...]), ``finding``, ``patient``, ``case_id`` if it likes. Other
+    columns become attributes. Without a patient that of the DICOM header counts.
+    """
+
+    kind = "lung"
+    title = "Lung regions"
+    summary = "CT slices or series with a CSV of regions: scan, slice, x, y, w, h or polygon, finding."
+
+    def recognise(self, source: Source) -> Recognition | None:
+        entries = source.entries()
+        tables = [entry for entry in entries if entry.path and is_list(source, entry, _is_regions)]
+        if not tables or len(tables) == len(entries):
+            return None
+        what = counted(len(tables), "list of regions", "lists of regions")
+        beside = counted(len(entries) - len(tables), "file", "files")
+        return Recognition(0.93, f"{what} in CT slices beside {beside} of scans.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
+        if not tables:
+            raise BadInput(
+                f"'{source.path}' holds no CSV of regions (columns scan, finding and x, y, w, h or polygon).",
+                "Name its columns so, or import it as another kind.",
+            )
+        scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
+        yield from scans.rejected
+        found: list[tuple[Scan, FoundCase]] = []
+        for entry in tables:
+            try:
+                lines = _Lines(read_csv(source.read(entry.path), entry.path), entry.path, scans)
+            except BadInput as error:
+                yield Rejected(entry.path, str(error), failed=True)
+                continue
+            found += lines.cases()
+            yield from lines.rejected
+            yield Rejected(entry.path, "Read as the list of regions.", failed=False)
+        # A scan is read once, so its cases go together.
+        order = {scan: place for place, scan in enumerate(scans.found)}
+        found.sort(key=lambda pair: order[pair[0]])
+        for _, together in groupby(found, key=lambda pair: pair[0]):
+            yield from (case for _, case in together)
+        yield from not_used(scans, {scan for scan, _ in found}, "No region of the list lies in it.")
+
+
+def _is_regions(header: list[str]) -> bool:
+    shaped = column_named(header, *_POLYGON) is not None or all(
+        column_named(header, *names) is not None for names in _BOX
+    )
+    return shaped and all(column_named(header, *names) is not None for names in (_SCAN, _FINDING))
+
+
+@dataclass
+class _Lines:
+    """The regions of one table."""
+
+    text: CsvText
+    name: str
+    scans: Scans
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        header = self.text.header
+        known = [_SCAN, _ROW, _SLICE, _FINDING, _PATIENT, _POLYGON, *_BOX, ("case_id",)]
+        taken = {column_named(header, *names) for names in known}
+        self._others = [place for place in range(len(header)) if place not in taken]
+        for failed in self.text.failed:
+            self._reject(failed.line, failed.reason)
+
+    def cases(self) -> list[tuple[Scan, FoundCase]]:
+        taken: set[str] = set()
+        out = []
+        for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
+            try:
+                scan, case = self._case(row, number)
+                if case.key in taken:
+                    raise BadInput(f"the case_id '{case.key}' occurs a second time")
+            except BadInput as error:
+                self._reject(line, error.message)
+                continue
+            taken.add(case.key)
+            out.append((scan, case))
+        return out
+
+    def _case(self, row: list[str], number: int) -> tuple[Scan, FoundCase]:
+        said, place = self._cell(row, _SCAN), self._cell(row, _ROW)
+        name = f"{said}[{place}]" if place else said
+        scan = self.scans.named(name)
+        if scan is None:
+            raise BadInput(f"it names the scan '{name}', which is not there")
+        region = self._region(row, scan, said)
+        header = self.text.header
+        return scan, FoundCase(
+            self._cell(row, ("case_id",)) or f"{self.name}#{number}",
+            scan.path,
+            scan.member,
+            scan.frame,
+            self._cell(row, _FINDING) or None,
+            self._cell(row, _PATIENT) or scan.patient,
+            region,
+            {header[place]: row[place] for place in self._others if row[place]},
+            slices=scan.slices,
+        )
+
+    def _region(self, row: list[str], scan: Scan, said: str) -> Region:
+        slice_at = self._slice(row, scan, said)
+        drawn = self._cell(row, _POLYGON)
+        if drawn:
+            return _polygon(drawn, slice_at)
+        x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
+        if not (width >= 1 and height >= 1):
+            raise BadInput(f"a region of {width:g} x {height:g} pixels is empty")
+        box = Region(round(x), round(y), round(width), round(height), None, slice_at)
+        if scan.shape is not None:
+            box.clipped(scan.shape[1], scan.shape[2])
+        return box
+
+    def _slice(self, row: list[str], scan: Scan, said: str) -> int | None:
+        cell = self._cell(row, _SLICE)
+        if scan.shape is None:
+            return None
+        if not cell:
+            own = [place for place, (path, _) in enumerate(scan.slices) if _is_file(path, said)]
+            if len(own) != 1:
+                raise BadInput("it does not say on which slice it lies (column 'slice', counted from 0)")
+            return own[0]
+        number = table_number(cell, "slice")
+        if number != int(number) or not 0 <= number < scan.shape[0]:
+            raise BadInput(f"there is no slice {cell}: the scan has {scan.shape[0]}, counted from 0")
+        return int(number)
+
+    def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
+        place = column_named(self.text.header, *names)
+        return "" if place is None else row[place]
+
+    def _reject(self, line: int, reason: str) -> None:
+        self.rejected.append(Rejected(f"{self.name}:{line}", f"Line {line}: {reason}.", failed=True))
+
+
+def _is_file(path: str, said: str) -> bool:
+    return said.casefold() in (path.casefold(), PurePosixPath(path).name.casefold())
+
+
+def _polygon(text: str, slice_at: int | None) -> Region:
+    """The region of corners written as "x y; x y; ..." or [[x, y], ...]."""
+    try:
+        listed = (
+            json.loads(text)
+            if text.startswith("[")
+            else [re.split(r"[\s,]+", pair.strip()) for pair in text.split(";") if pair.strip()]
+        )
+        points = [(float(x), float(y)) for x, y in listed]
+    except (ValueError, TypeError, RecursionError):
+        raise BadInput("its polygon is not written as 'x y; x y; ...' or [[x, y], ...]") from None
+    corners = [axis for point in points for axis in point]
+    if not 3 <= len(points) <= MAX_POINTS or not all(abs(axis) < 1e6 for axis in corners):
+        raise BadInput("its polygon needs three corners or more, in pixels")
+    left, top = int(min(x for x, _ in points) // 1), int(min(y for _, y in points) // 1)
+    width = max(1, int(-(-max(x for x, _ in points) // 1)) - left)
+    height = max(1, int(-(-max(y for _, y in points) // 1)) - top)
+    within = Polygon(tuple((x - left, y - top) for x, y in points))
+    return Region(left, top, width, height, within, slice_at)

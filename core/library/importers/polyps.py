@@ -1,0 +1,283 @@
+"""Polyp candidates of CT colonography: a table of candidates beside their scans, or with ready features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from core.errors import BadInput
+from core.imaging.region import Region
+from core.library.importers.common import counted, left_lying
+from core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
+from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from core.library.importers.scans import Scan, Scans, find_scans, not_used
+from core.library.importers.source import Entry, Source
+from core.tasks import Reporter
+
+#: The finding of candidates that are no polyp.
+FALSE_POSITIVE = "false positive"
+
+_PATIENT = ("patient_id", "patient", "subject")
+_VIEW, _POLYP = ("view", "pose"), ("polyp", "polyp_id", "lesion")
+_VIEWS = {"prone": "prone", "p": "prone", "supine": "supine", "s": "supine"}
+_VIEWS |= {"decubitus": "decubitus", "left": "left", "right": "right"}
+_SCAN = ("scan", "series", "volume", "file", "path")
+_ROW = ("row", "frame")
+_GEODESIC = ("geodesic", "geodesic_position", "centreline", "centerline")
+_SIZE = ("diameter_mm", "size_mm", "diameter", "size")
+_MM, _VOXELS = ("x_mm", "y_mm", "z_mm"), ("x", "y", "z")
+_MISSING = frozenset(("", "nan"))
+#: Side in mm of the box shown around a candidate without a size, and what is added to one with a size.
+_BOX, _MARGIN = 12.0, 4.0
+
+
+class PolypsImporter(Importer):
+    """A folder or zip of CT series (DICOM) or array files with a CSV of candidates, or such a CSV alone.
+
+    Columns: ``patient``, ``view`` (prone or supine), ``polyp`` (empty for false positives), the scan in
+    ``scan`` (a series' folder or UID, a file; its row in ``row``), the position in ``x_mm, y_mm, z_mm`` or in
+    voxels ``x, y, z`` counted from 0; if known ``diameter_mm``, ``geodesic`` (0 rectum to 1 caecum) and
+    ``case_id``. Other columns of numbers are ready features, of words attributes. The finding is the polyp:
+    its name where one patient has it, else with the patient's number in the table.
+    """
+
+    kind = "polyps"
+    title = "Polyp candidates"
+    summary = (
+        "CT colonography with a CSV of candidates (patient, view, polyp, position), or with ready features."
+    )
+
+    def recognise(self, source: Source) -> Recognition | None:
+        tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
+        if not tables:
+            return None
+        others = len(source.entries()) - len(tables)
+        what = counted(len(tables), "list of polyp candidates", "lists of polyp candidates")
+        beside = f" beside {counted(others, 'file', 'files')} of scans" if others else " with ready features"
+        return Recognition(0.95, f"{what}{beside}; prone and supine views of a patient are linked.")
+
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
+        yield from left_lying(source)
+        tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
+        if not tables:
+            raise BadInput(
+                f"'{source.path}' holds no CSV of candidates with the columns patient, view and polyp.",
+                "Name its columns so, or import it as another kind.",
+            )
+        scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
+        yield from scans.rejected
+        used: dict[Scan | None, list[FoundCase]] = {}
+        for entry in tables:
+            name = source.label(entry.path)
+            try:
+                lines = _Lines(read_csv(source.read(entry.path), name), entry.path, name, scans)
+            except BadInput as error:
+                if source.kind == "file":
+                    raise
+                yield Rejected(entry.path, str(error), failed=True)
+                continue
+            for scan, case in lines.cases():
+                used.setdefault(scan, []).append(case)
+            yield from lines.rejected
+            if None not in used:
+                yield Rejected(entry.path, "Read as the list of candidates.", failed=False)
+        for cases in sorted(used.values(), key=lambda cases: cases[0].path):
+            yield from cases
+        with_cases = {scan for scan in used if scan is not None}
+        yield from not_used(scans, with_cases, "No candidate of the list lies in it.")
+
+
+def is_list(source: Source, entry: Entry, wanted: Callable[[list[str]], bool]) -> bool:
+    """Whether an entry is a CSV with a header that ``wanted`` takes."""
+    if PurePosixPath(source.label(entry.path)).suffix.lower() not in (".csv", ".tsv"):
+        return False
+    try:
+        return wanted(header_of(source.head(entry.path)))
+    except BadInput:
+        return False
+
+
+def _is_candidates(header: list[str]) -> bool:
+    return all(column_named(header, *names) is not None for names in (_PATIENT, _VIEW, _POLYP))
+
+
+@dataclass
+class _Lines:
+    """The candidates of one table."""
+
+    text: CsvText
+    path: str
+    name: str
+    scans: Scans
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        known = (_PATIENT, _VIEW, _POLYP, _SCAN, _ROW, _GEODESIC, _SIZE, ("case_id",))
+        taken = {column_named(self.text.header, *names) for names in known}
+        taken |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
+        others = [place for place in range(len(self.text.header)) if place not in taken]
+        self._features = [place for place in others if self._is_numbers(place)]
+        self._words = [place for place in others if place not in self._features]
+        self._patients: dict[str, int] = {}
+        self._of_polyp: dict[str, set[str]] = {}
+        for row in self.text.rows:
+            patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
+            self._patients.setdefault(patient, len(self._patients) + 1)
+            if polyp:
+                self._of_polyp.setdefault(polyp, set()).add(patient)
+        for failed in self.text.failed:
+            self._reject(failed.line, failed.reason)
+
+    def cases(self) -> Iterator[tuple[Scan | None, FoundCase]]:
+        """Each candidate with the scan it lies in; what is wrong with the others goes to ``rejected``."""
+        taken: set[str] = set()
+        for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
+            try:
+                scan = self._scan(row)
+                case = self._case(row, number, scan)
+                if case.key in taken:
+                    raise BadInput(f"the case_id '{case.key}' occurs a second time")
+            except BadInput as error:
+                self._reject(line, error.message)
+                continue
+            taken.add(case.key)
+            yield scan, case
+
+    def _case(self, row: list[str], number: int, scan: Scan | None) -> FoundCase:
+        patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
+        if not patient:
+            raise BadInput("no patient is named")
+        said = self._cell(row, _VIEW)
+        view = _VIEWS.get(said.casefold())
+        if view is None:
+            raise BadInput(f"'{said}' is no view: write prone or supine")
+        attributes = {self.text.header[place]: row[place] for place in self._words if row[place]}
+        attributes |= {"view": view}
+        attributes |= {"polyp": polyp} if polyp else {}
+        geodesic = self._number(row, _GEODESIC)
+        if geodesic is not None:
+            if not 0.0 <= geodesic <= 1.0:
+                raise BadInput(f"the geodesic position {geodesic:g} does not lie in 0 (rectum) to 1 (caecum)")
+            attributes["geodesic"] = f"{geodesic:g}"
+        size = self._number(row, _SIZE)
+        if size is not None and not 0 < size < 1000:
+            raise BadInput(f"a size of {size:g} mm cannot be")
+        attributes |= {} if size is None else {"diameter_mm": f"{size:g}"}
+        values = tuple(table_number(row[place], self.text.header[place]) for place in self._features)
+        key = self._cell(row, ("case_id",)) or f"{self.name}#{number}"
+        if scan is None and not values:
+            raise BadInput("it names no scan, and has no features of its own")
+        return FoundCase(
+            key,
+            self.path if scan is None else scan.path,
+            "" if scan is None else scan.member,
+            None if scan is None else scan.frame,
+            self._finding(patient, polyp),
+            patient,
+            None if scan is None else self._region(row, scan, size),
+            attributes,
+            values if values else None,
+            tuple(self.text.header[place] for place in self._features) if values else (),
+            () if scan is None else scan.slices,
+        )
+
+    def _finding(self, patient: str, polyp: str) -> str:
+        """Never the patient's own name: findings are shown in reports."""
+        if not polyp:
+            return FALSE_POSITIVE
+        if len(self._of_polyp[polyp]) == 1:
+            return f"polyp {polyp}"
+        return f"polyp {polyp} of patient {self._patients[patient]}"
+
+    def _scan(self, row: list[str]) -> Scan | None:
+        """The scan of a row; ``None`` where the source has none at all.
+
+        Raises:
+            BadInput: there are scans, and none or several are meant.
+        """
+        if not self.scans.found:
+            return None
+        said, place = self._cell(row, _SCAN), self._cell(row, _ROW)
+        if said:
+            names = [f"{said}[{place}]"] if place else [said]
+            found = self.scans.named(*names)
+            if found is None:
+                raise BadInput(f"it names the scan '{names[0]}', which is not there")
+        else:
+            patient, view = self._cell(row, _PATIENT), self._cell(row, _VIEW)
+            names = [f"{patient}{mark}{view}" for mark in "/_-. "]
+            found = self.scans.found[0] if len(self.scans.found) == 1 else self.scans.named(*names)
+            if found is None:
+                raise BadInput("it does not say in which scan it lies (column 'scan')")
+        if found.shape is None:
+            raise BadInput(f"'{found.path}' is a single picture, not a volume")
+        return found
+
+    def _region(self, row: list[str], scan: Scan, size: float | None) -> Region:
+        """A box around the candidate."""
+        assert scan.shape is not None
+        z, y, x = self._position(row, scan)
+        if not all(-0.5 <= at < side - 0.5 for at, side in zip((z, y, x), scan.shape, strict=True)):
+            raise BadInput(
+                f"its position (slice {z:.0f}, row {y:.0f}, column {x:.0f}) lies outside the scan of "
+                f"{scan.shape[0]} x {scan.shape[1]} x {scan.shape[2]} voxels"
+            )
+        wide = _BOX if size is None else size + _MARGIN
+        first, sides = [], []
+        for at, side, mm in zip((z, y, x), scan.shape, scan.spacing or (1.0, 1.0, 1.0), strict=True):
+            half = max(0, round((wide / mm - 1) / 2))
+            middle = min(max(math.floor(at + 0.5), 0), side - 1)
+            # As far on either side, so that the middle of the box stays the position.
+            half = min(half, middle, side - 1 - middle)
+            first.append(middle - half)
+            sides.append(2 * half + 1)
+        return Region(first[2], first[1], sides[2], sides[1], None, first[0], sides[0])
+
+    def _position(self, row: list[str], scan: Scan) -> tuple[float, float, float]:
+        """Indices (z, y, x)."""
+        for names in (_MM, _VOXELS):
+            cells = [self._number(row, (name,)) for name in names]
+            x, y, z = cells
+            if x is not None and y is not None and z is not None:
+                return scan.voxel_of(x, y, z) if names is _MM else (z, y, x)
+        raise BadInput("its position is missing (x_mm, y_mm, z_mm, or x, y, z in voxels)")
+
+    def _is_numbers(self, place: int) -> bool:
+        cells = [row[place] for row in self.text.rows if row[place].casefold() not in _MISSING]
+        numbers = sum(_float(cell) is not None for cell in cells)
+        return bool(cells) and 2 * numbers > len(cells)
+
+    def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
+        place = column_named(self.text.header, *names)
+        return "" if place is None else row[place]
+
+    def _number(self, row: list[str], names: tuple[str, ...]) -> float | None:
+        cell = self._cell(row, names)
+        return None if cell.casefold() in _MISSING else table_number(cell, names[0])
+
+    def _reject(self, line: int, reason: str) -> None:
+        self.rejected.append(Rejected(f"{self.name}:{line}", f"Line {line}: {reason}.", failed=True))
+
+
+def _float(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in cell else None
+
+
+def table_number(cell: str, column: str) -> float:
+    """The number in a cell, NaN where it is empty.
+
+    Raises:
+        BadInput: something else stands there.
+    """
+    if cell.casefold() in _MISSING:
+        return math.nan
+    number = _float(cell)
+    if number is None:
+        raise BadInput(f"'{cell[:40]}' in the column '{column}' is not a number")
+    return number
