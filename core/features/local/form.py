@@ -72,7 +72,7 @@ class DescriptorForm:
         top = (1 << self.bits) - 1
         whole = (kept.astype(np.int32)[:, :, None] >> self._shifts().astype(np.int32)) & np.int32(top)
         low, high = (np.array(bound, dtype=np.float32) for bound in (self.low, self.high))
-        steps = whole.reshape(len(kept), -1)[:, : self.values].astype(np.float32)
+        steps = whole.reshape(len(kept), self.columns * self._together)[:, : self.values].astype(np.float32)
         return np.asarray(steps * ((high - low) / np.float32(top)) + low, dtype=np.float32)
 
     def _shifts(self) -> npt.NDArray[np.int64]:

@@ -92,16 +92,18 @@ def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArr
     corners = np.rint(found.positions).astype(np.intp)
     found = found.only(np.flatnonzero(inside[corners[:, 0], corners[:, 1]]))
     found = found.only(_spread(found.sigmas, points // 2))
-    grid = grid_inside(inside, (points - len(found.sigmas)) // len(DENSE_SCALES))
-    blurred = _Places.grid(grid, detector)
-    everything = found.joined(blurred)
-    kept = np.flatnonzero(~_flat(grey, everything))
-    chosen = everything.only(kept)
-    descriptors = np.zeros((len(everything.sigmas), FORM.values), dtype=np.uint8)
+    at = grid_inside(inside, (points - len(found.sigmas)) // len(DENSE_SCALES))
+    flat = [np.zeros(len(found.sigmas), dtype=np.bool_)]
+    for sigma in DENSE_SCALES:
+        found = found.joined(_Places.upright(at, sigma, detector.scalespace_sigmas))
+        flat.append(_flat(grey, at, sigma))
+    kept = np.flatnonzero(~np.concatenate(flat))
+    descriptors = np.zeros((len(found.sigmas), FORM.values), dtype=np.uint8)
     if len(kept):
-        detector.positions, detector.scales = chosen.positions, chosen.scales
-        detector.sigmas, detector.orientations = chosen.sigmas, chosen.orientations
-        detector.octaves = chosen.octaves
+        described = found.only(kept)
+        detector.positions, detector.scales = described.positions, described.scales
+        detector.sigmas, detector.orientations = described.sigmas, described.orientations
+        detector.octaves = described.octaves
         detector.extract(grey)
         descriptors[kept] = detector.descriptors
     return descriptors
@@ -128,24 +130,19 @@ class _Places:
         return _Places(np.empty((0, 2)), whole, nothing, nothing, whole)
 
     @staticmethod
-    def grid(at: npt.NDArray[np.intp], detector: Any) -> _Places:
-        """Upright, at every one of the scales that the picture is large enough for."""
-        known: Doubles = detector.scalespace_sigmas
-        out = _Places.none()
-        for sigma in DENSE_SCALES:
-            # The first and the last are there for the detector only.
-            octave, scale = np.unravel_index(np.abs(known[:, 1:-2] - sigma).argmin(), known[:, 1:-2].shape)
-            n = len(at)
-            out = out.joined(
-                _Places(
-                    at.astype(np.float64),
-                    np.full(n, scale + 1, dtype=np.intp),
-                    np.full(n, known[octave, scale + 1]),
-                    np.zeros(n),
-                    np.full(n, octave, dtype=np.intp),
-                )
-            )
-        return out
+    def upright(at: npt.NDArray[np.intp], sigma: float, known: Doubles) -> _Places:
+        """At ``at``, of the scale nearest to ``sigma`` among those ``known`` (octaves, scales)."""
+        # The first and the last two are there for the detector only.
+        inner = known[:, 1:-2]
+        octave, scale = np.unravel_index(np.abs(inner - sigma).argmin(), inner.shape)
+        n = len(at)
+        return _Places(
+            at.astype(np.float64),
+            np.full(n, scale + 1, dtype=np.intp),
+            np.full(n, inner[octave, scale]),
+            np.zeros(n),
+            np.full(n, octave, dtype=np.intp),
+        )
 
     def only(self, rows: npt.NDArray[np.intp]) -> _Places:
         return _Places(
@@ -174,19 +171,16 @@ def _spread(sigmas: Doubles, count: int) -> npt.NDArray[np.intp]:
     return np.sort(by_scale[np.arange(count) * len(sigmas) // count])
 
 
-def _flat(grey: Doubles, places: _Places) -> npt.NDArray[np.bool_]:
-    """(p,) at which places grey does not change within the square that is looked at, before it is blurred."""
-    changes = np.zeros(tuple(side + 1 for side in grey.shape), dtype=np.int64)
-    steps = np.zeros(grey.shape, dtype=np.int64)
-    for axis in (0, 1):
-        step = np.abs(np.diff(grey, axis=axis)) > FLAT
-        steps[: step.shape[0], : step.shape[1]] += step
-    changes[1:, 1:] = steps.cumsum(axis=0).cumsum(axis=1)
-    reach = np.ceil(6.0 * places.sigmas).astype(np.intp)[:, None]
-    centre = np.rint(places.positions).astype(np.intp)
-    (top, left), (bottom, right) = (
-        np.clip(corner, 0, grey.shape).T for corner in (centre - reach, centre + reach)
-    )
-    count = changes[bottom, right] - changes[top, right] - changes[bottom, left] + changes[top, left]
+def _flat(grey: Doubles, at: npt.NDArray[np.intp], sigma: float) -> npt.NDArray[np.bool_]:
+    """(p,) at which places ``at`` the picture, blurred by ``sigma``, is flat in all that is looked at."""
+    from scipy import ndimage
+
+    down, right = np.gradient(ndimage.gaussian_filter(grey, sigma))
+    changes = np.zeros((grey.shape[0] + 1, grey.shape[1] + 1), dtype=np.int64)
+    changes[1:, 1:] = (np.hypot(down, right) > FLAT).cumsum(axis=0).cumsum(axis=1)
+    reach = int(6 * sigma)
+    top, left = np.maximum(at - reach, 0).T
+    bottom, right_end = np.minimum(at + reach, np.array(grey.shape) - 1).T
+    count = changes[bottom, right_end] - changes[top, right_end] - changes[bottom, left] + changes[top, left]
     flat: npt.NDArray[np.bool_] = count == 0
     return flat
