@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -35,6 +35,18 @@ from core.workflows.headers import HeaderTable
 _ROW = 24
 
 
+class _Table(QTableView):
+    """``copy_wanted``: Ctrl+C, which would copy one cell only."""
+
+    copy_wanted = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+
 class HeaderDialog(QDialog):
     """One header at a time; a later :meth:`read` replaces it."""
 
@@ -54,7 +66,7 @@ class HeaderDialog(QDialog):
         self.who = QCheckBox("show who it is")
         self.who.setToolTip("Names, dates, places and numbers by which someone could be found")
         self.who.toggled.connect(self._show_who)
-        self.table = QTableView()
+        self.table = _Table()
         self.table.setModel(self.rows)
         self.table.verticalHeader().hide()
         self.table.setShowGrid(False)
@@ -72,11 +84,10 @@ class HeaderDialog(QDialog):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.notice)
-        self.copy = QAction("Copy", self)
-        self.copy.setShortcut(QKeySequence.StandardKey.Copy)
-        self.copy.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        self.copy.triggered.connect(self.copy_rows)
-        self.table.addAction(self.copy)
+        self.table.copy_wanted.connect(self.copy_rows)
+        copy = QAction("Copy the rows\tCtrl+C", self.table)
+        copy.triggered.connect(self.copy_rows)
+        self.table.addAction(copy)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._copy = QPushButton("Copy the rows")
         self._copy.setToolTip("The rows chosen, or all that are shown (Ctrl+C in the table)")

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
@@ -15,7 +17,10 @@ from app.state import State
 from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
-from core.workflows import searching
+from core.workflows import looking, searching
+from core.workflows.importing import import_source
+from core.workflows.looking import Greys
+from core.workflows.opening import publish
 from core.workflows.searching import Query, RankedCase, SearchResult
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
@@ -246,3 +251,70 @@ def test_the_strip_follows_the_text_size(qapp, ranked):
     set_theme(qapp, "light", 1.5)
     ranked.grab()
     assert ranked._strip.height() == round(1.5 * before)
+
+
+class TestGreysAsTheQuerys:
+    @pytest.fixture
+    def pictures(self, tmp_path, context, jobs):
+        """A library of three ramps, one of 16 bits and one in colour."""
+        folder = tmp_path / "ramps"
+        folder.mkdir()
+        ramp = np.tile(np.arange(200, dtype=np.uint8), (100, 1))
+        Image.fromarray(ramp).save(folder / "a.png")
+        Image.fromarray(ramp.astype(np.uint16) * 100).save(folder / "b.png")
+        Image.fromarray(np.dstack([ramp, ramp[:, ::-1], ramp])).save(folder / "c.png")
+        library = tmp_path / "Ramps.semblance"
+        import_source(folder, library)
+        context.state.set_library(publish(library))
+        yield context.state.columns
+        for opened in looking._open.values():
+            opened.close()
+        looking._open.clear()
+
+    def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, pictures, qtbot):
+        panel = open_panel()
+        usual = panel.grid._source
+        context.state.set_greys(Greys(100.0, 100.5))
+        qtbot.mouseClick(panel.greys, LEFT)
+        made = panel.grid._source
+        assert made is not usual
+        rows = [int(row) for row in pictures.case_row]
+        for row in rows:
+            made.get(row)
+        made._send_soon.timeout.emit()
+        jobs.let_run()
+        a, b, c = (made.get(row) for row in rows)
+        # In the 8-bit ramp everything up to 100 is black and the rest white.
+        assert [a.pixelColor(x, 40).red() for x in (70, 90)] == [0, 255]
+        # 16 bits without a unit mean something else, and colour has no greys: both as always.
+        assert 0 < b.pixelColor(80, 40).red() < 255
+        assert c.pixelColor(80, 40).red() != c.pixelColor(10, 40).red()
+        qtbot.mouseClick(panel.greys, LEFT)
+        assert panel.grid._source is usual
+
+    def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, pictures, qtbot):
+        panel = open_panel()
+        context.state.set_greys(Greys(0.0, 255.0))
+        qtbot.mouseClick(panel.greys, LEFT)
+        made = panel.grid._source
+        row = int(pictures.case_row[0])
+        for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
+            context.state.set_greys(Greys(low, high, negative=negative))
+            assert panel._greys._settled.isActive()
+            panel._greys._settled.timeout.emit()
+            made.get(row)
+            made._send_soon.timeout.emit()
+            jobs.let_run()
+            assert made.get(row).pixelColor(90, 40).red() == expected
+
+    def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, pictures, qtbot):
+        panel = open_panel()
+        usual = panel.grid._source
+        qtbot.mouseClick(panel.greys, LEFT)
+        assert panel.grid._source is usual
+        context.state.set_greys(Greys(0.0, 9.0))
+        panel._greys._settled.timeout.emit()
+        assert panel.grid._source is not usual
+        context.state.set_greys(None)
+        panel._greys._settled.timeout.emit()
+        assert panel.grid._source is usual
