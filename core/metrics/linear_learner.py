@@ -15,7 +15,7 @@ from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.inputs.memory import check_features
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.training import TrainingPoint, begin_card
@@ -62,7 +62,7 @@ class LinearLearner(Learner):
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         check_features(rows.shape[1])
         given = Training(rows, y, pairs, groups, reporter or SILENT, self.random_state or 0)
         # More threads slow small eigenproblems a hundredfold on a busy machine.

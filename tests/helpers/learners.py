@@ -41,24 +41,48 @@ class Variant:
         return f"{self.learner}({values})" if values else self.learner
 
 
+#: Each way in which the rounds of MetricBoost differ.
+METRICBOOST_FORMS = (
+    *(
+        {"weak": "binary", "threshold": threshold, "readout": readout}
+        for threshold in ("scan", "gaussian")
+        for readout in ("mahalanobis", "votes")
+    ),
+    {"weak": "normalised"},
+    {"weak": "real"},
+)
+
 _LISTED = (
     Variant("euclidean", refuses=frozenset()),
     Variant("bdm", {"rounds": 12}),
     Variant("bdm", {"rounds": 12, "step": "exact"}),
     Variant("bdm_v", {"rounds": 12, "visual_neighbours": 2}, refuses=HOPELESS - {"only one-case findings"}),
+    Variant(
+        "bdm_v",
+        {"rounds": 8, "visual_neighbours": 1, "step": "exact"},
+        refuses=HOPELESS - {"only one-case findings"},
+    ),
     Variant("bdm_kernel", {"rounds": 12}),
     Variant("bdm_kernel", {"rounds": 12, "kernel": "laplacian", "width": "median"}),
     Variant("bdm_kernel", {"rounds": 8, "kernel": "polynomial", "landmarks": 10}, order_free=False),
-    Variant("boostmetric", {"rounds": 8}),
-    Variant("boostmetric", {"rounds": 8, "loss": "exponential", "passes": 2}),
-    Variant("boostmetric", {"rounds": 8, "corrective": "total"}),
-    Variant("boostmetric", {"rounds": 6, "loss": "hinge"}),
-    Variant("metricboost", {"rounds": 6}),
-    Variant("metricboost", {"rounds": 6, "readout": "votes", "threshold": "gaussian"}),
-    Variant("metricboost", {"rounds": 6, "weak": "normalised"}),
-    Variant("metricboost", {"rounds": 6, "weak": "real", "anchors": 5}, order_free=False),
-    Variant("metricboost", {"rounds": 6, "weak": "real", "allow_similarity": True}),
-    Variant("metricboost", {"rounds": 6, "readout": "votes", "allow_similarity": True}),
+    *(
+        Variant("boostmetric", {"rounds": 6, "loss": loss, "corrective": corrective, "passes": passes})
+        for loss in ("exponential", "logistic", "hinge")
+        for corrective in ("stagewise", "total")
+        for passes in (1, 2)
+        # The hinge loss always corrects all.
+        if (loss, corrective) != ("hinge", "total")
+    ),
+    *(
+        Variant(
+            "metricboost",
+            {"rounds": 5, **form, "allow_similarity": similarity, "anchors": anchors},
+            order_free=not anchors,
+        )
+        for form in METRICBOOST_FORMS
+        for similarity in (False, True)
+        for anchors in (0, 5)
+    ),
     *(
         Variant("passive_aggressive", {"variant": variant, "psd": psd}, order_free=False)
         for variant in ("pa", "pa1", "pa2", "pals")
@@ -67,7 +91,10 @@ _LISTED = (
     Variant("mahalanobis", refuses=frozenset({"equal rows"})),
     Variant("pca", refuses=frozenset({"equal rows"})),
     Variant("rca", refuses=HOPELESS - {"one finding"}),
+    Variant("pca", {"components": 2}, refuses=frozenset({"equal rows"})),
+    Variant("mahalanobis", {"shrinkage": 0.3}, refuses=frozenset({"equal rows"})),
     Variant("nca", {"rounds": 12}, order_free=False),
+    Variant("nca", {"rounds": 8, "components": 2}, order_free=False),
     Variant("lmnn", {"rounds": 12}, order_free=False),
     Variant("ncmc", {"rounds": 12}),
     Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}, order_free=False),
@@ -127,6 +154,12 @@ def _sorted():
     return X[order], y[order]
 
 
+def _some_known():
+    X, y = _blobs([10, 8, 6])
+    y[::4] = ""
+    return X, y
+
+
 def _single():
     X, y = _blobs([10, 9, 1, 1])
     return X, y
@@ -142,6 +175,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "d > n": lambda: _blobs([6, 6], d=30),
     "n = 4": lambda: _blobs([2, 2]),
     "one-case findings": _single,
+    "cases without a finding": _some_known,
     "huge scale": lambda: _scaled(1e8),
     "tiny scale": lambda: _scaled(1e-8),
     "unequal scales": _unequal_scales,
@@ -167,8 +201,11 @@ class Listener(Reporter):
     """Counts what it is asked, collects what it is told, cancels or stops at a given moment."""
 
     def __init__(self, cancel_at=None, stop_after=None):
-        self.asked, self.partials = 0, []
+        self.asked, self.partials, self.steps = 0, [], []
         self._cancel_at, self._stop_after = cancel_at, stop_after
+
+    def progress(self, done, total, what):
+        self.steps.append((done, total, what))
 
     def check_cancelled(self):
         self.asked += 1

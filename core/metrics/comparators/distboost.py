@@ -22,7 +22,7 @@ from core.metrics.distance import Matrix
 from core.metrics.distances.mixtures import MixtureDistance, posteriors
 from core.metrics.inputs.memory import check_memory
 from core.metrics.inputs.pair_source import FEWER_PAIRS, Pairs, training_pairs
-from core.metrics.inputs.rows import as_rows, check_different
+from core.metrics.inputs.rows import check_different, training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.steps.pca import PCA
@@ -110,7 +110,7 @@ class DistBoost(Learner):
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         seed = self.random_state or 0
         source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
         check_different(rows)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from core.metrics.card import MetricCard
 from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.training import begin_card
@@ -37,7 +37,7 @@ class Euclidean(Learner):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         self.n_features_: int = rows.shape[1]
         self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
         return self

@@ -88,5 +88,11 @@ class NCA(LinearLearner):
             warnings.simplefilter("ignore")
             nca.fit(centred / scale, codes)
         L = nca.components_ if not state["stopped"] or state["L"] is None else state["L"]
-        note = "Stopped on request" if state["stopped"] else "Ended"
-        return Learnt(L / scale, (f"{note} after {state['rounds']} rounds.",), rounds=state["rounds"])
+        rounds = int(state["rounds"])
+        if state["stopped"]:
+            note = f"Stopped on request after {rounds} rounds."
+        elif rounds >= self.rounds:
+            note = f"All {rounds} rounds; not yet at the optimum."
+        else:
+            note = f"Converged after {rounds} rounds."
+        return Learnt(L / scale, (note,), rounds=rounds)

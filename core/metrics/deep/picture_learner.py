@@ -17,7 +17,7 @@ from core.metrics.deep.torch_door import one_thread, torch_for
 from core.metrics.deep.training import Choice, Goal, Training
 from core.metrics.distances.convolution import ConvolutionDistance
 from core.metrics.inputs.labelled import Labelled, labelled
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.neighbours.ccml_ascent import choose
@@ -79,7 +79,7 @@ class PictureLearner(Learner):
 
         self._check_parameters()
         torch = torch_for(self.title)
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         found = labelled(self.title, rows, y)
         pictures = as_pictures(self.title, found.X, self.layers)
         kept = None
@@ -151,6 +151,8 @@ class PictureLearner(Learner):
             if reporter.stop_requested:
                 notes.append(f"Stopped on request after {training.round} of {rounds} rounds.")
                 break
+        else:
+            notes.append(f"All {rounds} rounds.")
         return training, tuple(notes)
 
     def _candidates(self) -> tuple[Choice, ...]:

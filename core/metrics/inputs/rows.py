@@ -8,6 +8,9 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.metrics.distance import Matrix
 
+#: The largest number of training rows lies between: learners take it to the sixth power.
+_LEAST, _MOST = 1e-50, 1e50
+
 
 def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = False) -> Matrix:
     """``X`` as a C-contiguous float64 (n, d) array; one row (d,) becomes (1, d).
@@ -39,6 +42,30 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
     if not missing and np.isnan(rows).any():
         raise BadInput("The features hold missing values.", "Add the step 'impute' in front.")
     return np.ascontiguousarray(rows)
+
+
+def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: int | None = None) -> Matrix:
+    """The rows of :func:`as_rows` to learn from; ``groups`` (n,) are their patients, where known.
+
+    Raises:
+        BadInput: as :func:`as_rows`, no row, not one patient a case, or numbers whose sixth powers cannot be
+            told from infinity or from 0.
+    """
+    rows = as_rows(X, n_features)
+    if not len(rows):
+        raise BadInput("There is no case to learn from.", "Add cases, or hold fewer of them out.")
+    largest = float(np.abs(rows).max())
+    if largest > 0.0 and not _LEAST < largest < _MOST:
+        size = "large" if largest >= _MOST else "small"
+        raise BadInput(f"The features are too {size} to learn from.", "Add the step 'standardise'.")
+    if groups is not None:
+        patients = np.asarray(groups)
+        if patients.shape != (len(rows),):
+            raise BadInput(
+                f"There are {len(rows)} cases but {patients.size} patients.",
+                "Give one patient a case, empty where unknown.",
+            )
+    return rows
 
 
 def check_different(rows: Matrix) -> None:

@@ -26,7 +26,7 @@ from core.metrics.boosting.bit_boosting import Bit, boost
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.bits import BitDistance
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.training import begin_card
@@ -117,7 +117,7 @@ class BDM(Learner):
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         reporter = reporter or SILENT
         # More threads slow small eigenproblems a hundredfold on a busy machine.
         with threadpool_limits(limits=1, user_api="blas"):

@@ -20,7 +20,7 @@ from core.metrics.card import MetricCard
 from core.metrics.distance import Matrix
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.inputs.memory import check_features, check_memory
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.inputs.triplet_source import triplet_source
 from core.metrics.inputs.triplets import Rows
 from core.metrics.learner import Learner
@@ -146,7 +146,7 @@ class BoostMetric(Learner):
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         reporter = reporter or SILENT
         source = triplet_source(self.title, rows, y, triplets)
         check_features(min(source.X.shape))

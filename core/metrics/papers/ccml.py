@@ -135,6 +135,8 @@ class CCML(LinearLearner):
             if reporter.stop_requested:
                 notes.append(f"Stopped on request after {ascent.round} of {rounds} rounds.")
                 break
+        else:
+            notes.append(f"All {rounds} rounds.")
         return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:

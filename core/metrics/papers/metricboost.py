@@ -24,7 +24,7 @@ from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.signed import SignedDistance
 from core.metrics.distances.votes import VoteDistance
 from core.metrics.inputs.memory import check_features
-from core.metrics.inputs.rows import as_rows
+from core.metrics.inputs.rows import training_rows
 from core.metrics.inputs.triplet_source import TripletSource, triplet_source
 from core.metrics.learner import Learner
 from core.metrics.maths.largest_distance import largest_squared_distance
@@ -152,7 +152,7 @@ class MetricBoost(Learner):
             raise BadArguments(
                 f"Only weak=binary votes, not weak={self.weak}.", "Use readout=mahalanobis with it."
             )
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         check_features(min(rows.shape))
         reporter = reporter or SILENT
         source = triplet_source(self.title, rows, y, triplets)

@@ -21,7 +21,7 @@ from core.metrics.distances.linear import LinearDistance
 from core.metrics.distances.mapped import MappedDistance
 from core.metrics.inputs.memory import check_features
 from core.metrics.inputs.pair_source import Pairs, training_pairs
-from core.metrics.inputs.rows import as_rows, check_different
+from core.metrics.inputs.rows import check_different, training_rows
 from core.metrics.learner import Learner
 from core.metrics.maths.psd import psd_root
 from core.metrics.maths.row_space import RowSpace
@@ -154,7 +154,7 @@ class PassiveAggressive(Learner):
         from threadpoolctl import threadpool_limits
 
         self._check_parameters()
-        rows = as_rows(X)
+        rows = training_rows(X, groups)
         reporter = reporter or SILENT
         seed = 0 if self.random_state is None else self.random_state
         source = training_pairs(self.title, len(rows), y, pairs, draw=self.draw, seed=seed)
@@ -168,6 +168,7 @@ class PassiveAggressive(Learner):
             passes = self.passes or usual_passes(len(rows), len(source))
             order = _order(source, passes, np.random.default_rng([seed, 1]))
             stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
+            ended = stopped or f"All {passes} passes over {len(source)} pairs."
             self._keep(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
             self,
@@ -175,7 +176,7 @@ class PassiveAggressive(Learner):
             y=y,
             groups=groups,
             constraints=source.counts(),
-            notes=self._notes(stopped),
+            notes=self._notes(ended),
             rounds=self.model_.seen,
         )
         return self
@@ -201,7 +202,7 @@ class PassiveAggressive(Learner):
 
         self._check_parameters()
         fitted = hasattr(self, "model_")
-        rows = as_rows(X, self.n_features_ if fitted else None)
+        rows = training_rows(X, groups, self.n_features_ if fitted else None)
         if pairs is None:
             seed = 0 if self.random_state is None else self.random_state
             source = training_pairs(self.title, len(rows), y, None, draw=self.draw, seed=seed)
@@ -325,9 +326,9 @@ class PassiveAggressive(Learner):
         self.n_features_ = n_features
         self._base_distance = base
 
-    def _notes(self, stopped: str = "") -> tuple[str, ...]:
+    def _notes(self, ended: str = "") -> tuple[str, ...]:
         state = self.model_
-        told = [stopped] if stopped else []
+        told = [ended] if ended else []
         if self.variant != "pa":
             told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
         told.append(

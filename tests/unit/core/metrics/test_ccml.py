@@ -150,7 +150,7 @@ def test_the_better_choice_is_found():
 def test_values_given_are_taken_and_told():
     X, y = naive_bdm.problem()
     given = make_learner("ccml", k=2, rate=0.02, decay=0.0, components=3, rounds=10).fit(X, y).metric()
-    assert given.card.notes == ("k = 2, rate 0.02, decay 0, 3 dimensions.",)
+    assert given.card.notes == ("k = 2, rate 0.02, decay 0, 3 dimensions.", "All 10 rounds.")
     assert given.distance.L.shape == (3, 5)
     chosen = make_learner("ccml", k=2, rounds=10).fit(X, y).metric()
     assert chosen.card.notes[0].startswith("k = 2, ")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
 import pytest
-from sklearn.utils import estimator_checks as sklearn_checks
 
 from core.errors import BadInput
 from core.metrics import learners, load_metric
@@ -176,33 +176,45 @@ def test_it_says_nothing(variant, capfd):
 
 
 @over_variants
-def test_constraints_that_name_no_row_or_contradict_are_refused(variant):
+def test_asked_to_stop_at_once_it_gives_a_metric_or_none(variant):
     X, y = problem("two findings")
-    accepts = variant.make().accepts
-    bad = {
-        "pairs": ([[0, 24, 1]], [[-1, 2, 1]], [[0, 0, 1]], [[0, 1, 5]], [[0, 1, 1], [1, 0, -1]], [[0, 1]]),
-        "triplets": ([[0, 1, 24]], [[-1, 0, 1]], [[0, 0, 1]], [[0, 1, 1]], [[0, 1, 2], [0, 2, 1]], [[0, 1]]),
-    }
-    for kind in accepts & bad.keys():
-        for rows in bad[kind]:
-            for findings in (None, y):
-                with pytest.raises(BadInput):
-                    variant.make().fit(X, findings, **{kind: np.array(rows)})
+    rows = some_rows("two findings")
+    metric = variant.make().fit(X, y, reporter=Listener(stop_after=0)).metric()
+    assert np.isfinite(metric.distances(rows, rows)).all()
 
 
 @over_variants
-def test_findings_that_do_not_fit_the_rows_are_refused(variant):
-    X, y = problem("two findings")
-    if "findings" in variant.make().accepts:
-        with pytest.raises(BadInput, match="24 cases"):
-            variant.make().fit(X, y[:-1])
-        with pytest.raises(BadInput, match="findings"):
-            variant.make().fit(X)
+def test_progress_never_falls_and_ends_within_its_total(variant):
+    X, y = problem("many findings")
+    listener = Listener()
+    variant.make().fit(X, y, reporter=listener)
+    for what in {what for _, _, what in listener.steps}:
+        assert what
+        done = [(done, total) for done, total, name in listener.steps if name == what]
+        assert [count for count, _ in done] == sorted(count for count, _ in done)
+        assert all(0 <= count <= total for count, total in done)
+
+
+@on("two findings", "n = 4", "far apart")
+def test_the_card_says_what_was_learnt_from_and_why_it_ended(variant, name):
+    X, y = problem(name)
+    card = metric_of(variant, name).card
+    learner = variant.make()
+    assert (card.learner, card.n_cases, dict(card.findings)) == (
+        variant.learner,
+        len(X),
+        {finding: int((y == finding).sum()) for finding in np.unique(y)},
+    )
+    assert dict(card.parameters) == {p.name: getattr(learner, p.name) for p in learner.parameters}
+    if {"rounds", "passes"} & {parameter.name for parameter in learner.parameters}:
+        assert card.rounds >= 1
+        assert any(re.search(r"\b(All \d+|[Ss]topped|Converged) ", note) for note in card.notes), card.notes
+    assert all(note.endswith(".") for note in card.notes)
 
 
 @over_variants
-@pytest.mark.parametrize(
-    "check", [sklearn_checks.check_get_params_invariance, sklearn_checks.check_no_attributes_set_in_init]
-)
-def test_checks_of_scikit_learn_that_apply(variant, check):
-    check(str(variant), variant.make())
+def test_fitted_anew_nothing_of_the_first_fit_is_left(variant):
+    X, y = problem("two findings")
+    learner = variant.make().fit(*problem("d > n")).fit(X, y)
+    assert learner.metric().card.content_hash == metric_of(variant, "two findings").card.content_hash
+    assert learner.get_params() == variant.make().get_params()
