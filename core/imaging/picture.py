@@ -118,7 +118,11 @@ class Picture:
         full = self.pixels.dtype.kind == "u" and self.white >= np.iinfo(self.pixels.dtype).max
         plain = full and self.black == 0.0 and self.values.padding is None and not self.values.inverse
         if not plain:
+            # Infinity is no grey: clipped it would pass for white, and whoever measures must refuse it.
+            endless = np.isinf(scaled) if self.pixels.dtype.kind == "f" else None
             np.clip(scaled, 0.0, 1.0, out=scaled)
+            if endless is not None:
+                scaled[endless] = np.inf
             if self.values.inverse:
                 np.subtract(np.float32(1.0), scaled, out=scaled)
             outside = self.padded()
