@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -25,6 +26,7 @@ from app.jobs import Job
 from app.operations import training
 from app.plots.live_curve import LiveCurve
 from app.theme import set_look
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
@@ -128,8 +130,10 @@ class TrainPanel(QWidget):
         body.setSpacing(8)
         papers, others = grouped_learners()
         body.addWidget(SectionHeader("Learners"))
-        for learner in papers:
-            body.addWidget(self._choices[learner.name])
+        for paper, group in groupby(papers, key=lambda learner: learner.paper):
+            body.addWidget(ElidedLabel(paper, role="third"))
+            for learner in group:
+                body.addWidget(self._choices[learner.name])
         self.others = SectionHeader("To compare with", foldable=True)
         self.others.unfolded.connect(self._unfold)
         self.others.set_open(False)

@@ -30,7 +30,8 @@ class MetricCard:
     ``findings`` counts the training cases of each; ``n_patients`` and ``split`` are ``None`` where
     unknown. ``constraints`` counts what the learner ate (similar, dissimilar, visual, triplets).
     ``scores`` hold by name what was measured on ``measured_on``. ``steps`` are descriptions in order;
-    ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones.
+    ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones,
+    ``selected_columns`` those a selection kept, the first chosen first. ``notes`` say how training ended.
     ``created`` is ISO 8601 in UTC. ``content_hash`` covers what decides the distances, not this card.
     """
 
@@ -49,6 +50,7 @@ class MetricCard:
     measured_on: str = ""
     imputed: int = 0
     dropped_columns: tuple[str, ...] = ()
+    selected_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rounds: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +105,7 @@ def _split(values: Mapping[str, Any]) -> Split:
 _TEXTS = dict.fromkeys(
     ("learner", "name", "library", "feature_set", "measured_on", "created", "content_hash"), (str,)
 )
-_LISTS = dict.fromkeys(("steps", "dropped_columns", "notes"), (list,))
+_LISTS = dict.fromkeys(("steps", "dropped_columns", "selected_columns", "notes"), (list,))
 _TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
 _KINDS: dict[str, tuple[type, ...]] = {
     **_TEXTS,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.steps.impute import Impute
+from core.metrics.steps.mrmr import MRMR
 from core.metrics.steps.sequence import fit_steps
 from core.metrics.steps.standardise import Standardise
 from core.metrics.steps.step import Step
@@ -58,14 +59,23 @@ def attach_steps(
     n_features = steps[0].n_features if steps else metric.distance.n_features
     names = tuple(feature_names) or tuple(f"feature {number}" for number in range(1, n_features + 1))
     dropped: list[str] = []
+    selected: tuple[str, ...] = ()
     imputed = 0
     here = names
     for step in steps:
         if isinstance(step, Standardise):
             dropped += [here[column] for column in step.dropped]
+        if isinstance(step, MRMR):
+            selected = step.names(here)
         if isinstance(step, Impute):
             imputed += step.count_
         here = step.names(here)
     described = tuple(step.describe() for step in steps if not (isinstance(step, Impute) and not step.count_))
-    card = dataclasses.replace(metric.card, steps=described, imputed=imputed, dropped_columns=tuple(dropped))
+    card = dataclasses.replace(
+        metric.card,
+        steps=described,
+        imputed=imputed,
+        dropped_columns=tuple(dropped),
+        selected_columns=selected,
+    )
     return Metric(steps, metric.distance, card, tuple(feature_groups) or names)

@@ -11,7 +11,7 @@ from core.reports.document import Fact
 from core.reports.wording import when
 
 _SCORES = {"auc": "AUC", "retrieval_accuracy": "Retrieval accuracy", "knn_accuracy": "k-NN accuracy"}
-#: Names of dropped columns told; more are counted.
+#: Names of columns told; more are counted.
 _NAMED = 8
 
 
@@ -31,7 +31,9 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
         ("Split", _split(card)),
         *((score_name(name), score_text(value)) for name, value in card.scores.items()),
         ("Missing values", f"{card.imputed:,} filled with training medians" if card.imputed else ""),
-        ("Constant columns", _dropped(card.dropped_columns)),
+        ("Constant columns", _named(card.dropped_columns)),
+        ("Selected columns", _named(card.selected_columns)),
+        ("Training", " ".join(card.notes)),
         ("Trained at", when(card.created)),
         ("Content hash", card.content_hash),
     ]
@@ -72,7 +74,7 @@ def _split(card: MetricCard) -> str:
     return f"{card.split.fraction:.0%} held out, {by}, seed {card.split.seed}"
 
 
-def _dropped(columns: tuple[str, ...]) -> str:
+def _named(columns: tuple[str, ...]) -> str:
     named = ", ".join(columns[:_NAMED])
     return f"{named} and {len(columns) - _NAMED:,} more" if len(columns) > _NAMED else named
 

@@ -11,6 +11,7 @@ from app.messages import Messages
 from app.panels.train import USUAL, TrainPanel
 from app.settings import Settings
 from app.state import State
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.parameter_form import ParameterForm
 from core.library.columns import case_columns
 from core.metrics.registry import grouped_learners, learners
@@ -92,6 +93,18 @@ def test_every_learner_is_offered_with_one_line_of_advice(panel):
         assert learner.summary
         assert line(panel, learner.name).text() == learner.title
     assert panel.chosen() == [USUAL]
+
+
+def test_learners_of_one_paper_stand_together_under_its_name(panel):
+    papers = list(dict.fromkeys(learner.paper for learner in grouped_learners()[0]))
+    heads = {label.text(): label for label in panel.findChildren(ElidedLabel) if label.text() in papers}
+    assert list(heads) == papers
+    top = {paper: head.mapTo(panel, head.rect().topLeft()).y() for paper, head in heads.items()}
+    for learner in grouped_learners()[0]:
+        box = panel._choices[learner.name]
+        y = box.mapTo(panel, box.rect().topLeft()).y()
+        assert max((paper for paper in papers if top[paper] < y), key=top.get) == learner.paper
+        assert heads[learner.paper].isVisible()
 
 
 def test_learners_to_compare_with_are_folded_until_asked_for_or_ticked(qtbot, panel):

@@ -70,6 +70,7 @@ def test_it_is_part_of_the_metric_and_on_its_card(tmp_path):
     again = load_metric(tmp_path / "metric.zip")
     assert (again.distances(X, X) == metric.distances(X, X)).all()
     kept = metric.steps[-1].kept_
+    assert again.card.selected_columns == tuple(names[column] for column in kept)
     parts = {part.name: part.amount for part in again.explain(X[0], X[1])}
     assert {name for name, amount in parts.items() if amount} == {names[column] for column in kept}
     Z = (X - X.mean(axis=0)) / X.std(axis=0)

@@ -87,6 +87,8 @@ def test_the_card_in_lines() -> None:
         constraints={"similar": 5120, "triplets": 0},
         scores={"retrieval_accuracy@10": 0.833, "auc": {"mean": 0.88, "ci95": [0.83, 0.92]}, "none": None},
         dropped_columns=tuple(f"c{n}" for n in range(10)),
+        selected_columns=("area", "edge"),
+        notes=("Converged after 1 rounds.", "Two of three."),
         rounds=1,
         created="2026-03-01T14:05:00+00:00",
     )
@@ -98,6 +100,8 @@ def test_the_card_in_lines() -> None:
     assert facts["Retrieval accuracy @10"] == "0.83"
     assert facts["AUC"] == "0.88 (0.83–0.92)"
     assert facts["Constant columns"].endswith("c7 and 2 more")
+    assert facts["Selected columns"] == "area, edge"
+    assert facts["Training"] == "Converged after 1 rounds. Two of three."
     assert "None" not in facts
     assert card_facts(MetricCard("euclidean"))[0].value == "euclidean"
 
