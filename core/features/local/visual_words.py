@@ -21,6 +21,9 @@ Doubles = npt.NDArray[np.float64]
 LONGEST_SIDE, SHORTEST_SIDE = 384, 32
 #: Scales of the grid, pixels; a descriptor looks at 12 of them across.
 DENSE_SCALES = (2.0, 4.0)
+#: Radians by which those of the grid lean: scikit-image gives a gradient that lies exactly between two of its
+#: bins, as upright edges would, a weight of -1e-17 in a third, which becomes 255 there.
+LEAN = 1e-3
 #: Where grey changes by less from pixel to pixel, there is nothing to describe but rounding.
 FLAT = 1e-8
 
@@ -140,7 +143,7 @@ class _Places:
             at.astype(np.float64),
             np.full(n, scale + 1, dtype=np.intp),
             np.full(n, inner[octave, scale]),
-            np.zeros(n),
+            np.full(n, LEAN),
             np.full(n, octave, dtype=np.intp),
         )
 

@@ -41,6 +41,18 @@ def test_the_others_are_upright_and_lie_on_a_grid():
     assert shares[[one, other]].sum() > 0.95 * shares.sum()
 
 
+def checks() -> np.ndarray:
+    rows, columns = np.mgrid[:160, :200]
+    return np.where((rows // 20 + columns // 25) % 2, 0.9, 0.1)
+
+
+@pytest.mark.parametrize("picture", [grey(), checks(), checks() * 0.5 + np.eye(160, 200) * 0.4, np.eye(96)])
+def test_descriptors_have_at_most_the_length_they_are_brought_to(picture):
+    lengths = np.linalg.norm(sift(picture, everywhere(picture), 512).astype(float), axis=1)
+    assert lengths.max() <= 512
+    assert np.median(lengths) > 450
+
+
 def test_of_too_many_interest_points_every_scale_stays():
     picture = grey()
     peer = SIFT(upsampling=1)
