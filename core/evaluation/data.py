@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ class EvaluationData:
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
     ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
-    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library.
+    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library. ``attributes`` by name,
+    (n,) each: what else is known of the cases, "" where it is not.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -35,12 +36,14 @@ class EvaluationData:
     source: str = ""
     masses: bool = False
     case_rows: npt.NDArray[np.int64] | None = None
+    attributes: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)
         if X.dtype != np.float32:
             X = np.asarray(X, dtype=np.float64)
-        if X.ndim != 2 or len(X) != len(self.y) or (self.groups is not None and len(self.groups) != len(X)):
+        beside = [*self.attributes.values(), *([] if self.groups is None else [self.groups])]
+        if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in beside):
             raise BadInput(
                 f"The features, findings and patients of {self.name} differ in number.",
                 "Give one row of features and one finding for every case.",
@@ -83,7 +86,10 @@ class EvaluationData:
         """The same with these rows only, in this order."""
         groups = None if self.groups is None else self.groups[rows]
         ids = None if self.case_rows is None else self.case_rows[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, case_rows=ids)
+        attributes = {name: values[rows] for name, values in self.attributes.items()}
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], groups=groups, case_rows=ids, attributes=attributes
+        )
 
     def source_json(self) -> dict[str, Any]:
         """The ``source`` part of an evaluation's JSON."""

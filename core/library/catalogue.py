@@ -255,6 +255,11 @@ class Catalogue:
         )
         return self.read(query)
 
+    def attributes(self, names: Collection[str]) -> dict[int, dict[str, str]]:
+        """Row id -> those of the attributes ``names`` that the case has, of all cases."""
+        rows = self.read(sa.select(cases.c.id, cases.c.attributes))
+        return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
+
     def details(self, rows: Sequence[int]) -> dict[int, CaseDetails]:
         """Row id -> the case in full."""
         out: dict[int, CaseDetails] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import BadArguments, BadInput
 from core.evaluation.builtin_tables import builtin_table
@@ -18,7 +19,7 @@ from core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from core.evaluation.protocols.registry import protocol_class
 from core.evaluation.result import EvaluationResult
 from core.library import open_library
-from core.library.importers.tables_csv import read_table
+from core.library.importers.tables_csv import Table, read_table
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import chosen_steps
 from core.parameters import parse_settings
@@ -132,7 +133,10 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
     chosen = protocol_class(request.protocol)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
-        LearnerSpec(name, parse_settings(name, learner_class(name).parameters, texts))
+        LearnerSpec(
+            name,
+            parse_settings(name, () if name in chosen.baselines else learner_class(name).parameters, texts),
+        )
         for name, texts in settings.items()
     ]
 
@@ -142,7 +146,7 @@ def _evaluated(
 ) -> tuple[EvaluationResult, list[dict[str, str]]]:
     """The result, and the rows of the table that could not be used."""
     reporter.progress(0, None, "Reading")
-    data, extractor, left_out = _data(request)
+    data, extractor, left_out = _data(request, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     steps = chosen_steps(request.steps, extractor)
@@ -175,26 +179,40 @@ def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
     return own
 
 
-def _data(request: EvaluateRequest) -> tuple[EvaluationData, str, list[dict[str, str]]]:
+def _data(
+    request: EvaluateRequest, attributes: Sequence[str]
+) -> tuple[EvaluationData, str, list[dict[str, str]]]:
     """The cases, the extractor whose default steps suit them, and the rows that could not be used."""
     if request.library is not None:
         with open_library(request.library) as opened:
             feature_set = opened.features.get(request.features)
-            return library_data(opened, feature_set), feature_set.extractor, []
+            return library_data(opened, feature_set, attributes), feature_set.extractor, []
     assert request.table is not None
     if request.table.startswith(BUILTIN):
         return builtin_table(request.table.removeprefix(BUILTIN)), "raw", []
     path = Path(request.table)
     table = read_table(path)
     patients = table.patient_ids
+    kept = [place for place, column in enumerate(table.columns) if column not in attributes]
     return (
         EvaluationData(
-            table.X,
+            table.X[:, kept],
             np.array([finding or "" for finding in table.findings], dtype=np.str_),
             None if patients is None else np.array([p or "" for p in patients], dtype=np.str_),
-            tuple(table.columns),
+            tuple(table.columns[place] for place in kept),
             source=str(path),
+            attributes=_attributes(table, attributes),
         ),
         "raw",
         [{"row": str(row.line), "reason": row.reason} for row in table.failed],
     )
+
+
+def _attributes(table: Table, names: Sequence[str]) -> dict[str, npt.NDArray[np.str_]]:
+    """Those of the attributes that are columns of a table, of words or of numbers."""
+    found = {name: table.attributes[name] for name in names if name in table.attributes}
+    for name in names:
+        if name in table.columns:
+            numbers = table.X[:, table.columns.index(name)].tolist()
+            found[name] = ["" if number != number else repr(number) for number in numbers]  # noqa: PLR0124
+    return {name: np.array(values, dtype=np.str_) for name, values in found.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,12 +79,13 @@ class TrainResult:
         return dict(vars(self))
 
 
-def library_data(library: Library, feature_set: FeatureSet) -> EvaluationData:
-    """Numbers, findings and patients of the cases that have the features."""
+def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
+    """Numbers, findings, patients and ``attributes`` of the cases that have the features."""
     rows, numbers = library.features.read(feature_set)
     facts = {int(r.id): (r.finding or "", r.patient or "") for r in library.catalogue.all_cases()}
     patients = [facts[int(row)][1] for row in rows]
     kinds = {source.kind for source in library.catalogue.sources()}
+    besides = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
         # Rows of local descriptors are many times larger than what is counted of them.
         numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
@@ -95,6 +96,10 @@ def library_data(library: Library, feature_set: FeatureSet) -> EvaluationData:
         str(library.path),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
+        attributes={
+            name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
+            for name in attributes
+        },
     )
 
 

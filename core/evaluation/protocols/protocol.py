@@ -36,6 +36,10 @@ class Protocol(abc.ABC):
     repeats: ClassVar[int]
     #: The scores learners are judged by, in order of weight.
     compared: ClassVar[tuple[str, ...]]
+    #: Attributes of the cases that it needs.
+    attributes: ClassVar[tuple[str, ...]] = ()
+    #: Names that may stand among the learners though nothing is learnt: the paper's own way to compare.
+    baselines: ClassVar[tuple[str, ...]] = ()
     #: What can be chosen about the measuring itself.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 

@@ -6,6 +6,7 @@ from core.errors import BadArguments
 from core.evaluation.protocols.bdm import BDMProtocol
 from core.evaluation.protocols.boostmetric import BoostMetricProtocol
 from core.evaluation.protocols.ccml import CCMLProtocol
+from core.evaluation.protocols.matching import MatchingProtocol
 from core.evaluation.protocols.metricboost import MetricBoostProtocol
 from core.evaluation.protocols.online import OnlineProtocol
 from core.evaluation.protocols.pairs import PairsProtocol
@@ -19,6 +20,7 @@ _PROTOCOLS: tuple[type[Protocol], ...] = (
     OnlineProtocol,
     CCMLProtocol,
     PairsProtocol,
+    MatchingProtocol,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
 _FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
+#: The learner that learns nothing.
+_PLAIN = "euclidean"
 #: Steps of progress within one fit.
 _FINE = 100
 
@@ -70,24 +72,30 @@ def run_trials(
     steps: Sequence[Step],
     seed: int,
     points: bool = False,
+    triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None,
+    baselines: Mapping[str, EvaluationData] | None = None,
     reporter: Reporter = SILENT,
 ) -> EvaluationResult:
     """Fit every learner on the training rows of every split and ``measure`` it.
 
     ``rule`` says how the splits were made; ``compared`` are the scores judged between learners. ``points``:
-    keep the training curve of every fit until it is measured. The rest is as in
+    keep the training curve of every fit until it is measured. ``triplets`` gives those of a split's training
+    rows, for the learners that take them. ``baselines``: names among ``learners`` that are the plain distance
+    on other numbers of the same cases, without steps. The rest is as in
     :meth:`core.evaluation.protocols.protocol.Protocol.run`.
     """
-    runs = _runs(learners)
+    others = baselines or {}
+    runs = _runs(learners, others)
     for repeat, split in enumerate(splits):
         split.check(data.groups, data.n_cases)
-        prepared = _PreparedSplit(data, split, steps)
+        prepared = _PreparedSplit(data, split, steps, triplets)
+        own = {name: _PreparedSplit(other, split, (), None) for name, other in others.items()}
         for place, run in enumerate(runs):
             reporter.check_cancelled()
             what = f"{run.spec.name}, repeat {repeat + 1} of {len(splits)}"
             share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, points)
             share.progress(0, 1, what)
-            run.go(prepared, repeat_seed(seed, repeat), measure, share)
+            run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), measure, share)
             share.progress(1, 1, what)
         result = _result(protocol, data, runs, splits[: repeat + 1], rule, compared, steps, seed)
         reporter.partial(result)
@@ -99,7 +107,13 @@ def run_trials(
 class _PreparedSplit:
     """The training rows of a split after the steps, made once for all learners."""
 
-    def __init__(self, data: EvaluationData, split: HoldOut, steps: Sequence[Step]) -> None:
+    def __init__(
+        self,
+        data: EvaluationData,
+        split: HoldOut,
+        steps: Sequence[Step],
+        triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None,
+    ) -> None:
         from core.metrics.steps import fit_steps
 
         self.data, self.split = data, split
@@ -107,7 +121,10 @@ class _PreparedSplit:
         self.groups: npt.NDArray[np.str_] | None = None if data.groups is None else data.groups[split.train]
         self.fitted: tuple[Step, ...] = ()
         self.problem: Exception | None = None
+        self.triplets: npt.NDArray[np.int64] | None = None
         try:
+            if triplets is not None:
+                self.triplets = triplets(split)
             self.fitted, self.rows = fit_steps(steps, data.X[split.train], self.y)
         except _FAILURES as problem:
             self.problem = problem
@@ -116,8 +133,8 @@ class _PreparedSplit:
 class _Run:
     """One learner on its way through the repeats."""
 
-    def __init__(self, spec: LearnerSpec) -> None:
-        self.spec = spec
+    def __init__(self, spec: LearnerSpec, learner: str) -> None:
+        self.spec, self._learner = spec, learner
         self.params = {k: v for k, v in self._make(0).get_params().items() if k != "random_state"}
         self.measured: list[Measured] = []
         self.seconds: list[float] = []
@@ -126,7 +143,7 @@ class _Run:
     def _make(self, seed: int) -> Learner:
         from core.metrics.registry import make_learner
 
-        return make_learner(self.spec.name, random_state=seed, **self.spec.params)
+        return make_learner(self._learner, random_state=seed, **self.spec.params)
 
     def go(
         self, prepared: _PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _Share
@@ -152,7 +169,8 @@ class _Run:
         from core.metrics.pipeline import attach_steps
 
         begin = time.perf_counter()
-        learner.fit(prepared.rows, prepared.y, groups=prepared.groups, reporter=reporter)
+        triplets = prepared.triplets if "triplets" in learner.accepts else None
+        learner.fit(prepared.rows, prepared.y, triplets=triplets, groups=prepared.groups, reporter=reporter)
         metric = learner.metric()
         seconds = time.perf_counter() - begin
         data = prepared.data
@@ -181,14 +199,14 @@ class _Share(Reporter):
         self._whole.check_cancelled()
 
 
-def _runs(learners: Sequence[LearnerSpec]) -> list[_Run]:
+def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_Run]:
     names = [spec.name for spec in learners]
     if not names:
         raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadArguments(f"The learner '{twice[0]}' is named twice.", "Name each learner once.")
-    return [_Run(spec) for spec in learners]
+    return [_Run(spec, _PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
 
 def _in_words(problem: Exception) -> str:

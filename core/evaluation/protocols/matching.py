@@ -1,0 +1,288 @@
+"""The matching of polyps between views of MetricBoost's paper: from one view to the candidates of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadArguments, BadInput
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.neighbours import metric_distances, tie_numbers
+from core.evaluation.protocols.protocol import LearnerSpec
+from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.protocols.split_protocol import SplitProtocol
+from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.splits import HoldOut, folds
+from core.parameters import Parameter
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.metrics.steps import Step
+
+Rows = npt.NDArray[np.intp]
+
+FOLDS, MAX_K = 5, 10
+VIEW, GEODESIC = "view", "geodesic"
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A polyp of one view: its ``row``; ``candidates`` (n,) rows of the same patient's other view, of which
+    ``hits`` (n,) show the same polyp; ``way``: the two views."""
+
+    row: int
+    candidates: Rows
+    hits: npt.NDArray[np.bool_]
+    way: tuple[str, str]
+
+
+class MatchingProtocol(SplitProtocol):
+    """Five folds of patients, each tested once (metricboost.txt 5.3); a repeat is five folds anew.
+
+    Each candidate that is a polyp asks, and the candidates of the same patient's other view, polyps and
+    false positives, are ranked. ``hit_rate@K``: the share of questions with the same polyp among the first K,
+    from one view to the other and back, both counted alike; polyps that the other view does not show ask
+    nothing. Learners of triplets are given the paper's: the polyp, the same one in the other view, any other
+    candidate there. Others are given findings: each polyp its own, each false positive one for itself; so
+    are steps. ``geodesic`` may stand among the learners: the distance along the colon, nothing learnt.
+    """
+
+    name: ClassVar[str] = "matching"
+    title: ClassVar[str] = "Polyps from view to view"
+    paper: ClassVar[str] = (
+        "J. Bi et al., AdaBoost on Low-Rank PSD Matrices for Metric Learning, IEEE Conference on Computer "
+        "Vision and Pattern Recognition, 2011, section 5.3"
+    )
+    summary: ClassVar[str] = (
+        "Five folds of patients: hit rate @ 1-10 of the same polyp among the candidates of the other view."
+    )
+    repeats: ClassVar[int] = 1
+    compared: ClassVar[tuple[str, ...]] = ("hit_rate@1", "hit_rate@3", "hit_rate@5")
+    attributes: ClassVar[tuple[str, ...]] = (VIEW, GEODESIC)
+    baselines: ClassVar[tuple[str, ...]] = (GEODESIC,)
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("negative", "false positive", "The finding of candidates that are no polyp."),
+    )
+
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        """Folds of patients with as many polyps and false positives in each as can be."""
+        strata = np.where(data.y == self.settings["negative"], "no polyp", "polyp").tolist()
+        seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+        return f"{FOLDS} folds of patients", [
+            split for one in seeds for split in folds(strata, data.groups, one, FOLDS)
+        ]
+
+    def run(
+        self,
+        data: EvaluationData,
+        learners: Sequence[LearnerSpec],
+        *,
+        steps: Sequence[Step] = (),
+        repeats: int | None = None,
+        seed: int = 0,
+        reporter: Reporter = SILENT,
+    ) -> EvaluationResult:
+        repeats = self.repeats if repeats is None else repeats
+        if repeats < 1:
+            raise BadArguments("There must be at least one repeat.", "Use --repeats 1, for example.")
+        data = prepare(data)
+        views = Views(data, str(self.settings["negative"]))
+        rule, splits = self.splits(data, repeats, seed)
+        baselines = {}
+        if any(spec.name == GEODESIC for spec in learners):
+            baselines[GEODESIC] = _positions(data, views)
+        result = run_trials(
+            self.name,
+            replace(data, y=views.identities),
+            learners,
+            splits,
+            lambda trial: _measure(trial, views),
+            rule=rule,
+            compared=self.compared,
+            steps=steps,
+            seed=seed,
+            triplets=views.triplets,
+            baselines=baselines,
+            reporter=_Told(reporter, data),
+        )
+        return replace(result, source=data.source_json())
+
+    def measure(self, trial: Trial) -> Measured:
+        return _measure(trial, Views(trial.data, str(self.settings["negative"])))
+
+
+class _Told(Reporter):
+    """Partial results speak of the findings there are, not of what is made of them."""
+
+    def __init__(self, whole: Reporter, data: EvaluationData) -> None:
+        self._whole, self._data = whole, data
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        self._whole.progress(done, total, what)
+
+    def partial(self, result: object) -> None:
+        if isinstance(result, EvaluationResult):
+            result = replace(result, source=self._data.source_json())
+        self._whole.partial(result)
+
+    def check_cancelled(self) -> None:
+        self._whole.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._whole.stop_requested
+
+
+class Views:
+    """What belongs together in the views of the patients of ``data``."""
+
+    def __init__(self, data: EvaluationData, negative: str) -> None:
+        """
+        Raises:
+            BadInput: cases without a view or a patient, or no polyp in two views.
+        """
+        view = data.attributes.get(VIEW)
+        if view is None or not (view != "").all():
+            raise BadInput(
+                f"{data.name} does not tell the view (prone, supine) of every candidate.",
+                "Import candidates as the kind 'polyps', or add a column 'view'.",
+            )
+        if data.groups is None or data.patients != "known":
+            raise BadInput(
+                f"{data.name} does not tell the patient of every candidate.", "Add a column 'patient_id'."
+            )
+        self._view, self._patients = view, data.groups
+        self._polyp = data.y != negative
+        own = [
+            f"{patient}\n{finding}" if polyp else f"\n{row}"
+            for row, (patient, finding, polyp) in enumerate(
+                zip(data.groups.tolist(), data.y.tolist(), self._polyp.tolist(), strict=True)
+            )
+        ]
+        #: (n,) one finding for each polyp, and one for each false positive alone.
+        self.identities: npt.NDArray[np.str_] = np.array(own, dtype=np.str_)
+        if not self.queries:
+            raise BadInput(
+                f"{data.name} holds no polyp that two views of a patient show.",
+                "Give the same polyp the same name in both views.",
+            )
+
+    @cached_property
+    def queries(self) -> list[Query]:
+        """Of all patients, in the order of their rows."""
+        found = []
+        rows_of: dict[tuple[str, str], list[int]] = {}
+        for row, key in enumerate(zip(self._patients.tolist(), self._view.tolist(), strict=True)):
+            rows_of.setdefault(key, []).append(row)
+        views = sorted(set(self._view.tolist()))
+        for row in np.flatnonzero(self._polyp).tolist():
+            here = str(self._view[row])
+            for there in views:
+                candidates = np.array(rows_of.get((str(self._patients[row]), there), []), dtype=np.intp)
+                hits = self.identities[candidates] == self.identities[row]
+                if there != here and hits.any():
+                    found.append(Query(row, candidates, hits, (here, there)))
+        return found
+
+    def triplets(self, split: HoldOut) -> npt.NDArray[np.int64]:
+        """(t, 3) places among the training rows: a polyp, the same in the other view, another candidate there.
+
+        Raises:
+            BadInput: the training part has none.
+        """
+        place = np.full(len(self.identities), -1, dtype=np.int64)
+        place[split.train] = np.arange(len(split.train))
+        out = []
+        for query in self.queries:
+            if place[query.row] >= 0:
+                same, other = query.candidates[query.hits], query.candidates[~query.hits]
+                j, k = (axis.ravel() for axis in np.meshgrid(place[same], place[other], indexing="ij"))
+                out.append(np.stack([np.full(len(j), place[query.row]), j, k], axis=1))
+        found = np.concatenate(out) if out else np.empty((0, 3), dtype=np.int64)
+        if not len(found):
+            raise BadInput(
+                "No polyp of the training part has a match and another candidate in the other view."
+            )
+        return found
+
+
+def _positions(data: EvaluationData, views: Views) -> EvaluationData:
+    """The same cases by their place along the colon alone."""
+    texts = data.attributes.get(GEODESIC)
+    told = [] if texts is None else texts.tolist()
+    if not any(told):
+        raise BadInput(
+            f"{data.name} tells no position along the colon, so 'geodesic' cannot be measured.",
+            "Add a column 'geodesic' (0 rectum to 1 caecum), or leave 'geodesic' out.",
+        )
+    try:
+        places = np.array([float(text) if text else np.nan for text in told])
+    except ValueError:
+        raise BadInput(f"A position along the colon of {data.name} is not a number.") from None
+    return replace(
+        data,
+        X=places[:, None],
+        y=views.identities,
+        feature_names=(GEODESIC,),
+        feature_groups=(GEODESIC,),
+    )
+
+
+def _measure(trial: Trial, views: Views) -> Measured:
+    tested = np.zeros(trial.data.n_cases, dtype=np.bool_)
+    tested[trial.split.test] = True
+    by_way: dict[tuple[str, str], list[npt.NDArray[np.float64]]] = {}
+    for query in views.queries:
+        if tested[query.row]:
+            trial.reporter.check_cancelled()
+            by_way.setdefault(query.way, []).append(_hits(trial, query))
+    if not by_way:
+        return Measured({}, {"hit_rate": np.full(MAX_K, np.nan)})
+    rates = np.mean([np.mean(asked, axis=0) for asked in by_way.values()], axis=0)
+    return Measured({f"hit_rate@{k}": float(rates[k - 1]) for k in range(1, MAX_K + 1)}, {"hit_rate": rates})
+
+
+def _hits(trial: Trial, query: Query) -> npt.NDArray[np.float64]:
+    """(MAX_K,) whether a match is among the first K; with ties how likely, in random order of them."""
+    X = trial.data.X
+    distances = metric_distances(trial.metric, X[[query.row]], X[query.candidates])
+    asked, all_of_them = np.zeros(1, dtype=np.intp), np.arange(len(query.candidates))[None, :]
+    first = distances.exact(asked, all_of_them)[0]
+    second = distances.second(asked, all_of_them)
+    order = np.argsort(first, kind="stable")
+    tie = np.empty(len(order), dtype=np.intp)
+    tie[order] = tie_numbers(first[order][None, :])[0]
+    if second is not None:
+        order = np.lexsort((second[0], tie))
+        apart = np.diff(second[0][order]) > 1e-12 * float(second[0].max())
+        ranks = np.concatenate([[0], np.cumsum((np.diff(tie[order]) > 0) | apart)])
+        tie[order] = ranks
+    return hit_probabilities(tie, query.hits, MAX_K)
+
+
+def hit_probabilities(tie: Rows, hits: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.float64]:
+    """(most,) the probability of a hit among the first k = 1 ... ``most`` of n candidates.
+
+    ``tie`` (n,): equal numbers for candidates equally near, smaller for nearer; they come in random order.
+    ``hits`` (n,): which of them match.
+    """
+    first = int(tie[hits].min())
+    before, group = int((tie < first).sum()), tie == first
+    misses = int((group & ~hits).sum())
+    size = int(group.sum())
+    out = np.zeros(most)
+    none = 1.0
+    for k in range(most):
+        drawn = k - before
+        if drawn >= size:
+            none = 0.0
+        elif drawn >= 0:
+            # One more of the tied group without a match among those drawn before.
+            none *= max(misses - drawn, 0) / (size - drawn)
+        out[k] = 1.0 - none
+    return out
