@@ -12,15 +12,18 @@ Places = npt.NDArray[np.intp]
 _BLOCK = 4096
 #: Rounds end early once no more than this share of the points changes its centre.
 _STILL = 1e-3
+#: Centres begin on one of so many points, or so many for each centre.
+_BEGIN, _BEGIN_EACH = 10_000, 5
 
 
 def k_means(points: Floats, k: int, rng: np.random.Generator, rounds: int = 25) -> Floats:
     """(m, v) centres of ``points`` (n, v), m <= k: as many as there are different points.
 
-    Begins with different points at random (Forgy); a centre that no point is nearest to is put on the point
-    farthest from its own. Lloyd: Least squares quantization in PCM. IEEE TIT 28(2), 1982.
+    Begins as k-means++ does (Arthur & Vassilvitskii, SODA 2007) on some of the points; a centre that no point
+    is nearest to is put on the point farthest from its own. Lloyd: Least squares quantization in PCM. IEEE
+    TIT 28(2), 1982. Time O(n k v) a round, memory O(k) for each of a few thousand points.
     """
-    centres = _different(points, k, rng)
+    centres = _begun(points, k, rng)
     before: Places | None = None
     for _ in range(rounds):
         nearest, far = nearest_centres(points, centres)
@@ -53,11 +56,17 @@ def nearest_centres(points: Floats, centres: Floats) -> tuple[Places, Floats]:
     return nearest, far
 
 
-def _different(points: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """(m, v) up to ``k`` points at random, no two the same."""
-    kept: dict[bytes, int] = {}
-    for row in rng.permutation(len(points)).tolist():
-        kept.setdefault(points[row].tobytes(), row)
-        if len(kept) == k:
-            break
-    return points[list(kept.values())].copy()
+def _begun(points: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """(m, v) up to ``k`` different points, each likelier the farther it lies from those before it."""
+    few = max(_BEGIN, _BEGIN_EACH * k)
+    if len(points) > few:
+        points = points[np.sort(rng.choice(len(points), few, replace=False))]
+    chosen = [int(rng.integers(len(points)))]
+    far = np.square(points - points[chosen[0]]).sum(axis=1, dtype=np.float64)
+    while len(chosen) < k and far.any():
+        reached = far.cumsum()
+        # Sums of float64 end just below their last value's share of 1.
+        row = min(int(np.searchsorted(reached, rng.random() * reached[-1], side="right")), len(far) - 1)
+        chosen.append(row)
+        np.minimum(far, np.square(points - points[row]).sum(axis=1, dtype=np.float64), out=far)
+    return points[chosen]
