@@ -19,6 +19,7 @@ from core.metrics.comparators.ncmc import NCMC
 from core.metrics.comparators.pca import PrincipalComponents
 from core.metrics.comparators.rca import RCA
 from core.metrics.learner import Learner
+from core.metrics.online.clicks import LEARNER as CLICKS
 from core.metrics.papers.bdm import BDM, BDMV
 from core.metrics.papers.bdm_kernel import BDMKernel
 from core.metrics.papers.boostmetric import BoostMetric
@@ -69,6 +70,15 @@ def learner_class(name: str) -> type[Learner]:
             return learner
     names = ", ".join(learner.name for learner in _LEARNERS)
     raise BadArguments(f"There is no learner '{name}'.", f"Learners: {names}.")
+
+
+def learner_title(name: str) -> str:
+    """How the learner of a card is called on screen, also that of a metric refined by clicks.
+
+    Raises:
+        BadArguments: no such learner.
+    """
+    return "Clicks" if name == CLICKS else learner_class(name).title
 
 
 def make_learner(name: str, **parameters: Any) -> Learner:

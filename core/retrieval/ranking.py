@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.retrieval.index import Index, Matrix, Rows
+from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
 
 
@@ -45,7 +46,7 @@ class Ranking:
 
 
 def rank(
-    index: Index | ScanIndex,
+    index: Index | ScanIndex | ClickIndex,
     query: Query,
     k: int = 20,
     *,
@@ -85,7 +86,11 @@ def rank(
 
 
 def _folded(
-    index: Index | ScanIndex, query: Query, k: int, mask: npt.NDArray[np.bool_], keys: Rows | None
+    index: Index | ScanIndex | ClickIndex,
+    query: Query,
+    k: int,
+    mask: npt.NDArray[np.bool_],
+    keys: Rows | None,
 ) -> tuple[Rows, Matrix, Rows]:
     """The ``k`` nearest of different keys, and how many more cases each of their keys has."""
     ask = k

@@ -9,7 +9,7 @@ from core.errors import SemblanceError
 from core.imaging import open_picture
 from core.imaging.thumbnail import thumbnail
 from core.library.records import CaseDetails, now
-from core.metrics.registry import learner_class
+from core.metrics.registry import learner_title
 from core.reports.card_facts import card_facts
 from core.reports.curves import ACCURACY, ROC, Curve
 from core.reports.document import Fact, Plot, QueryFacts, RankedRow, ReportDocument, VoteFacts
@@ -91,7 +91,7 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
         ),
         findings=snapshot.columns.findings,
         vote=vote,
-        card=card_facts(card, learner_class(card.learner).title),
+        card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.metrics.distance import Distance
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.city_block import CityBlockDistance
+from core.metrics.distances.clicked import ClickedDistance
 from core.metrics.distances.convolution import ConvolutionDistance
 from core.metrics.distances.kernel_bits import KernelBitDistance
 from core.metrics.distances.linear import LinearDistance
@@ -23,12 +24,14 @@ DISTANCES: tuple[type[Distance], ...] = (
     ConvolutionDistance,
     MixtureDistance,
     KernelBitDistance,
+    ClickedDistance,
 )
 
 __all__ = [
     "DISTANCES",
     "BitDistance",
     "CityBlockDistance",
+    "ClickedDistance",
     "ConvolutionDistance",
     "KernelBitDistance",
     "LinearDistance",

@@ -1,0 +1,102 @@
+"""The coordinates in which clicks are learnt: a metric's own, with a share of every feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import BadInput
+from core.metrics.distance import Distance, Matrix
+from core.metrics.distances.clicked import ClickedDistance
+from core.metrics.distances.linear import LinearDistance
+from core.metrics.maths.psd import symmetric_root
+from core.metrics.online.click_form import ClickForm
+
+#: Share of the plain features: what a metric of low rank forgot, clicks could not bring back.
+FEATURE_SHARE = 0.1
+#: Up to so many features the share is added to the matrix of a linear metric, beyond beside its embedding.
+_DENSE = 512
+_PAIRS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class ClickSpace:
+    """Maps rows after a metric's steps to coordinates whose median squared pair distance is 2.
+
+    For a linear distance M0 they are M^(1/2) x with M = 0.9 M0 d / tr(M0) + 0.1 I over standardised features
+    (``root`` (d, d)); for others the ``base``'s embedding times ``scale`` beside the features times
+    ``weights`` (d,), the embedding having nine times the variance of the features.
+    """
+
+    base: Distance
+    root: Matrix | None
+    scale: float
+    weights: Matrix
+
+    @classmethod
+    def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> ClickSpace:
+        """``rows`` (n, d) after the steps, of the cases to search among.
+
+        Raises:
+            BadInput: a distance without embedding, fewer than two cases, or all cases at one place.
+        """
+        if not base.embeds:
+            raise BadInput(
+                "This metric has no coordinates in which clicks could be learnt.",
+                "Refine a metric that has, such as BDM, MetricBoost's matrix form or Euclidean.",
+            )
+        if len(rows) < 2:
+            raise BadInput(
+                "There are too few cases to refine a metric on.", "Extract features of more cases."
+            )
+        deviation = rows.std(axis=0)
+        varies = deviation > 0.0
+        inverse = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
+        if isinstance(base, LinearDistance) and len(deviation) <= _DENSE:
+            space = cls(base, _mixed_root(base, deviation, inverse), 1.0, np.zeros(0))
+        else:
+            embedded = base.embed(rows)
+            spread = float(embedded.var(axis=0).sum())
+            scale = (
+                np.sqrt((1.0 - FEATURE_SHARE) * max(1, int(varies.sum())) / spread) if spread > 0.0 else 0.0
+            )
+            space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse)
+        return space._scaled(rows, seed)
+
+    def _scaled(self, rows: Matrix, seed: int) -> ClickSpace:
+        i, j = np.random.default_rng(seed).integers(len(rows), size=(2, _PAIRS))
+        apart = i != j
+        difference = self.coordinates(rows[i[apart]]) - self.coordinates(rows[j[apart]])
+        squared = np.einsum("ij,ij->i", difference, difference)
+        usual = float(np.median(squared)) or float(squared.mean())
+        if not usual > 0.0:
+            raise BadInput(
+                "All cases lie at one place under this metric.",
+                "Refine another metric, or extract other features.",
+            )
+        factor = float(np.sqrt(2.0 / usual))
+        root = None if self.root is None else self.root * factor
+        return ClickSpace(self.base, root, self.scale * factor, self.weights * factor)
+
+    def coordinates(self, rows: Matrix) -> Matrix:
+        """(n, d) -> (n, m)."""
+        if self.root is not None:
+            return rows @ self.root.T
+        return np.hstack([self.base.embed(rows) * self.scale, rows * self.weights])
+
+    def distance(self, form: ClickForm) -> Distance:
+        """The frozen distance of rows after the steps: |z - z'|^2 under ``form`` of their coordinates."""
+        if self.root is not None:
+            return LinearDistance(self.base.n_features, form.embed(self.root.T).T)
+        return ClickedDistance(self.base, self.scale, self.weights, form.directions, form.gains)
+
+
+def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> Matrix:
+    d, used = len(deviation), int((inverse > 0.0).sum())
+    L = np.diag(deviation) if base.L is None else base.L * deviation
+    M0 = L.T @ L
+    trace = float(np.trace(M0))
+    share = 1.0 - FEATURE_SHARE
+    mixed = FEATURE_SHARE * np.eye(d) + (share * max(1, used) / trace * M0 if trace > 0.0 else 0.0)
+    return symmetric_root(mixed) * inverse

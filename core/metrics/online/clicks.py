@@ -1,0 +1,63 @@
+"""A metric refined by clicks, frozen with a card that tells what it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from core.metrics.card import MetricCard
+from core.metrics.metric import Metric
+from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_learning import SLOPE
+from core.metrics.online.click_space import FEATURE_SHARE, ClickSpace
+from core.metrics.training import versions
+
+#: The learner on the card of such a metric; it is in no registry, as it learns from no findings.
+LEARNER = "clicks"
+
+
+def clicked_metric(
+    base: Metric,
+    space: ClickSpace,
+    form: ClickForm,
+    *,
+    name: str,
+    judgements: int,
+    triplets: int,
+    authors: Sequence[str] = (),
+    strength: float = 1.0,
+) -> Metric:
+    """``base`` with ``form`` learnt in ``space``, as a metric of its own.
+
+    ``form`` is taken as it is: ``strength`` only says on the card how far it was followed. The scores of
+    ``base`` are not those of the result, so the card has none.
+    """
+    by = f" by {', '.join(authors)}" if authors else ""
+    came_from = f"{judgements} judgement{'' if judgements == 1 else 's'}{by} on the metric '{base.card.name}'"
+    parameters: dict[str, Any] = {
+        "base": base.card.name,
+        "base_learner": base.card.learner,
+        "slope": SLOPE,
+        "feature_share": FEATURE_SHARE,
+        "strength": float(strength),
+    }
+    old = base.card
+    card = MetricCard(
+        learner=LEARNER,
+        name=name,
+        parameters=parameters,
+        steps=old.steps,
+        library=old.library,
+        feature_set=old.feature_set,
+        findings=old.findings,
+        n_cases=old.n_cases,
+        n_patients=old.n_patients,
+        constraints={**old.constraints, "judgements": judgements, "judged triplets": triplets},
+        imputed=old.imputed,
+        dropped_columns=old.dropped_columns,
+        notes=(*old.notes, f"Refined with {came_from}."),
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    return Metric(base.steps, space.distance(form), card, base.feature_groups)

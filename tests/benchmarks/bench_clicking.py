@@ -1,0 +1,64 @@
+"""From a click to the new ranking: learning, comparing all cases, and the ledger behind it.
+
+``python -m tests.benchmarks.bench_clicking`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from core.engine import limit_threads
+from core.metrics.online.click_learning import Judged, replay
+from core.retrieval.reranking import ClickIndex
+from tests.benchmarks.harness import Row, table
+from tests.helpers import data as real_data
+
+M, K, CLICKS, TRIALS = 64, 20, 80, 15
+
+
+def reranked(n: int, target: float) -> list[dict[str, Any]]:
+    """The worst of a search: eighty clicks, so that every dimension has changed."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(n, M))
+    index = ClickIndex(Z, Z[0])
+    cases = rng.integers(1, n, size=(CLICKS, 2))
+    triplets = np.column_stack([np.zeros(CLICKS, dtype=np.int64), cases])
+    learning, comparing = [], []
+    for _ in range(TRIALS):
+        start = time.perf_counter()
+        form = replay(Judged.of(Z, triplets))
+        learnt = time.perf_counter()
+        index.form = form
+        index.search(Z[0], K)
+        learning.append(learnt - start)
+        comparing.append(time.perf_counter() - learnt)
+    both = 1e3 * median(a + b for a, b in zip(learning, comparing, strict=True))
+    size = f"{n:,} x {M}"
+    return [
+        row(f"click to new ranking, {size}, {CLICKS} clicks", both, "ms", target, both < target),
+        row(f"  of which learning from {CLICKS} clicks", 1e3 * median(learning), "ms"),
+        row(f"  of which comparing {n:,} cases", 1e3 * median(comparing), "ms"),
+    ]
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark; it needs no real data."""
+    with threadpool_limits(1):
+        return [*reranked(100_000, 100.0), *reranked(10_000, 40.0)]
+
+
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("clicking", **measured) for measured in run(real_data.folder())]))
