@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.context import Context
 from app.icons import icon
-from app.jobs import Job, Lane
+from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.operations import searching
 from app.panels.query_facts import QueryFacts
-from app.panels.query_notice import breakable
+from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
 from app.panels.region_search import REGION, WHOLE, RegionSearch
 from app.theme import news, set_look, theme
@@ -82,21 +91,25 @@ class LargePanel(QWidget):
         self.told = QLabel()
         self.told.setWordWrap(True)
         set_look(self.told, role="second")
+        self.notice = QueryNotice()
+        self._slow = QTimer(self)
+        self._slow.setSingleShot(True)
+        self._slow.setInterval(SHOW_AFTER_MS)
         self._lay_out()
         self._connect()
 
     def _lay_out(self) -> None:
-        label = QLabel("Search with")
-        set_look(label, role="second")
+        self._label = QLabel("Search with")
+        set_look(self._label, role="second")
         self._side = QWidget()
         side = QVBoxLayout(self._side)
         side.setContentsMargins(12, 8, 12, 8)
         side.setSpacing(8)
         side.addWidget(self.facts)
-        rule = QFrame()
-        set_look(rule, role="rule")
-        side.addWidget(rule)
-        side.addWidget(label)
+        self._rule = QFrame()
+        set_look(self._rule, role="rule")
+        side.addWidget(self._rule)
+        side.addWidget(self._label)
         for widget in (self.search_with, self.search, self.told):
             side.addWidget(widget)
         side.addStretch(1)
@@ -105,11 +118,16 @@ class LargePanel(QWidget):
         middle.setContentsMargins(8, 5, 8, 8)
         middle.setSpacing(8)
         middle.addWidget(self.tools)
-        pictures = QHBoxLayout()
+        self._pictures = QWidget()
+        pictures = QHBoxLayout(self._pictures)
+        pictures.setContentsMargins(0, 0, 0, 0)
         pictures.setSpacing(8)
         pictures.addWidget(self.pane, 3)
         pictures.addWidget(self.planes, 2)
-        middle.addLayout(pictures, 1)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._pictures)
+        self._pages.addWidget(self.notice)
+        middle.addWidget(self._pages, 1)
 
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
@@ -132,6 +150,7 @@ class LargePanel(QWidget):
         self.says.clicked.connect(self.header_wanted)
         self.three.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
+        self._slow.timeout.connect(self._show_loading)
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
@@ -169,7 +188,8 @@ class LargePanel(QWidget):
         self._source, self._loaded = source, None
         self.view.own_presets = own_presets(self._context.settings)
         self.view.editable = False
-        self._show_nothing("Opening…")
+        self._show_nothing()
+        self._slow.start()
         index = self._state.columns.index_of_id(source.case) if source.case else -1
         try:
             if source.image is not None:
@@ -198,9 +218,10 @@ class LargePanel(QWidget):
         self._drop_job()
         self._source = self._loaded = None
         self.planes.end()
-        self._show_nothing("")
+        self._show_nothing()
 
     def _drop_job(self) -> None:
+        self._slow.stop()
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
@@ -213,7 +234,9 @@ class LargePanel(QWidget):
         source = self._source
         if source is None:
             return
+        self._slow.stop()
         self._loaded = viewed
+        self._pages.setCurrentWidget(self._pictures)
         self.view.editable = True
         query = self._state.query
         region = query.region if query is not None and self._is_query() else None
@@ -237,17 +260,28 @@ class LargePanel(QWidget):
         self._follow_query()
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _show_nothing(self, told: str) -> None:
+    def _show_nothing(self) -> None:
+        self._pages.setCurrentWidget(self._pictures)
         self.pane.show_nothing()
         self.strip.begin(None, None, 0, None)
         self.planes.begin(None)
         self.three.setVisible(False)
         self._tell_case()
-        self.told.setText(told)
+
+    def _show_loading(self) -> None:
+        self.notice.say_loading()
+        self._pages.setCurrentWidget(self.notice)
 
     def _fail(self, error: SemblanceError) -> None:
+        self._slow.stop()
         self._loaded = None
-        self._show_nothing(breakable(f"{error.message} {error.hint}"))
+        self._show_nothing()
+        self.notice.say_failed(error, self._again)
+        self._pages.setCurrentWidget(self.notice)
+
+    def _again(self) -> None:
+        if self._source is not None:
+            self.show_source(self._source)
 
     # What is told
 
@@ -270,7 +304,8 @@ class LargePanel(QWidget):
         live = self._region.live
         self.search.setVisible(loaded is not None and not live)
         self.search.setEnabled(self._state.metric is not None)
-        self.search_with.setVisible(loaded is not None)
+        for widget in (self._label, self.search_with, self._rule, self.told):
+            widget.setVisible(loaded is not None)
         if loaded is not None:
             no_metric = "No metric yet: train one to search with this."
             follows = "The ranking follows what you draw." if live else ""
@@ -283,8 +318,8 @@ class LargePanel(QWidget):
         self.facts.show_picture(loaded.picture if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)
         self.tools.auto.setVisible(loaded is None or not loaded.picture.is_colour)
-        self.says.setEnabled(source is not None)
-        self._tell_region()
+        self.says.setEnabled(loaded is not None)
+        self._region.tell()
 
     def _tell_greys(self) -> None:
         if self.view.picture is not None:

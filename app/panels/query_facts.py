@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.widgets.fact_list import FactList
 from app.widgets.finding_chip import FindingChip
 from core.imaging.display import DisplayPicture
+from core.imaging.outline import Ellipse, Polygon
 from core.imaging.region import Region
 from core.library.columns import CaseColumns
 
@@ -49,11 +50,20 @@ class QueryFacts(FactList):
         if not asked:
             self.set_fact(REGION, None)
         elif drawn is not None:
-            self.set_fact(REGION, f"rectangle, {_size(drawn)} px" + ("" if in_use else ", set aside"))
+            self.set_fact(REGION, f"{_shape(drawn)}, {_size(drawn)} px" + ("" if in_use else ", set aside"))
         elif own is not None:
             self.set_fact(REGION, f"the case’s own, {_size(own)} px")
         else:
             self.set_fact(REGION, "none")
+
+
+def _shape(region: Region) -> str:
+    outline = region.outline
+    if outline is None:
+        return "rectangle"
+    if isinstance(outline, Polygon):
+        return "polygon"
+    return "ellipse" if isinstance(outline, Ellipse) else "drawn freely"
 
 
 def _size(region: Region) -> str:

@@ -37,10 +37,9 @@ class PicturePane(QWidget):
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[Path | None, int | PictureAddress] = (None, 0)
-        grid = QGridLayout(self)
+        self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
-        grid.setHorizontalSpacing(4)
         grid.addWidget(self.view, 0, 0)
         grid.addWidget(self.bar, 0, 1)
         grid.addWidget(self.histogram, 1, 0, 1, 2)
@@ -78,16 +77,20 @@ class PicturePane(QWidget):
             self.view.set_notes(told[:2])
         self.view.scrolls = stack is not None and stack.slices > 1
         self.slices.begin(stack, library, what, picture)
-        self.bar.begin()
+        self._fit_bar()
         self._tell_place(self.slices.place)
 
     def show_nothing(self) -> None:
         self.slices.begin(None, None, 0, None)
-        self.bar.begin()
+        self._fit_bar()
         self.view.scrolls = False
         self.view.slice_text = ""
         self.view.show_picture(None)
         self.histogram.show_picture(None)
+
+    def _fit_bar(self) -> None:
+        self.bar.begin()
+        self._grid.setHorizontalSpacing(0 if self.bar.isHidden() else 4)
 
     def placed(self, region: Region | None) -> Region | None:
         """``region`` as drawn on the slice seen."""

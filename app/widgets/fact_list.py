@@ -49,6 +49,7 @@ class FactList(QWidget):
         old = self._values.pop(name, None)
         if old is not None:
             self._grid.removeWidget(old)
+            old.hide()
             old.deleteLater()
         self._values[name] = widget
         self._grid.addWidget(widget, list(self._names).index(name), 1)

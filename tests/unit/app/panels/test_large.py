@@ -149,20 +149,34 @@ def test_a_region_set_aside_is_not_asked_with(show, context):
     assert context.state.query == Query(case=context.state.columns.ids[3])
 
 
-def test_a_picture_that_is_gone_says_why(show, monkeypatch):
+def test_a_picture_that_is_gone_says_why(show, jobs, monkeypatch):
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved pictures.")
 
     monkeypatch.setattr(looking, "view_case", gone)
     panel = show(1)
     assert panel.view.picture is None
-    assert "not there any more" in panel.told.text().replace("\u200b", "")
+    assert panel.notice.isVisible()
+    assert "not there any more" in panel.notice._text.text() + panel.notice._title.text()
     assert not panel.tools.isEnabled()
+    monkeypatch.undo()
+    QTest.mouseClick(panel.notice._button, LEFT)
+    jobs.let_run()
+    assert panel.view.picture is not None
+    assert panel.view.isVisible()
+
+
+def test_slow_opening_says_so(panel, context, jobs):
+    panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
+    panel._slow.timeout.emit()
+    assert panel.notice.isVisible()
+    jobs.let_run()
+    assert not panel.notice.isVisible()
 
 
 def test_a_case_of_no_library_says_so(panel):
     panel.show_source(QuerySource(None, "nobody", None))
-    assert "not in this library" in panel.told.text().replace("\u200b", "")
+    assert "not in this library" in panel.notice._title.text()
 
 
 def test_a_late_picture_of_another_case_is_dropped(panel, context, jobs):
