@@ -1,4 +1,4 @@
-"""The matching of polyps between views of MetricBoost's paper: from one view to the candidates of the other."""
+"""The polyp matching of MetricBoost's paper: from one view to the candidates of the other."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Views:
         return found
 
     def triplets(self, split: HoldOut) -> npt.NDArray[np.int64]:
-        """(t, 3) places among the training rows: a polyp, the same in the other view, another candidate there.
+        """(t, 3) training rows: a polyp, the same one in the other view, another candidate there.
 
         Raises:
             BadInput: the training part has none.
