@@ -125,7 +125,7 @@ class DistBoost(Learner):
         )
         with threadpool_limits(limits=1, user_api="blas"):
             projection = _whitening(rows, self.components)
-            boosting = _Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
+            boosting = Boosting(rows @ projection.T, source, _small_chunklets(len(rows), y, pairs, rng), rng)
             note = self._boost(boosting, min(clouds, len(rows)), projection, reporter or SILENT)
         self.distance_ = boosting.distance(projection)
         self._card: MetricCard = begin_card(
@@ -142,7 +142,7 @@ class DistBoost(Learner):
     def metric(self) -> Metric:
         return Metric((), self.distance_, self._card)
 
-    def _boost(self, boosting: _Boosting, clouds: int, projection: Matrix, reporter: Reporter) -> str:
+    def _boost(self, boosting: Boosting, clouds: int, projection: Matrix, reporter: Reporter) -> str:
         for done in range(self.rounds):
             reporter.progress(done, self.rounds, self.title)
             added = False
@@ -168,7 +168,7 @@ def _point(number: int, error: float, distance: MixtureDistance) -> TrainingPoin
     return TrainingPoint(number, error, lambda: distance)
 
 
-class _Boosting:
+class Boosting:
     """The weights of the labelled pairs, and of all others together, from round to round."""
 
     def __init__(

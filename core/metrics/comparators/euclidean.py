@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from core.metrics.card import MetricCard
+from core.metrics.comparators.unlearnt import Unlearnt
 from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.rows import training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.training import begin_card
-from core.tasks import Reporter
 
 
-class Euclidean(Learner):
+class Euclidean(Unlearnt):
     """Learns nothing; after the step ``standardise`` every feature counts alike."""
 
     name: ClassVar[str] = "euclidean"
     title: ClassVar[str] = "Euclidean"
-    paper: ClassVar[str] = ""
     summary: ClassVar[str] = "Plain visual likeness: nothing is learnt, all features count alike."
 
-    def __init__(self, random_state: int | None = None) -> None:
-        self.random_state = random_state
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
-        *,
-        pairs: npt.NDArray[np.int64] | None = None,
-        triplets: npt.NDArray[np.int64] | None = None,
-        groups: npt.ArrayLike | None = None,
-        reporter: Reporter | None = None,
-    ) -> Self:
-        rows = training_rows(X, groups)
-        self.n_features_: int = rows.shape[1]
-        self._card: MetricCard = begin_card(self, len(rows), y=y, groups=groups)
-        return self
-
-    def metric(self) -> Metric:
-        return Metric((), LinearDistance(self.n_features_), self._card)
+    def _distance(self, n_features: int) -> LinearDistance:
+        return LinearDistance(n_features)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
+from core.metrics.distance import Matrix, Part
+from core.metrics.distances.cuts import CutDistance
 
 _BLOCK = 1 << 16
 
 
-class BitDistance(Distance):
+class BitDistance(CutDistance):
     """d(x, x') = sum_t alpha_t (f_t(x) - f_t(x'))^2, f_t(x) = +1 if u_t . x > b_t, else -1.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the b_t, ``weights`` (T,) the
@@ -21,16 +21,7 @@ class BitDistance(Distance):
     """
 
     kind: ClassVar[str] = "bits"
-    ties = True
-
-    def __init__(self, directions: Matrix, thresholds: Matrix, weights: Matrix) -> None:
-        self.directions = directions
-        self.thresholds = thresholds
-        self.weights = weights
-
-    @property
-    def n_features(self) -> int:
-        return int(self.directions.shape[0])
+    positive: ClassVar[str] = "weights"
 
     def bits(self, X: Matrix) -> npt.NDArray[np.bool_]:
         """(n, d) -> (n, T)."""
@@ -57,22 +48,3 @@ class BitDistance(Distance):
         differ = (self.bits(q[np.newaxis]) != self.bits(x[np.newaxis]))[0]
         amounts = np.where(differ, 4.0 * self.weights, 0.0)
         return [Part(f"bit {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
-
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"directions": self.directions, "thresholds": self.thresholds, "weights": self.weights}
-
-    @classmethod
-    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        if settings or set(arrays) != {"directions", "thresholds", "weights"}:
-            raise BadInput("A bit distance needs directions, thresholds and weights.")
-        directions, thresholds, weights = (arrays[name] for name in ("directions", "thresholds", "weights"))
-        if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
-            raise BadInput("The arrays of a bit distance have the wrong form.")
-        if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
-            raise BadInput("The arrays of a bit distance do not fit together.")
-        if directions.shape[0] < 1 or not (weights > 0).all():
-            raise BadInput("The weights of a bit distance are not all positive.")
-        return cls(directions, thresholds, weights)

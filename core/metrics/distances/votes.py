@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
+from core.metrics.distance import Matrix, Part
+from core.metrics.distances.cuts import CutDistance
 
 _BLOCK = 1 << 16
 
 
-class VoteDistance(Distance):
+class VoteDistance(CutDistance):
     """H(x, x') = sum_t alpha_t [(u_t . (x - x'))^2 >= beta_t], and 0 where that is negative.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the beta_t > 0, ``weights`` (T,) the
-    alpha_t, of either sign. Few values are possible, so many cases tie. No triangle inequality holds.
+    alpha_t, of either sign. No triangle inequality holds.
     """
 
     kind: ClassVar[str] = "votes"
     is_metric = False
-    ties = True
+    positive: ClassVar[str] = "thresholds"
     embeds = False
-
-    def __init__(self, directions: Matrix, thresholds: Matrix, weights: Matrix) -> None:
-        self.directions = directions
-        self.thresholds = thresholds
-        self.weights = weights
-
-    @property
-    def n_features(self) -> int:
-        return int(self.directions.shape[0])
 
     def embed(self, X: Matrix) -> Matrix:
         raise BadInput(
@@ -54,29 +45,11 @@ class VoteDistance(Distance):
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
         """One part a vote, numbered from 1, and one that lifts a negative sum to 0."""
-        difference = (q - x) @ self.directions
+        # As between() does: at a threshold a rounding would decide.
+        difference = q @ self.directions - x @ self.directions
         amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)
         parts = [Part(f"vote {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
         return lifted(parts, float(amounts.sum()))
-
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"directions": self.directions, "thresholds": self.thresholds, "weights": self.weights}
-
-    @classmethod
-    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        if settings or set(arrays) != {"directions", "thresholds", "weights"}:
-            raise BadInput("A distance of votes needs directions, thresholds and weights.")
-        directions, thresholds, weights = (arrays[name] for name in ("directions", "thresholds", "weights"))
-        if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
-            raise BadInput("The arrays of a distance of votes have the wrong form.")
-        if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
-            raise BadInput("The arrays of a distance of votes do not fit together.")
-        if directions.shape[0] < 1 or not (thresholds > 0).all():
-            raise BadInput("The thresholds of a distance of votes are not all positive.")
-        return cls(directions, thresholds, weights)
 
 
 def lifted(parts: list[Part], total: float) -> list[Part]:

@@ -1,0 +1,53 @@
+"""What distances share that are made of thresholds on projections."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Distance, Matrix
+
+_NAMES = ("directions", "thresholds", "weights")
+
+
+class CutDistance(Distance):
+    """``directions`` (d, T) holds the projections as columns; ``thresholds`` and ``weights`` are (T,).
+
+    Few values are possible, so many cases tie.
+    """
+
+    ties = True
+    #: Which of its arrays must be positive throughout.
+    positive: ClassVar[str]
+
+    def __init__(self, directions: Matrix, thresholds: Matrix, weights: Matrix) -> None:
+        self.directions = directions
+        self.thresholds = thresholds
+        self.weights = weights
+
+    @property
+    def n_features(self) -> int:
+        return int(self.directions.shape[0])
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: getattr(self, name) for name in _NAMES}
+
+    @classmethod
+    def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        what = f"A distance of {cls.kind}"
+        if settings or set(arrays) != set(_NAMES):
+            raise BadInput(f"{what} needs directions, thresholds and weights.")
+        directions, thresholds, weights = (arrays[name] for name in _NAMES)
+        if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
+            raise BadInput(f"{what} has arrays of the wrong form.")
+        if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
+            raise BadInput(f"{what} has arrays that do not fit together.")
+        if directions.shape[0] < 1 or not (arrays[cls.positive] > 0).all():
+            raise BadInput(f"{what} has {cls.positive} that are not all positive.")
+        return cls(directions, thresholds, weights)
