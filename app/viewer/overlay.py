@@ -13,6 +13,8 @@ from app.viewer.viewport import Viewport
 MARGIN = 8
 #: Sides below which a picture has no room for words, or for its scale.
 SMALLEST, SCALE_FROM = 60, 160
+#: Below this width the upper and lower letter lie further inside, off the words in the corners.
+_NARROW, _INSET = 340, 30
 _CASING = 2.5
 _NICE = (1, 2, 5)
 
@@ -53,18 +55,24 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
     _cased(painter, path)
 
 
+def letter_inset(width: int) -> int:
+    """How much further from the upper and lower edge their letters lie in a view so wide."""
+    return _INSET if width < _NARROW else 0
+
+
 def draw_edges(painter: QPainter, room: QRect, letters: tuple[str, str, str, str]) -> None:
     """The patient's sides in the middle of the left, upper, right and lower edge."""
     if room.width() < SMALLEST or room.height() < SMALLEST:
         return
     metrics = QFontMetricsF(font(OUTCOME, 600))
     cap, middle = metrics.capHeight(), QPointF(room.center())
+    inset = letter_inset(room.width())
     left, top, right, bottom = letters
     for letter, x, y in (
         (left, MARGIN, middle.y() + cap / 2),
-        (top, middle.x() - metrics.horizontalAdvance(top) / 2, MARGIN + cap),
+        (top, middle.x() - metrics.horizontalAdvance(top) / 2, MARGIN + inset + cap),
         (right, room.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
-        (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, room.bottom() + 1 - MARGIN),
+        (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, room.bottom() + 1 - MARGIN - inset),
     ):
         path = QPainterPath()
         path.addText(QPointF(x, y), font(OUTCOME, 600), letter)

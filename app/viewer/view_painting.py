@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPen
 from app.theme import colour, theme
 from app.viewer import words
 from app.viewer.outlines import paint_region
-from app.viewer.overlay import draw_edges, draw_words
+from app.viewer.overlay import draw_edges, draw_words, letter_inset
 from app.viewer.rendering import SQUARES_FROM, Renderer
 from app.viewer.viewport import Orientation, Viewport
 from core.imaging.planes import Edges
@@ -51,14 +51,15 @@ def paint_focus(painter: QPainter, room: QRect) -> None:
 def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> None:
     """Two lines through the whole view that leave what they point at free."""
     x, y = (round(value) + 0.5 for value in view.to_widget(*at))
-    right, bottom = float(view.across) - _EDGE, float(view.down) - _EDGE
+    top = _EDGE + letter_inset(view.across)
+    right, bottom = float(view.across) - _EDGE, float(view.down) - top
     lines = [
         QLineF(begin, end)
         for begin, end in (
             (QPointF(_EDGE, y), QPointF(min(x - _GAP, right), y)),
             (QPointF(max(x + _GAP, _EDGE), y), QPointF(right, y)),
-            (QPointF(x, _EDGE), QPointF(x, min(y - _GAP, bottom))),
-            (QPointF(x, max(y + _GAP, _EDGE)), QPointF(x, bottom)),
+            (QPointF(x, top), QPointF(x, min(y - _GAP, bottom))),
+            (QPointF(x, max(y + _GAP, top)), QPointF(x, bottom)),
         )
         if begin.x() <= end.x() and begin.y() <= end.y()
     ]
