@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 2
+VERSION = 4
 
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -18,6 +18,23 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "frame INTEGER, "
         'PRIMARY KEY ("case", place))',
         "CREATE INDEX ix_slices_file ON slices (file)",
+    ),
+    # What was imported before had its ids kept, and its case ids must stay.
+    2: ("ALTER TABLE sources ADD COLUMN identified BOOLEAN NOT NULL DEFAULT 1",),
+    3: (
+        "CREATE TABLE judgements ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "ledger TEXT NOT NULL, "
+        "kind TEXT NOT NULL, "
+        '"query" TEXT NOT NULL, '
+        '"case" TEXT NOT NULL, '
+        "other TEXT, "
+        "region JSON, "
+        "shown JSON NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "undone INTEGER)",
+        "CREATE INDEX ix_judgements_ledger ON judgements (ledger)",
     ),
 }
 
@@ -39,6 +56,9 @@ sources = sa.Table(
     sa.Column("path", sa.Text, nullable=False),
     sa.Column("columns", sa.JSON, nullable=False),
     sa.Column("added", sa.Text, nullable=False),
+    sa.Column(
+        "identified", sa.Boolean, nullable=False, server_default=sa.true(), doc="ids kept as the files say"
+    ),
 )
 
 files = sa.Table(
@@ -139,4 +159,20 @@ searches = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("state", sa.JSON, nullable=False),
     sa.Column("saved", sa.Text, nullable=False),
+)
+
+judgements = sa.Table(
+    "judgements",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("ledger", sa.Text, nullable=False, index=True),
+    sa.Column("kind", sa.Text, nullable=False, doc="alike | not alike | closer"),
+    sa.Column("query", sa.Text, nullable=False, doc="a case id, or the path of a picture from outside"),
+    sa.Column("case", sa.Text, nullable=False, doc="a case id: the case may be gone by now"),
+    sa.Column("other", sa.Text),
+    sa.Column("region", sa.JSON(none_as_null=True)),
+    sa.Column("shown", sa.JSON, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("undone", sa.Integer, doc="place among those undone; NULL while in force"),
 )

@@ -8,14 +8,20 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from core.engine import limit_threads
+from core.library.judgements import JudgementTable
+from core.library.library import Library
 from core.metrics.online.click_learning import Judged, replay
 from core.retrieval.reranking import ClickIndex
+from core.searches.contradictions import contradictions
+from core.searches.judgement import Judgement, Kind
+from core.searches.ledger import Ledger
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -47,10 +53,33 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     ]
 
 
+def undone() -> list[dict[str, Any]]:
+    """Ten thousand judgements taken back in any order, kept in the library, with what remains looked through."""
+    made = [Judgement(Kind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
+    times, checking = [], []
+    with TemporaryDirectory() as folder, Library.create(Path(folder) / "lib") as library:
+        ledger = Ledger(JudgementTable(library.catalogue, "l"))
+        ids = ledger.add(made)
+        for seed in range(5):
+            order = np.random.default_rng(seed).permutation(ids).tolist()
+            start = time.perf_counter()
+            ledger.undo(order)
+            times.append(time.perf_counter() - start)
+            ledger.redo(order)
+            start = time.perf_counter()
+            contradictions(ledger.in_force)
+            checking.append(time.perf_counter() - start)
+    value = 1e3 * median(times)
+    return [
+        row("10,000 judgements undone and kept", value, "ms", 300, value < 300),
+        row("contradictions among 10,000 judgements", 1e3 * median(checking), "ms"),
+    ]
+
+
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark; it needs no real data."""
     with threadpool_limits(1):
-        return [*reranked(100_000, 100.0), *reranked(10_000, 40.0)]
+        return [*reranked(100_000, 100.0), *reranked(10_000, 40.0), *undone()]
 
 
 def row(

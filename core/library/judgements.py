@@ -1,0 +1,79 @@
+"""The judgements a library keeps, each in the ledger it was made in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.library.catalogue import Catalogue
+from core.library.schema import judgements
+
+
+@dataclass(frozen=True)
+class JudgementRecord:
+    """A click in plain values; see :class:`core.searches.judgement.Judgement`."""
+
+    kind: str
+    query: str
+    case: str
+    other: str | None
+    region: dict[str, Any] | None
+    shown: tuple[str, ...]
+    author: str
+    time: str
+
+
+class JudgementTable:
+    """The judgements of one ledger; every change is a transaction."""
+
+    def __init__(self, catalogue: Catalogue, ledger: str) -> None:
+        self._catalogue, self.ledger = catalogue, ledger
+
+    def read(self) -> list[tuple[int, JudgementRecord, int | None]]:
+        """(id, judgement, its place among those undone or ``None``) in the order they were made."""
+        t = judgements
+        rows = self._catalogue.read(sa.select(t).where(t.c.ledger == self.ledger).order_by(t.c.id))
+        return [
+            (
+                r.id,
+                JudgementRecord(r.kind, r.query, r.case, r.other, r.region, tuple(r.shown), r.author, r.time),
+                r.undone,
+            )
+            for r in rows
+        ]
+
+    def append(self, made: Sequence[JudgementRecord]) -> list[int]:
+        """Keep clicks made together, all or none; their ids."""
+        with self._catalogue.writing() as connection:
+            return [
+                int(
+                    connection.execute(
+                        judgements.insert().values(
+                            ledger=self.ledger, **{**vars(one), "shown": list(one.shown)}
+                        )
+                    ).inserted_primary_key[0]
+                )
+                for one in made
+            ]
+
+    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None:
+        """(id, place among those undone, ``None`` for in force) of each."""
+        if not changes:
+            return
+        with self._catalogue.writing() as connection:
+            connection.execute(
+                judgements.update()
+                .where(judgements.c.id == sa.bindparam("key"))
+                .values(undone=sa.bindparam("place")),
+                [{"key": key, "place": place} for key, place in changes],
+            )
+
+
+def ledgers(catalogue: Catalogue) -> list[str]:
+    """Names of the ledgers that hold anything, by their first judgement."""
+    t = judgements
+    rows = catalogue.read(sa.select(t.c.ledger).group_by(t.c.ledger).order_by(sa.func.min(t.c.id)))
+    return [r.ledger for r in rows]

@@ -1,0 +1,1 @@
+"""Searches: a query with its judgements in a ledger, what they teach, and where they contradict."""

@@ -1,0 +1,69 @@
+"""What each judgement does to the ranking on screen: the ranks with it and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.metrics.distance import Matrix
+from core.metrics.online.click_form import ClickForm
+from core.searches.ledger import Entry
+from core.searches.teaching import Coordinates, learn
+from core.tasks import SILENT, Reporter
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Of the judgement ``entry`` on the first ``k`` ranks.
+
+    ``mean_shift``: how many ranks these cases stand elsewhere without it, on average. ``most_moved``: the
+    place, among the candidates, of the case it moved most, and ``shift``, its rank without the judgement less
+    its rank with it: above 0 the judgement brought it forward.
+    """
+
+    entry: int
+    mean_shift: float
+    most_moved: int
+    shift: int
+
+
+def influences(
+    entries: Sequence[Entry],
+    coordinates: Coordinates,
+    candidates: Matrix,
+    query: Matrix,
+    *,
+    k: int = 20,
+    strength: float = 1.0,
+    reporter: Reporter = SILENT,
+) -> list[Influence]:
+    """One for each of the ``entries`` in force, learnt anew without it.
+
+    ``candidates`` (c, m): the cases that may come to stand among the first ``k``, such as the nearest
+    500 now; ``query`` (m,).
+    """
+    said = [entry.judgement for entry in entries]
+    differences = candidates - query
+    now = _ranks(learn(said, coordinates, len(query), strength), differences)
+    shown = np.flatnonzero(now < k)
+    out = []
+    for place, entry in enumerate(entries):
+        reporter.check_cancelled()
+        reporter.progress(place, len(entries), "Influence of each judgement")
+        rest = said[:place] + said[place + 1 :]
+        shift = _ranks(learn(rest, coordinates, len(query), strength), differences) - now
+        most = int(shown[np.abs(shift[shown]).argmax()]) if len(shown) else 0
+        mean = float(np.abs(shift[shown]).mean()) if len(shown) else 0.0
+        out.append(Influence(entry.id, mean, most, int(shift[most]) if len(shown) else 0))
+    return out
+
+
+def _ranks(form: ClickForm, differences: Matrix) -> Rows:
+    ranks = np.empty(len(differences), dtype=np.int64)
+    ranks[np.argsort(form.squared(differences), kind="stable")] = np.arange(len(differences))
+    return ranks

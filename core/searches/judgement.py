@@ -1,0 +1,95 @@
+"""One click: what a person said of cases for a query."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from core.errors import BadInput
+from core.library.judgements import JudgementRecord
+
+
+class Kind(StrEnum):
+    """What can be said."""
+
+    ALIKE = "alike"
+    NOT_ALIKE = "not alike"
+    CLOSER = "closer"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
+
+    ``query`` is a case id, or the path of a picture from outside; ``region`` (JSON) the part of it that was
+    asked. ``shown``: the cases on screen when it was said, with which a lone answer is compared. ``time`` is
+    ISO 8601 in UTC.
+
+    Raises:
+        BadInput: a case judged against itself, or not the cases its kind needs.
+    """
+
+    kind: Kind
+    query: str
+    case: str
+    other: str | None = None
+    region: Mapping[str, Any] | None = None
+    shown: tuple[str, ...] = ()
+    author: str = ""
+    time: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.other is not None) != (self.kind == Kind.CLOSER):
+            raise BadInput(
+                "'Closer' compares two cases with the query, thumbs judge one.", "Choose the cases again."
+            )
+        for case in (self.case, self.other):
+            if case == self.query:
+                raise BadInput(f"{case} cannot be judged against itself.", "Judge another case.")
+        if self.case == self.other:
+            raise BadInput(f"{self.case} cannot be closer than itself.", "Choose two different cases.")
+
+    @property
+    def asked(self) -> str:
+        """The query as a key: equal for the same region of the same case or picture."""
+        if self.region is None:
+            return self.query
+        text = json.dumps(dict(self.region), sort_keys=True)
+        return f"{self.query}#{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+    @property
+    def said(self) -> tuple[str, str, str, str]:
+        """Equal for two clicks that say the same, whoever made them and when."""
+        return self.kind.value, self.asked, self.case, self.other or ""
+
+    def to_record(self) -> JudgementRecord:
+        """As the catalogue keeps it."""
+        region = None if self.region is None else dict(self.region)
+        return JudgementRecord(
+            self.kind.value, self.query, self.case, self.other, region, self.shown, self.author, self.time
+        )
+
+    @classmethod
+    def from_record(cls, record: JudgementRecord) -> Judgement:
+        """Raises BadInput for a kind this version does not know."""
+        try:
+            kind = Kind(record.kind)
+        except ValueError:
+            raise BadInput(
+                f"The library holds a judgement of the unknown kind '{record.kind}'.",
+                "Update Semblance to use it.",
+            ) from None
+        return cls(
+            kind,
+            record.query,
+            record.case,
+            record.other,
+            record.region,
+            record.shown,
+            record.author,
+            record.time,
+        )

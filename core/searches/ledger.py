@@ -1,0 +1,112 @@
+"""The judgements of a search in order, any of which can be undone and made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from core.errors import BadArguments
+from core.library.judgements import JudgementRecord
+from core.searches.judgement import Judgement
+
+
+class Store(Protocol):
+    """Where a ledger is kept: :class:`core.library.judgements.JudgementTable`."""
+
+    def read(self) -> list[tuple[int, JudgementRecord, int | None]]: ...
+    def append(self, made: Sequence[JudgementRecord]) -> list[int]: ...
+    def set_undone(self, changes: Sequence[tuple[int, int | None]]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A judgement in a ledger; ``undone`` is its place among those undone, ``None`` while it is in force."""
+
+    id: int
+    judgement: Judgement
+    undone: int | None = None
+
+
+class Ledger:
+    """Every change is kept in ``store`` before it is seen here; without one it is forgotten in the end."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        """Raises BadInput for a stored judgement this version does not know."""
+        self._store = store
+        kept = store.read() if store else []
+        self._entries = {key: Entry(key, Judgement.from_record(one), undone) for key, one, undone in kept}
+        self._known = {entry.judgement.said: entry.id for entry in self._entries.values()}
+        self._last_undone = max((e.undone for e in self._entries.values() if e.undone is not None), default=0)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them, in the order they were made."""
+        return list(self._entries.values())
+
+    @property
+    def in_force(self) -> list[Entry]:
+        """Those not undone: the state that is learnt from."""
+        return [entry for entry in self._entries.values() if entry.undone is None]
+
+    def add(self, made: Iterable[Judgement]) -> list[int]:
+        """Ids of clicks made together, kept all or none.
+
+        What was said before counts once: its entry is put in force again where it was undone.
+        """
+        wanted = list(made)
+        fresh = list({one.said: one for one in wanted if one.said not in self._known}.values())
+        records = [one.to_record() for one in fresh]
+        if fresh:
+            first = max(self._entries, default=0) + 1
+            ids = self._store.append(records) if self._store else list(range(first, first + len(fresh)))
+            for key, one in zip(ids, fresh, strict=True):
+                self._entries[key] = Entry(key, one)
+                self._known[one.said] = key
+        found = [self._known[one.said] for one in wanted]
+        self.redo(found)
+        return found
+
+    def undo(self, ids: Iterable[int]) -> list[int]:
+        """Take these back, whatever came after them; returned are those that were in force.
+
+        Raises:
+            BadArguments: no such entry.
+        """
+        changed = [key for key in self._checked(ids) if self._entries[key].undone is None]
+        places = range(self._last_undone + 1, self._last_undone + 1 + len(changed))
+        self._set(list(zip(changed, places, strict=True)))
+        self._last_undone += len(changed)
+        return changed
+
+    def redo(self, ids: Iterable[int]) -> list[int]:
+        """Put these in force again; returned are those that were undone.
+
+        Raises:
+            BadArguments: no such entry.
+        """
+        changed = [key for key in self._checked(ids) if self._entries[key].undone is not None]
+        self._set([(key, None) for key in changed])
+        return changed
+
+    def undo_last(self) -> list[int]:
+        """Take back the newest in force, if any."""
+        return self.undo([entry.id for entry in self.in_force[-1:]])
+
+    def redo_last(self) -> list[int]:
+        """Put in force what was undone last, if anything."""
+        undone = [(e.undone, e.id) for e in self._entries.values() if e.undone is not None]
+        return self.redo([max(undone)[1]] if undone else [])
+
+    def _checked(self, ids: Iterable[int]) -> list[int]:
+        wanted = list(dict.fromkeys(ids))
+        for key in wanted:
+            if key not in self._entries:
+                raise BadArguments(f"There is no judgement {key} in this ledger.", "Look at the list again.")
+        return wanted
+
+    def _set(self, changes: list[tuple[int, int | None]]) -> None:
+        if self._store:
+            self._store.set_undone(changes)
+        for key, place in changes:
+            self._entries[key] = replace(self._entries[key], undone=place)

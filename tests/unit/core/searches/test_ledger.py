@@ -1,0 +1,120 @@
+"""Clicks kept in order, undone in any, once each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import BadArguments, BadInput
+from core.library.judgements import JudgementTable, ledgers
+from core.library.library import Library
+from core.searches.judgement import Judgement, Kind
+from core.searches.ledger import Ledger
+from tests.helpers.libraries import make_library, raw
+
+
+def like(query: str, case: str, **more: object) -> Judgement:
+    return Judgement(Kind.ALIKE, query, case, **more)
+
+
+def unlike(query: str, case: str, **more: object) -> Judgement:
+    return Judgement(Kind.NOT_ALIKE, query, case, **more)
+
+
+def closer(query: str, case: str, other: str) -> Judgement:
+    return Judgement(Kind.CLOSER, query, case, other)
+
+
+def said(ledger: Ledger) -> list[str]:
+    return [entry.judgement.case for entry in ledger.in_force]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: like("a", "a"), "against itself"),
+        (lambda: closer("a", "b", "a"), "against itself"),
+        (lambda: closer("a", "b", "b"), "closer than itself"),
+        (lambda: Judgement(Kind.CLOSER, "a", "b"), "compares two"),
+        (lambda: Judgement(Kind.ALIKE, "a", "b", "c"), "thumbs judge one"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(make, text: str) -> None:
+    with pytest.raises(BadInput, match=text):
+        make()
+
+
+def test_clicks_are_undone_and_made_again_in_any_order() -> None:
+    ledger = Ledger()
+    ids = ledger.add([like("q", case) for case in "abcd"])
+    assert ledger.undo([ids[1], ids[3], ids[1]]) == [ids[1], ids[3]]
+    assert said(ledger) == ["a", "c"]
+    assert ledger.undo([ids[1]]) == []
+    assert ledger.redo_last() == [ids[3]]
+    assert ledger.redo_last() == [ids[1]]
+    assert ledger.redo_last() == []
+    assert said(ledger) == ["a", "b", "c", "d"]
+    assert ledger.undo_last() == [ids[3]]
+    with pytest.raises(BadArguments, match="no judgement 99"):
+        ledger.undo([99])
+
+
+def test_the_same_click_a_hundred_times_counts_once() -> None:
+    ledger = Ledger()
+    ids = [ledger.add([like("q", "a", author=f"person {n}")])[0] for n in range(100)]
+    assert len(set(ids)) == 1
+    assert len(ledger.add([unlike("q", "b"), unlike("q", "b")])) == 2
+    assert len(ledger.entries) == 2
+    ledger.undo(ids[:1])
+    ledger.add([like("q", "a")])
+    assert said(ledger) == ["a", "b"]
+
+
+def test_regions_of_one_case_are_asked_separately() -> None:
+    ledger = Ledger()
+    ledger.add([like("q", "a"), like("q", "a", region={"x": 1}), like("q", "a", region={"x": 2})])
+    assert len(ledger.in_force) == 3
+
+
+def test_a_kept_ledger_opens_as_it_was(tmp_path) -> None:
+    path = make_library(tmp_path / "lib")
+    made = [
+        like(
+            "s/0.png", "s/1.png", author="ann", time="2026-01-02T03:04:05+00:00", shown=("s/2.png", "s/3.png")
+        ),
+        closer("s/0.png", "s/1.png", "s/4.png"),
+        unlike("s/0.png", "gone", region={"kind": "rectangle", "x": 1}),
+    ]
+    with Library.open(path) as library:
+        ledger = Ledger(JudgementTable(library.catalogue, "first"))
+        ids = ledger.add(made)
+        ledger.undo([ids[2], ids[0]])
+        Ledger(JudgementTable(library.catalogue, "second")).add([like("x", "y")])
+        before = ledger.entries
+    with Library.open(path) as library:
+        again = Ledger(JudgementTable(library.catalogue, "first"))
+        assert again.entries == before
+        assert [entry.judgement for entry in again.entries] == made
+        assert again.redo_last() == [ids[0]]
+        assert ledgers(library.catalogue) == ["first", "second"]
+
+
+def test_an_unknown_kind_is_told_not_dropped(tmp_path) -> None:
+    path = make_library(tmp_path / "lib")
+    with Library.open(path) as library:
+        Ledger(JudgementTable(library.catalogue, "l")).add([like("a", "b")])
+    with raw(path) as connection:
+        connection.execute("UPDATE judgements SET kind='smells like'")
+    with Library.open(path) as library, pytest.raises(BadInput, match="smells like"):
+        Ledger(JudgementTable(library.catalogue, "l"))
+
+
+def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
+    path = make_library(tmp_path / "lib")
+    with Library.open(path) as library:
+        ledger = Ledger(JudgementTable(library.catalogue, "l"))
+        ids = ledger.add([like("q", f"c{n}") for n in range(10_000)])
+        order = np.random.default_rng(0).permutation(ids).tolist()
+        assert len(ledger.undo(order)) == 10_000
+        assert ledger.in_force == []
+        assert Ledger(JudgementTable(library.catalogue, "l")).redo_last() == order[-1:]

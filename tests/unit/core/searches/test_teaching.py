@@ -1,0 +1,99 @@
+"""What clicks are turned into, and how far each moves the ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.searches.influence import influences
+from core.searches.ledger import Ledger
+from core.searches.teaching import ALIKE_EACH, UNLIKE_EACH, learn, triplets_of, trust
+from tests.unit.core.searches.test_ledger import closer, like, unlike
+
+Z = np.random.default_rng(0).normal(size=(60, 5))
+
+
+def coordinates(key: str) -> np.ndarray | None:
+    return Z[int(key)] if int(key) < len(Z) else None
+
+
+def named(judgements: list) -> set:
+    """Triplets as points, each a tuple of coordinates."""
+    judged = triplets_of(judgements, coordinates)
+    return {tuple(tuple(judged.points[row]) for row in triplet) for triplet in judged.triplets}
+
+
+def points(*rows: int) -> tuple:
+    return tuple(tuple(Z[row]) for row in rows)
+
+
+def test_a_comparison_is_a_triplet() -> None:
+    assert named([closer("0", "1", "2")]) == {points(0, 1, 2)}
+
+
+def test_what_is_like_a_query_is_alike_among_itself() -> None:
+    said = [like("0", "1"), like("0", "2"), unlike("0", "3")]
+    assert named(said) == {points(a, b, 3) for a in (0, 1, 2) for b in (0, 1, 2) if a != b}
+
+
+def test_queries_teach_each_for_itself() -> None:
+    said = [like("0", "1"), unlike("0", "2"), like("5", "6"), unlike("5", "7")]
+    assert named(said) == {points(0, 1, 2), points(1, 0, 2), points(5, 6, 7), points(6, 5, 7)}
+
+
+def test_a_lone_answer_is_compared_with_the_mean_of_what_was_shown() -> None:
+    shown = ("1", "2", "3")
+    mean = tuple(Z[[2, 3]].mean(axis=0))
+    assert named([unlike("0", "1", shown=shown)]) == {(tuple(Z[0]), mean, tuple(Z[1]))}
+    assert named([like("0", "1", shown=shown)]) == {(tuple(Z[0]), tuple(Z[1]), mean)}
+
+
+def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
+    said = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
+    judged = triplets_of(said, coordinates)
+    assert len(judged.triplets) == 20 * ALIKE_EACH * UNLIKE_EACH
+    own = judged.triplets[judged.triplets[:, 0] == np.flatnonzero((judged.points == Z[0]).all(axis=1))[0]]
+    nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:UNLIKE_EACH] + 20
+    assert {tuple(judged.points[row]) for row in own[:, 2]} == set(points(*nearest))
+
+
+@pytest.mark.parametrize(
+    "said", [[], [like("0", "1")], [like("99", "1"), unlike("99", "2")], [closer("0", "99", "2")]]
+)
+def test_where_nothing_can_be_learnt_the_start_stays(said: list) -> None:
+    assert len(learn(said, coordinates, 5).gains) == 0
+
+
+def test_a_case_called_both_is_left_out_of_its_own_triplets() -> None:
+    form = learn([like("0", "1"), unlike("0", "1")], coordinates, 5)
+    assert np.isfinite(form.dense()).all()
+
+
+def test_order_and_repetition_do_not_matter() -> None:
+    said = [like("0", "1"), unlike("0", "2"), closer("0", "3", "4"), like("7", "8"), unlike("7", "9")]
+    once = learn(said, coordinates, 5).dense()
+    np.testing.assert_array_equal(learn([*said[::-1], *said], coordinates, 5).dense(), once)
+
+
+def test_strength_and_trust_hold_the_clicks_back() -> None:
+    said = [like("0", "1"), unlike("0", "2")]
+    full = learn(said, coordinates, 5).dense() - np.eye(5)
+    np.testing.assert_allclose(learn(said, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12)
+    np.testing.assert_array_equal(learn(said, coordinates, 5, 0.0).dense(), np.eye(5))
+    assert trust(0) == 0.0
+    assert 0.0 < trust(1) < trust(100) < 1.0
+
+
+def test_influence_is_the_ranking_with_and_without() -> None:
+    ledger = Ledger()
+    ids = ledger.add([like("0", "1"), unlike("0", "2"), like("0", "3"), closer("0", "50", "51")])
+    rest = Z[1:]
+    found = influences(ledger.in_force, coordinates, rest, Z[0], k=10)
+    assert [one.entry for one in found] == ids
+    entries = [entry.judgement for entry in ledger.in_force]
+    with_all = np.argsort(np.argsort(learn(entries, coordinates, 5).squared(rest - Z[0])))
+    without = np.argsort(np.argsort(learn(entries[1:], coordinates, 5).squared(rest - Z[0])))
+    shown = np.flatnonzero(with_all < 10)
+    assert found[0].mean_shift == pytest.approx(np.abs(without - with_all)[shown].mean())
+    assert found[0].shift == without[found[0].most_moved] - with_all[found[0].most_moved]
+    assert max(abs(one.shift) for one in found) > 0
