@@ -17,7 +17,8 @@ class Parameter:
     """One parameter of a learner or extractor.
 
     ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one.
-    ``minimum`` and ``maximum`` are inclusive. ``choices`` lists the values of a text parameter.
+    ``minimum`` and ``maximum`` are inclusive. ``choices`` lists the values of a text parameter. ``file``:
+    a text parameter names a file that must be chosen, called like this (``*.onnx``).
     """
 
     name: str
@@ -28,6 +29,7 @@ class Parameter:
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     paper: Value = None
+    file: str = ""
 
     @property
     def title(self) -> str:

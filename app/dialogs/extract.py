@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.parameter_form import ParameterForm
-from core.features.registry import extractors
-from core.library.columns import PictureState
+from core.features.registry import extractor_class
 from core.parameters import Value
 from core.workflows.opening import LibrarySnapshot
 
@@ -30,9 +29,7 @@ class ExtractDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Extract features")
         self.setMinimumWidth(480)
-        states = set(library.columns.state.tolist())
-        has = {state != PictureState.NO_PICTURE for state in states}
-        self._extractors = [e for e in extractors() if e.needs_picture in has]
+        self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.fits]
         self._library = library
         self._choice = QComboBox()
         for extractor in self._extractors:
@@ -40,6 +37,10 @@ class ExtractDialog(QDialog):
         self._told = QLabel()
         self._told.setProperty("role", "second")
         self._told.setWordWrap(True)
+        self._others = QLabel(_others(library))
+        self._others.setProperty("role", "small")
+        self._others.setWordWrap(True)
+        self._others.setVisible(bool(self._others.text()))
         self._name = QLineEdit()
         self._state = QLabel()
         self._state.setProperty("role", "small")
@@ -49,6 +50,7 @@ class ExtractDialog(QDialog):
         self._form.setVerticalSpacing(8)
         self._form.addRow("Extractor", self._choice)
         self._form.addRow("", self._told)
+        self._form.addRow("", self._others)
         self._form.addRow("Name", self._name)
         self._form.addRow("", self._state)
         self._parameters: ParameterForm | None = None
@@ -97,6 +99,7 @@ class ExtractDialog(QDialog):
             self._parameters = None
         if extractor.parameters:
             self._parameters = ParameterForm(extractor.parameters)
+            self._parameters.valuesChanged.connect(self._tell)
             self._slot.addWidget(self._parameters)
         self._tell()
 
@@ -104,7 +107,7 @@ class ExtractDialog(QDialog):
         if not self._extractors:
             return
         total = len(self._library.columns)
-        self.go.setEnabled(True)
+        self.go.setEnabled(self._parameters is None or self._parameters.is_valid())
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
             self._state.setText(f"{total:,} cases will get their numbers.")
@@ -115,3 +118,13 @@ class ExtractDialog(QDialog):
         else:
             self._state.setText("All cases have these features already.")
             self.go.setEnabled(False)
+
+
+def _others(library: LibrarySnapshot) -> str:
+    """Which extractors are not offered, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for fit in library.extractors:
+        if not fit.fits:
+            reasons.setdefault(fit.reason, []).append(extractor_class(fit.name).title)
+    told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
+    return f"Not offered: {told}." if told and len(library.columns) else ""

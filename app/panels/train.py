@@ -33,7 +33,7 @@ from core.errors import BadArguments
 from core.library.records import unique_name
 from core.metrics.learner import Learner
 from core.metrics.registry import grouped_learners, learners
-from core.metrics.steps.sequence import default_steps, parse_steps, steps_text
+from core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from core.parameters import Parameter, Value
 from core.workflows.training import HELD_OUT, TrainRequest
 
@@ -288,11 +288,20 @@ class TrainPanel(QWidget):
         self.cancel_button.setVisible(running)
         self.curve.setVisible(self._state.training is not None)
 
+    def _check_steps(self, text: str) -> None:
+        library = self._state.library
+        features = self._features.currentText()
+        found = next((s for s in library.feature_sets if s.name == features), None) if library else None
+        if found is None:
+            parse_steps(text)
+        else:
+            chosen_steps(text, found.extractor)
+
     def _check(self) -> bool:
         """Whether everything chosen can be trained; says what cannot."""
         problem = ""
         try:
-            parse_steps(self._steps.currentText())
+            self._check_steps(self._steps.currentText())
         except BadArguments as error:
             problem = str(error)
         set_look(self._steps, error=bool(problem))

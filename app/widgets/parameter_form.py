@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePo
 
 from app.theme import set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.file_field import FileField
 from app.widgets.number_field import NumberField, value_text
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
 from core.parameters import Parameter, Value
 
-_Editor = NumberField | QComboBox | QCheckBox
+_Editor = NumberField | FileField | QComboBox | QCheckBox
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class ParameterForm(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn:
             for row in self._rows.values():
-                if row.editor is watched:
+                if watched in (row.editor, row.editor.focusProxy()):
                     self._meaning.setText(row.parameter.meaning)
         return False
 
@@ -125,7 +126,7 @@ class ParameterForm(QWidget):
         editor.setStatusTip(parameter.meaning)
         editor.setAccessibleName(parameter.title)
         editor.setAccessibleDescription(parameter.meaning)
-        editor.installEventFilter(self)
+        (editor.focusProxy() or editor).installEventFilter(self)
         problem = QLabel()
         problem.setWordWrap(True)
         problem.hide()
@@ -167,6 +168,10 @@ class ParameterForm(QWidget):
             combo.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
             combo.currentIndexChanged.connect(self._changed)
             return combo
+        if parameter.file:
+            chosen = FileField(parameter)
+            chosen.edited.connect(self._changed)
+            return chosen
         field = NumberField(parameter)
         words = isinstance(parameter.default, str)
         field.setFixedWidth(theme().px(128 if words else 64))

@@ -39,8 +39,8 @@ class OnnxEncoder(Extractor):
     volumes: ClassVar[bool] = True
     needs: ClassVar[str] = "deep"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("model", "", "The encoder's file, NAME.onnx."),
-        Parameter("settings", "", "The JSON file that says what the encoder takes and gives."),
+        Parameter("model", "", "The encoder's file, NAME.onnx.", file="*.onnx"),
+        Parameter("settings", "", "The JSON file that says what the encoder takes and gives.", file="*.json"),
     )
 
     def __init__(self, **settings: Value) -> None:

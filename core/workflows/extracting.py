@@ -17,7 +17,7 @@ import numpy.typing as npt
 from core.engine import Engine, Progress, Task, WorkerEnded, default_workers
 from core.errors import BadInput, SemblanceError
 from core.features.extractor import Extractor
-from core.features.registry import extractors, make_extractor
+from core.features.registry import make_extractor
 from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader, shown_slice
 from core.imaging.picture import Picture
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 STEP = 16
 #: Pictures in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
-#: The extractor to begin with where cases have regions.
-OF_REGIONS = "mass"
-#: The extractor made for a kind of source.
-OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
-#: Cases, spread over the library, that are asked whether they have regions.
-LOOKED_INTO = 500
 #: What is recorded of such a picture.
 CRASHED = "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
 
@@ -63,29 +57,6 @@ class ExtractResult:
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
-
-
-def fitting_extractors(library: Path) -> list[str]:
-    """Names of the extractors that suit the cases of a library, the default first.
-
-    That is the one made for the kind of source; else, where cases have regions, ``mass``, which goes last
-    elsewhere: it would take a whole picture for the surroundings of one.
-    """
-    with open_library(library) as opened:
-        rows = opened.catalogue.all_cases()
-        looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
-        details = opened.catalogue.details([row.id for row in looked_into])
-        with_tables = any(source.columns for source in opened.catalogue.sources())
-    kinds = {bool(r.has_picture) for r in rows} | ({False} if with_tables else set())
-    volumes = any(found.depth is not None for found in details.values())
-    fitting = [e for e in extractors() if e.needs_picture in kinds and (volumes or not e.needs_volume)]
-    names = [e.name for e in fitting]
-    if OF_REGIONS in names:
-        names.remove(OF_REGIONS)
-        with_regions = any(found.region is not None for found in details.values())
-        names.insert(0 if with_regions else len(names), OF_REGIONS)
-    made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
-    return sorted(names, key=lambda name: name not in made_for)
 
 
 def extract_features(

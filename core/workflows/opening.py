@@ -13,6 +13,7 @@ import numpy.typing as npt
 from core.library import open_library
 from core.library.columns import CaseColumns, PictureState, case_columns
 from core.tasks import SILENT, Reporter
+from core.workflows.fitting import ExtractorFit, extractor_fits
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class LibrarySnapshot:
     metrics: tuple[MetricFacts, ...]
     not_read: tuple[tuple[str, str, str, str], ...]
     patients: int
+    extractors: tuple[ExtractorFit, ...] = ()
 
     @property
     def unusable(self) -> list[tuple[str, str, str, str]]:
@@ -94,6 +96,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
             ),
             tuple(opened.catalogue.not_read()),
             len({r.patient for r in cases if r.patient is not None}),
+            extractor_fits(opened),
         )
 
 

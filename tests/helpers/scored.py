@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, FindingRoc, IntervalCurve, MetricScores
+from core.features.registry import extractors
 from core.library.columns import case_columns
+from core.workflows.fitting import ExtractorFit
 from core.workflows.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")
+#: What suits a library of pictures.
+FITS = tuple(ExtractorFit(e.name, "" if e.needs_picture else "no table") for e in extractors())
 
 
 def scores(
@@ -77,4 +81,4 @@ def snapshot(
         [0] * cases,
     )
     sets = (FeatureSetFacts("gabor", "gabor", 2560, cases, 0),)
-    return LibrarySnapshot(Path("made-up"), "made-up", writable, (), columns, sets, metrics, (), cases)
+    return LibrarySnapshot(Path("made-up"), "made-up", writable, (), columns, sets, metrics, (), cases, FITS)

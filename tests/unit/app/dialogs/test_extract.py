@@ -4,22 +4,21 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 
 from app.dialogs.extract import ExtractDialog
+from app.widgets.file_field import FileField
 from core.features.registry import extractors
 from core.library.columns import PictureState, case_columns
+from core.workflows.fitting import ExtractorFit
 from core.workflows.opening import FeatureSetFacts
-from tests.helpers.scored import CASES, snapshot
-
-PICTURES = {e.title for e in extractors() if e.needs_picture}
-NUMBERS = {e.title for e in extractors() if not e.needs_picture}
+from tests.helpers.scored import CASES, FITS, snapshot
 
 
-def library(states, *sets):
+def library(states, *sets, fits=FITS):
     n = len(states)
     columns = case_columns(range(n), [f"c{i}" for i in range(n)], ["benign"] * n, [None] * n, states)
-    return replace(snapshot(), columns=columns, feature_sets=sets)
+    return replace(snapshot(), columns=columns, feature_sets=sets, extractors=fits if n else ())
 
 
 @pytest.fixture
@@ -33,29 +32,67 @@ def open_dialog(qtbot):
     return make
 
 
-def offered(dialog) -> set[str]:
+def offered(dialog) -> list[str]:
     combo = dialog.findChild(QComboBox)
-    return {combo.itemText(place) for place in range(combo.count())}
+    return [combo.itemText(place) for place in range(combo.count())]
 
 
 def said(dialog) -> str:
     return " ".join(label.text() for label in dialog.findChildren(QLabel))
 
 
-@pytest.mark.parametrize(
-    ("states", "fitting"),
-    [
-        ([PictureState.OK, PictureState.MISSING], PICTURES),
-        ([PictureState.NO_PICTURE] * 2, NUMBERS),
-        ([PictureState.OK, PictureState.NO_PICTURE], PICTURES | NUMBERS),
-        ([], set()),
-    ],
-)
-def test_only_extractors_that_fit_are_offered(open_dialog, states, fitting):
-    dialog = open_dialog(library(states))
-    assert offered(dialog) == fitting
-    assert dialog.go.isEnabled() is bool(fitting)
-    assert ("No extractor fits" in said(dialog)) is not fitting or not fitting
+def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(open_dialog):
+    fits = (
+        ExtractorFit("mass"),
+        ExtractorFit("gabor"),
+        ExtractorFit("polyp", "no case is a volume"),
+        ExtractorFit("raw", "no case comes from a table"),
+    )
+    dialog = open_dialog(library([PictureState.OK], fits=fits))
+    titles = {extractor.name: extractor.title for extractor in extractors()}
+    assert offered(dialog) == [titles["mass"], titles["gabor"]]
+    assert dialog.go.isEnabled()
+    others = f"{titles['polyp']} (no case is a volume); {titles['raw']} (no case comes from a table)"
+    assert f"Not offered: {others}." in said(dialog)
+
+
+def test_where_all_fit_nothing_is_said_of_others(open_dialog):
+    dialog = open_dialog(library([PictureState.OK], fits=(ExtractorFit("gabor"),)))
+    assert offered(dialog) == ["Gabor texture"]
+    assert "Not offered" not in said(dialog)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
+    fits = tuple(ExtractorFit(e.name, "no case") for e in extractors())
+    dialog = open_dialog(library([PictureState.OK] * n, fits=fits))
+    assert offered(dialog) == []
+    assert not dialog.go.isEnabled()
+    assert "No extractor fits" in said(dialog)
+
+
+def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkeypatch):
+    dialog = open_dialog(library([PictureState.OK], fits=(ExtractorFit("onnx"),)))
+    assert not dialog.go.isEnabled()
+    asked = []
+    names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}
+
+    def choose(parent, title, begin, pattern):
+        asked.append((title, pattern.split(";;")[0]))
+        return str(names[title]), pattern
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
+    fields = dialog.findChildren(FileField)
+    for path in names.values():
+        path.touch()
+    for field in fields:
+        qtbot.mouseClick(field.button, Qt.MouseButton.LeftButton)
+    assert asked == [("Model", "Model (*.onnx)"), ("Settings", "Settings (*.json)")]
+    assert dialog.go.isEnabled()
+    assert dialog.settings() == {"model": str(names["Model"]), "settings": str(names["Settings"])}
+    qtbot.keyClicks(fields[0].line, "x")
+    assert not dialog.go.isEnabled()
+    assert "Choose a file (*.onnx)." in said(dialog)
 
 
 def test_the_choice_is_explained_and_named(qtbot, open_dialog):

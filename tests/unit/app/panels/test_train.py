@@ -288,3 +288,13 @@ def test_steps_follow_the_chosen_features(panel, context):
     raw = replace(BOARD.feature_sets[0], name="numbers", extractor="raw")
     context.state.set_library(replace(BOARD, metrics=(), feature_sets=(raw,)))
     assert panel._steps.currentText() == "standardise"
+
+
+def test_local_descriptors_have_to_be_counted_first(panel, context):
+    words = replace(BOARD.feature_sets[0], name="words", extractor="visual_words")
+    context.state.set_library(replace(BOARD, metrics=(), feature_sets=(words,)))
+    assert panel._steps.currentText() == "codebook:200"
+    assert not panel._problem.text()
+    panel._steps.setCurrentText("standardise")
+    assert "counted first" in panel._problem.text()
+    assert not panel.train_button.isEnabled()

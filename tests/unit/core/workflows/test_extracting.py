@@ -17,7 +17,8 @@ from core.imaging import open_picture
 from core.library.library import Library
 from core.tasks import Cancelled, Reporter
 from core.workflows import extracting
-from core.workflows.extracting import extract_features, fitting_extractors
+from core.workflows.extracting import extract_features
+from core.workflows.fitting import fitting_extractors
 from core.workflows.importing import import_source
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.listening import Listening

@@ -14,7 +14,8 @@ from core.library import open_library
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
 from core.tasks import SILENT
-from core.workflows.extracting import extract_features, fitting_extractors
+from core.workflows.extracting import extract_features
+from core.workflows.fitting import fitting_extractors
 from core.workflows.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan

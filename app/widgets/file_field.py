@@ -1,0 +1,57 @@
+"""A field for the name of a file: typed, or chosen in the system's dialog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from app.theme import theme
+from core.errors import BadArguments
+from core.parameters import Parameter, Value
+
+
+class FileField(QWidget):
+    """Edits the path that ``parameter`` names; ``edited`` follows every change a person makes."""
+
+    edited = Signal()
+
+    def __init__(self, parameter: Parameter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._parameter = parameter
+        self.line = QLineEdit(str(parameter.default))
+        self.line.setFixedWidth(theme().px(192))
+        self.line.textEdited.connect(self.edited)
+        self.button = QPushButton("Choose …")
+        self.button.setAccessibleName(f"Choose {parameter.title.lower()}")
+        self.button.clicked.connect(self._choose)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self.line)
+        row.addWidget(self.button)
+        self.setFocusProxy(self.line)
+
+    def value(self) -> Value:
+        """The path as written.
+
+        Raises:
+            BadArguments: there is no such file; the hint says what to do.
+        """
+        text = self.line.text().strip()
+        if not Path(text).expanduser().is_file():
+            told = f"There is no file '{text}'." if text else f"No {self._parameter.title.lower()} is chosen."
+            raise BadArguments(told, f"Choose a file ({self._parameter.file}).")
+        return self._parameter.check(text)
+
+    def set_value(self, value: Value) -> None:
+        self.line.setText(str(value))
+
+    def _choose(self) -> None:
+        title, pattern = self._parameter.title, self._parameter.file
+        begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
+        name, _ = QFileDialog.getOpenFileName(self, title, begin, f"{title} ({pattern});;All files (*)")
+        if name:
+            self.set_value(name)
+            self.edited.emit()
