@@ -69,7 +69,7 @@ class ComparePanel(QWidget):
         for widget in (self.previous, self.following, self.measure, self.linked):
             self.header.add_action(widget)
 
-        self.panes = (PicturePane(context.jobs), PicturePane(context.jobs))
+        self.panes = (PicturePane(context.jobs, share=0.5), PicturePane(context.jobs, share=0.5))
         self.heads = (_Head("Query"), _Head("Rank"))
         self.facts = CompareFacts()
         self.strip = CaseGrid()

@@ -28,11 +28,12 @@ class PicturePane(QWidget):
 
     slice_changed = Signal(int)
 
-    def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
+    def __init__(self, jobs: Jobs, parent: QWidget | None = None, *, share: float = 1.0) -> None:
+        """``share`` of the memory for slices is this one's."""
         super().__init__(parent)
         self.view = PictureView()
         self.histogram = HistogramStrip()
-        self.slices = Slices(jobs, self)
+        self.slices = Slices(jobs, self, share=share)
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -10,12 +11,12 @@ from PySide6.QtCore import QObject, Signal
 from app.jobs import Job, Jobs, Lane
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
-from core.imaging.display import DisplayPicture
+from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
 from core.workflows import looking
 from core.workflows.looking import StackFacts, ViewedSlice
 
-#: Slices asked for at once; few, so that a jump elsewhere does not wait for them.
-BATCH = 12
+#: Slices asked for at once, and how often; few, so that a jump elsewhere does not wait for them.
+BATCH, IN_FLIGHT = 12, 2
 #: Bytes of slices kept.
 KEPT = 256 << 20
 
@@ -28,9 +29,11 @@ class Slices(QObject):
     moved = Signal(int)
     failed = Signal(int, str)
 
-    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject | None = None, *, share: float = 1.0) -> None:
+        """``share`` of :data:`KEPT` is this one's."""
         super().__init__(parent)
-        self._jobs = jobs
+        self._jobs, self._share = jobs, share
+        self._resting = False
         self.facts: StackFacts | None = None
         self.place = 0
         self._library: Path | None = None
@@ -38,9 +41,9 @@ class Slices(QObject):
         self._kept: OrderedDict[int, DisplayPicture] = OrderedDict()
         self._problems: dict[int, str] = {}
         self._first: DisplayPicture | None = None
+        self._like: DisplayPicture | None = None
         self._way = 1
-        self._job: Job | None = None
-        self._coming: list[int] = []
+        self._coming: dict[Job, list[int]] = {}
 
     def __len__(self) -> int:
         return 0 if self.facts is None else self.facts.slices
@@ -53,8 +56,10 @@ class Slices(QObject):
         first: DisplayPicture | None,
     ) -> None:
         """Another volume, of which ``first`` is shown, or none; ``what``: a case's row or an address."""
-        self._drop_job()
+        self._drop_jobs()
         self.facts, self._library, self._what, self._first = facts, library, what, first
+        # Its pixels would go along with every wish.
+        self._like = None if first is None else replace(first, levels=(first.levels[0][:1, :1],))
         self._kept.clear()
         self._problems.clear()
         self._way = 1
@@ -83,50 +88,77 @@ class Slices(QObject):
             self.ready.emit(place, self._kept[place])
         elif place in self._problems:
             self.failed.emit(place, self._problems[place])
-        if self._job is None or (place not in self._kept and place not in self._coming):
-            self._ask()
+        if place not in self._kept and not any(place in places for places in self._coming.values()):
+            self._drop_jobs()
+        self._ask()
 
     @property
     def loaded(self) -> frozenset[int]:
         return frozenset(self._kept)
 
+    def rest(self) -> None:
+        """Not seen for a while: keep the slice one is at, give the memory of the others back."""
+        self._resting = True
+        self._drop_jobs()
+        for place in [place for place in self._kept if place != self.place]:
+            del self._kept[place]
+
+    def wake(self) -> None:
+        """Seen again."""
+        self._resting = False
+        self._ask()
+
+    @property
+    def busy(self) -> bool:
+        """Whether slices are on their way."""
+        return bool(self._coming)
+
     def _ask(self) -> None:
         """For the slice wanted and those that come next, first the way one goes."""
-        self._drop_job()
+        while len(self._coming) < IN_FLIGHT and not self._resting:
+            missing = self._missing()
+            if not missing:
+                return
+            try:
+                job = self._jobs.run(
+                    "Reading slices",
+                    looking.view_slices,
+                    self._library,
+                    self._what,
+                    missing,
+                    self._like,
+                    lane=Lane.SLICE,
+                    quiet=True,
+                )
+            except SemblanceError as error:
+                self._refuse(error)
+                return
+            self._coming[job] = missing
+            job.partial.connect(self._take)
+            job.done.connect(lambda _, job=job: self._go_on(job))
+            job.failed.connect(self._refuse)
+
+    def _missing(self) -> list[int]:
         room = self._room()
         near = [self.place + self._way * step for step in range(room)]
         back = room if room >= len(self) else room // 3
         near += [self.place - self._way * step for step in range(1, back)]
-        missing = [
-            place
-            for place in near
-            if 0 <= place < len(self) and place not in self._kept and place not in self._problems
-        ][:BATCH]
-        if not missing:
-            return
-        try:
-            job = self._jobs.run(
-                "Reading slices",
-                looking.view_slices,
-                self._library,
-                self._what,
-                missing,
-                self._first,
-                lane=Lane.SLICE,
-                quiet=True,
-            )
-        except SemblanceError as error:
-            self._refuse(error)
-            return
-        self._job, self._coming = job, missing
-        job.partial.connect(self._take)
-        job.done.connect(self._go_on)
-        job.failed.connect(self._refuse)
+        known = {place for places in self._coming.values() for place in places}
+        known.update(self._kept, self._problems)
+        return [place for place in near if 0 <= place < len(self) and place not in known][:BATCH]
 
     def _room(self) -> int:
-        """How many slices may be kept ahead: two thirds of all that are."""
-        size = sum(level.nbytes for level in self._first.levels) if self._first is not None else 1
-        return max(2, min(len(self), 2 * KEPT // (3 * max(size, 1))))
+        """How many slices may be kept ahead: all where they fit, else two thirds of those that do."""
+        levels = self._first.levels if self._first is not None else ()
+        size = sum(level.nbytes for level in levels[:1])
+        if levels and max(levels[0].shape[:2]) > SMALLEST_OF_SLICES:
+            size = sum(level.nbytes for level in levels)
+        fitting = self._limit // max(size, 1) - 1
+        return len(self) if fitting >= len(self) else max(2, 2 * fitting // 3)
+
+    @property
+    def _limit(self) -> int:
+        return int(KEPT * self._share)
 
     def _take(self, viewed: ViewedSlice) -> None:
         if viewed.picture is None:
@@ -135,7 +167,7 @@ class Slices(QObject):
                 self.failed.emit(viewed.place, viewed.problem)
             return
         self._kept[viewed.place] = viewed.picture
-        while len(self._kept) > 1 and self._bytes() > KEPT:
+        while len(self._kept) > 1 and self._bytes() > self._limit:
             self._kept.popitem(last=False)
         if viewed.place == self.place:
             self.ready.emit(viewed.place, viewed.picture)
@@ -143,17 +175,16 @@ class Slices(QObject):
     def _bytes(self) -> int:
         return sum(level.nbytes for picture in self._kept.values() for level in picture.levels)
 
-    def _go_on(self, _: object = None) -> None:
-        self._job, self._coming = None, []
+    def _go_on(self, job: Job) -> None:
+        self._coming.pop(job, None)
         self._ask()
 
     def _refuse(self, error: SemblanceError) -> None:
-        self._job, self._coming = None, []
+        self._drop_jobs()
         self._problems[self.place] = error.message
         self.failed.emit(self.place, error.message)
 
-    def _drop_job(self) -> None:
-        if self._job is not None:
-            job, self._job = self._job, None
-            self._coming = []
+    def _drop_jobs(self) -> None:
+        jobs, self._coming = list(self._coming), {}
+        for job in jobs:
             job.cancel()

@@ -51,6 +51,7 @@ class FullPages:
             return
         window = self._window
         window.large.leave()
+        self._share_memory(window.ranking)
         window.pages.setCurrentWidget(window.ranking)
         for dock in window.docks.values():
             dock.setVisible(window.state.library is not None and dock.wanted)
@@ -73,7 +74,18 @@ class FullPages:
             window.large.leave()
         for dock in window.docks.values():
             dock.setVisible(False)
+        self._share_memory(page)
         window.pages.setCurrentWidget(page)
+
+    def _share_memory(self, page: QWidget) -> None:
+        """Slices are kept for what is on ``page`` only."""
+        window = self._window
+        for pane in (window.query.pane, *window.compare.panes):
+            comparing = pane is not window.query.pane
+            if page is (window.compare if comparing else window.ranking):
+                pane.slices.wake()
+            else:
+                pane.slices.rest()
 
     def _restore_sizes(self) -> None:
         docks = [self._window.docks[name] for name in self._sizes]

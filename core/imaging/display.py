@@ -13,8 +13,9 @@ from core.imaging.picture import Picture, ValueWindow
 #: Bytes of the finest level handed over: a 4,664 x 3,064 picture of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.
 MAX_BYTES = 40_000_000
-#: Levels end where the longest side has at most this many pixels.
-SMALLEST = 256
+#: Levels end where the longest side has at most this many pixels; those of slices, of which hundreds are
+#: kept, earlier.
+SMALLEST, SMALLEST_OF_SLICES = 256, 512
 BINS = 64
 #: Share of the pixels, in percent, that the first window leaves below black and above white.
 CLIPPED = (0.5, 99.5)
@@ -72,9 +73,15 @@ class DisplayPicture:
 
 
 def display_picture(
-    picture: Picture, *, max_bytes: int = MAX_BYTES, like: DisplayPicture | None = None
+    picture: Picture,
+    *,
+    max_bytes: int = MAX_BYTES,
+    like: DisplayPicture | None = None,
+    smallest: int = SMALLEST,
 ) -> DisplayPicture:
     """Make ``picture`` ready for a viewer; call it in a worker, it looks at every pixel.
+
+    Levels end where the longest side has at most ``smallest`` pixels.
 
     A further slice of the volume that ``like`` is from takes over its histogram and first window.
 
@@ -93,10 +100,10 @@ def display_picture(
     slope = picture.values.slope * scale
     intercept = picture.values.slope * offset + picture.values.intercept
     reduced = 1
-    while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > SMALLEST:
+    while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > smallest:
         pixels, reduced = _halved(pixels), reduced * 2
     levels = [pixels]
-    while max(levels[-1].shape[:2]) > SMALLEST:
+    while max(levels[-1].shape[:2]) > smallest:
         levels.append(_halved(levels[-1]))
     if like is not None and (like.slope, like.intercept) == (slope, intercept):
         low, high, counts, auto = like.low, like.high, like.counts, like.auto

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput, SemblanceError
 from core.imaging import PictureAddress, PictureReader, open_picture
-from core.imaging.display import DisplayPicture, display_picture
+from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture, display_picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
 from core.imaging.volume import Spacing, Stack
@@ -169,7 +169,7 @@ def view_slices(
     for place in places:
         reporter.check_cancelled()
         try:
-            shown = display_picture(stack.picture(place), like=like)
+            shown = display_picture(stack.picture(place), like=like, smallest=SMALLEST_OF_SLICES)
         except SemblanceError as error:
             reporter.partial(ViewedSlice(place, None, error.message))
             continue

@@ -11,7 +11,8 @@ from app.jobs import Jobs
 from app.viewer.picture_pane import PicturePane
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region, region_of_mask
-from core.workflows.looking import view_file
+from core.workflows.looking import stacks, view_file
+from tests.helpers.held_jobs import HeldJobs
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
     pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
     pane.slices.go(2)
     qtbot.waitUntil(lambda: shown_value(pane) == -80)
-    qtbot.waitUntil(lambda: pane.slices._job is None)
+    qtbot.waitUntil(lambda: not pane.slices.busy)
     assert len(pane.slices.loaded) <= 9
     assert 2 in pane.slices.loaded
 
@@ -139,3 +140,44 @@ def test_a_single_picture_has_no_bar(pane, tmp_path):
     assert not pane.bar.isVisible()
     assert pane.view.slice_text == ""
     assert pane.placed(Region(1, 1, 2, 2)).z is None
+
+
+def test_resting_keeps_the_slice_seen_only_and_waking_reads_on(pane, qtbot):
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+    pane.slices.go(7)
+    pane.slices.rest()
+    assert pane.slices.loaded == {7}
+    pane.slices.go(8)
+    assert not pane.slices.busy
+    pane.slices.wake()
+    qtbot.waitUntil(lambda: shown_value(pane) == -20)
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+
+
+def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volume, tmp_path):
+    jobs = HeldJobs()
+    pane = PicturePane(jobs)
+    qtbot.addWidget(pane)
+    pane.show_viewed(view_file(volume), None, volume, None)
+    assert [len(places) for places in pane.slices._coming.values()] == [12, 12]
+    before = list(pane.slices._coming)
+    pane.slices.go(0)
+    assert not any(job.running for job in before)
+    jobs.let_run()
+    assert len(pane.slices.loaded) == 40
+    assert shown_value(pane) == -100
+    stacks.forget()
+    jobs.shutdown()
+    jobs.deleteLater()
+
+
+def test_slices_of_one_volume_all_fit_where_their_bytes_do(pane, qtbot, monkeypatch):
+    size = pane.view.picture.levels[0].nbytes
+    monkeypatch.setattr("app.viewer.slices.KEPT", 42 * size)
+    pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
+    qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
+    monkeypatch.setattr("app.viewer.slices.KEPT", 30 * size)
+    pane.slices._kept.clear()
+    pane.slices.begin(pane.slices.facts, None, pane.slices._what, pane.view.picture)
+    qtbot.waitUntil(lambda: not pane.slices.busy)
+    assert len(pane.slices.loaded) <= 30
