@@ -127,13 +127,16 @@ def import_(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a zip or a file.")],
     library: Annotated[Path, typer.Option(metavar="LIB", help="Made when it is not there.")],
     kind: Annotated[str, typer.Option(help="What the source is; `semblance kinds` lists them.")] = "auto",
+    identified: Annotated[
+        bool, typer.Option(help="Keep patient ids, dates and folders; else codes stand for them.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Catalogue the cases of SOURCE; importing again adds only what is new."""
     from core.workflows.importing import import_source
 
     with ConsoleReporter() as reporter:
-        result = import_source(source, library, kind=kind, reporter=reporter)
+        result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
     _print(result.to_json(), as_json, show_import)
     if not result.added and not result.unchanged:
         raise SemblanceError(

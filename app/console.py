@@ -119,6 +119,8 @@ def show_import(document: Mapping[str, Any]) -> None:
     )
     counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
     typer.echo(f"{document['library']}: {document['cases']} cases; {counts}")
+    for note in document.get("notes", ()):
+        typer.echo(note)
     for case_id in document["removed"]:
         typer.echo(f"  removed: {case_id}: its file no longer holds it")
     for path in document["missing"]:

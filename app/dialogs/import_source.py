@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDialog,
     QFileDialog,
@@ -23,7 +24,8 @@ from core.library.records import SUFFIX
 
 
 class ImportDialog(QDialog):
-    """Kind of the source and the library it is added to; accepted with :meth:`kind` and :meth:`library`."""
+    """Kind of the source and the library it is added to; accepted with :meth:`kind`, :meth:`library` and
+    :meth:`identified`."""
 
     def __init__(
         self,
@@ -39,8 +41,7 @@ class ImportDialog(QDialog):
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
         title.setProperty("role", "outcome")
-        quiet = QLabel("Pictures stay where they are")
-        quiet.setProperty("role", "small")
+        quiet = _small("Pictures stay where they are")
         head = QHBoxLayout()
         head.addWidget(title)
         head.addStretch(1)
@@ -55,6 +56,9 @@ class ImportDialog(QDialog):
         self._told.setProperty("role", "second")
         self._told.setWordWrap(True)
         self._kinds.currentIndexChanged.connect(self._tell)
+
+        self._identified = QCheckBox("Keep patient ids, dates and folder names")
+        self._identified.setToolTip("Names in file headers are never kept. See the help page Privacy.")
 
         self._where = QLineEdit(str(library or default_library(source)))
         self._where.setEnabled(library is None)
@@ -73,6 +77,8 @@ class ImportDialog(QDialog):
         form.addRow("Kind", self._kinds)
         form.addRow("", self._told)
         form.addRow("Library", place)
+        form.addRow("Patients", self._identified)
+        form.addRow("", _small("Otherwise codes stand for them, made with this library's own key."))
         self.add = QPushButton("Add the cases")
         self.add.setProperty("primary", True)
         self.add.setDefault(True)
@@ -102,6 +108,10 @@ class ImportDialog(QDialog):
             return path
         return path.with_name(path.name + SUFFIX)
 
+    def identified(self) -> bool:
+        """Whether ids, dates and folders are to be kept as the source tells them."""
+        return self._identified.isChecked()
+
     def _tell(self) -> None:
         place = self._kinds.currentIndex()
         self._told.setText(self._found[place][2].explanation if place >= 0 else "")
@@ -112,6 +122,12 @@ class ImportDialog(QDialog):
         )
         if chosen:
             self._where.setText(chosen)
+
+
+def _small(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("role", "small")
+    return label
 
 
 def default_library(source: Path) -> Path:

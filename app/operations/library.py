@@ -81,14 +81,17 @@ def import_source(
     library: Path,
     kind: str,
     then: Callable[[ImportResult], None] | None = None,
+    *,
+    identified: bool = False,
 ) -> Job:
-    """Bring ``source`` into ``library`` in the background and show it."""
+    """Bring ``source`` into ``library`` in the background and show it; ``identified`` keeps patient ids."""
     job = context.jobs.run(
         f"Importing {source.name}",
         importing.import_source,
         source,
         library,
         kind=kind,
+        identified=identified,
         channel=f"import {library}",
     )
 
@@ -97,10 +100,10 @@ def import_source(
         if result.failed:
             context.messages.warning(
                 f"{source.name}: {said}; {len(result.failed):,} files could not be read.",
-                "File > Files not read… lists each with its reason.",
+                " ".join(("File > Files not read… lists each with its reason.", *result.notes)),
             )
         else:
-            context.messages.info(f"{source.name}: {said}.")
+            context.messages.info(f"{source.name}: {said}.", " ".join(result.notes))
         if context.state.path == library:
             renew(context)
         else:

@@ -65,27 +65,35 @@ class Catalogue:
 
     def sources(self) -> list[SourceRecord]:
         rows = self.read(sa.select(sources).order_by(sources.c.id))
-        return [SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns)) for r in rows]
+        return [_source(r) for r in rows]
 
-    def add_source(self, kind: str, name: str, path: Path, columns: Sequence[str] = ()) -> SourceRecord:
-        """The source of this kind at ``path``, made now unless it is there.
+    def add_source(
+        self, kind: str, name: str, path: Path, columns: Sequence[str] = (), *, identified: bool = False
+    ) -> SourceRecord:
+        """The source of this kind at ``path``, made now unless it is there, when it stays as it is.
 
         ``name`` gets a number when another source has it already.
         """
         with self.writing() as connection:
             same = sa.and_(sources.c.kind == kind, sources.c.path == str(path))
             for r in connection.execute(sa.select(sources).where(same)).all():
-                return SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns))
+                return _source(r)
             taken = set(connection.execute(sa.select(sources.c.name)).scalars())
             unique, number = name, 2
             while unique in taken:
                 unique, number = f"{name} {number}", number + 1
             row = connection.execute(
                 sources.insert().values(
-                    kind=kind, name=unique, path=str(path), columns=list(columns), added=now()
+                    kind=kind,
+                    name=unique,
+                    path=str(path),
+                    columns=list(columns),
+                    added=now(),
+                    identified=identified,
                 )
             )
-            return SourceRecord(int(row.inserted_primary_key[0]), kind, unique, path, tuple(columns))
+            number = int(row.inserted_primary_key[0])
+            return SourceRecord(number, kind, unique, path, tuple(columns), identified)
 
     def move_source(self, source: SourceRecord, path: Path, missing: Collection[str]) -> None:
         """The pictures of ``source`` now lie under ``path``, all but the files ``missing``."""
@@ -330,6 +338,10 @@ class Catalogue:
                 kept.append(r.id)
                 values.append(np.frombuffer(r.numbers, dtype=np.float64))
         return np.array(kept, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
+
+
+def _source(r: sa.Row[Any]) -> SourceRecord:
+    return SourceRecord(r.id, r.kind, r.name, Path(r.path), tuple(r.columns), r.identified)
 
 
 def _changed(connection: sa.Connection, records: Sequence[CaseRecord]) -> list[tuple[int, str, str]]:

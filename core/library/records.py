@@ -36,13 +36,14 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class SourceRecord:
-    """A folder, zip or file that was imported."""
+    """A folder, zip or file that was imported; ``identified``: with the ids and dates it tells."""
 
     id: int
     kind: str
     name: str
     path: Path
     columns: tuple[str, ...] = ()
+    identified: bool = False
 
 
 @dataclass(frozen=True)

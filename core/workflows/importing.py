@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.errors import BadArguments
 from core.imaging.container import PictureReader
 from core.library import open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -17,6 +18,7 @@ from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
 from core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from core.tasks import SILENT, Reporter
+from core.workflows.import_privacy import ImportPrivacy
 from core.workflows.reading import FileReader, ReadFile, check_is_text
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ class ImportResult:
     """What became of every file of a source (shape of CONTRACT.md, "import").
 
     ``updated`` cases, whose picture changed, are among ``added``. ``missing`` are known files that are not
-    there; ``removed`` the ids of cases that their file, which is there, no longer holds.
+    there; ``removed`` the ids of cases that their file, which is there, no longer holds. ``notes`` say in
+    sentences what was done about who the patients are, and what is left to look at.
     """
 
     library: str
@@ -50,6 +53,7 @@ class ImportResult:
     cases: int = 0
     patients: int | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -67,32 +71,49 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
 
 
 def import_source(
-    source: Path, library: Path, *, kind: str = "auto", reporter: Reporter = SILENT
+    source: Path,
+    library: Path,
+    *,
+    kind: str = "auto",
+    identified: bool = False,
+    reporter: Reporter = SILENT,
 ) -> ImportResult:
     """Import ``source`` (folder, zip or file) into ``library``, made when it is not there.
 
     Importing again adds only what is new; a changed picture replaces its case and its numbers. Cancelling
     keeps every finished batch.
 
+    What DICOM headers tell of the patient is replaced by pseudonyms made with the library's own key, case ids
+    do not show folders, which are called after patients, and columns of names and addresses are left out of
+    what tables tell. ``identified`` keeps ids, dates, folders and columns; never names out of headers. A
+    source once imported either way stays so.
+
     Raises:
         BadInput: the source cannot be read or is of no known kind.
-        BadArguments: unknown ``kind``.
+        BadArguments: unknown ``kind``; ``identified``, and the source is in the library without ids.
         Cancelled: asked for by the reporter.
     """
     check_is_text(source)
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
         with open_or_create_library(library) as into:
-            return _Import(opened, importer, into, reporter).run()
+            return _Import(opened, importer, into, identified, reporter).run()
 
 
 class _Import:
     """One import under way."""
 
-    def __init__(self, source: Source, importer: Importer, library: Library, reporter: Reporter) -> None:
+    def __init__(
+        self, source: Source, importer: Importer, library: Library, identified: bool, reporter: Reporter
+    ) -> None:
         self.source, self.importer, self.library, self.reporter = source, importer, library, reporter
         self.result = ImportResult(str(library.path), importer.kind)
-        self.record = self._source_record()
+        self.record = self._source_record(identified)
+        self.privacy = ImportPrivacy(self.record.identified, asked=identified)
+        if not self.record.identified:
+            from core.library.pseudonyms import pseudonyms_of
+
+            source.pseudonyms = pseudonyms_of(library.catalogue)
         self.known = library.catalogue.files(self.record)
         self.labels = library.catalogue.labels(self.record)
         #: Content -> the case that shows it.
@@ -105,11 +126,21 @@ class _Import:
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
 
-    def _source_record(self) -> SourceRecord:
+    def _source_record(self, identified: bool) -> SourceRecord:
         """The source as catalogued before, or a new one."""
         path = self.source.path.absolute()
         name = path.name if path.is_dir() else path.stem
-        return self.library.catalogue.add_source(self.importer.kind, name or "pictures", path)
+        if self.importer.named_after_patients and not identified:
+            name = self.importer.kind
+        record = self.library.catalogue.add_source(
+            self.importer.kind, name or "pictures", path, identified=identified
+        )
+        if identified and not record.identified:
+            raise BadArguments(
+                f"{path} was imported into {self.library.path.name} without patient ids.",
+                "Import it with its ids into a new library.",
+            )
+        return record
 
     def run(self) -> ImportResult:
         self.source.entries()
@@ -126,6 +157,7 @@ class _Import:
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
+        self.result.notes = self.privacy.told()
         return self.result
 
     def _progress(self) -> None:
@@ -144,7 +176,7 @@ class _Import:
         size = 0
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
-            for item in found:
+            for item in map(self.privacy.kept, found):
                 if isinstance(item, Rejected):
                     self._reject(item)
                     continue

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from core.errors import SemblanceError
 from core.imaging import open_picture
+from core.imaging.deidentify import is_telling
+from core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from core.imaging.thumbnail import thumbnail
 from core.library.records import CaseDetails, now
 from core.metrics.registry import learner_title
@@ -23,6 +25,8 @@ from core.workflows.searching import Query, SearchResult, explain, search
 
 #: Ranked cases on a report.
 LISTED = 20
+#: Attributes that tell when a picture was taken and where it is filed.
+_TELLING = frozenset(("date", "study", "series", "instance", "of"))
 #: Pixels of the query's picture and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
 
@@ -67,7 +71,7 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
     card = desk.metric.card
     scores = desk.record.scores or {}
     snapshot = publish(library)
-    asked = _query_facts(desk, result.query)
+    asked = _query_facts(desk, result.query, identified=identified)
     vote = VoteFacts(result.counts, next(iter(result.counts), None))
     return ReportDocument(
         title="Retrieval report",
@@ -102,21 +106,31 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
     )
 
 
-def _query_facts(desk: Desk, query: Query) -> QueryFacts:
+def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
         picture = open_picture(query.image, query.region).cropped(query.region)
-        return QueryFacts(
-            None, str(query.image), thumbnail=thumbnail(picture, QUERY_SIDE), region=query.region
-        )
+        name = str(query.image) if identified else _untold_name(query.image)
+        return QueryFacts(None, name, thumbnail=thumbnail(picture, QUERY_SIDE), region=query.region)
     row = desk.row_of(query.case)
     case = desk.library.catalogue.details([row])[row]
     image = None
     if case.address is not None:
         region = query.region or case.region
         image = thumbnail(open_picture(case.address, region).cropped(region), QUERY_SIDE)
-    facts = tuple(Fact(name.capitalize(), value) for name, value in sorted(case.attributes.items()))
+    facts = tuple(
+        Fact(name.capitalize(), value)
+        for name, value in sorted(case.attributes.items())
+        if identified or not (name in _TELLING or is_telling(name))
+    )
     return QueryFacts(query.case, None, case.patient, case.finding, image, query.region, facts)
+
+
+def _untold_name(image: Path) -> str:
+    """The path of a picture from outside; of a DICOM file, which is often called after its patient, only that
+    it is one."""
+    with image.open("rb") as file:
+        return "A DICOM file" if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:

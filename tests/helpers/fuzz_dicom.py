@@ -109,7 +109,7 @@ def decode(data: bytes) -> str:
 
     try:
         header = open_dicom(io.BytesIO(data), "mutated", HEADER_TAGS)
-        grouped([instance_of("mutated", header.dataset, pixels=True)])
+        grouped([instance_of("mutated", header.dataset, pixels=True, pseudonyms=None)])
         whole = open_dicom(io.BytesIO(data), "mutated")
         with complaints("mutated"):
             dicomdir.named_files(whole.dataset)

@@ -1,7 +1,9 @@
-"""Who the patient is: the one place where a patient's id enters the program."""
+"""Who the patient is: the one place where a patient's id and dates enter the program."""
 
 from __future__ import annotations
 
+import datetime
+import re
 from typing import TYPE_CHECKING
 
 from core.imaging.dicom.fields import text
@@ -9,8 +11,12 @@ from core.imaging.dicom.fields import text
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-#: The tags :func:`patient_of` reads.
-TAGS = ("PatientID", "StudyInstanceUID")
+#: The tags :func:`patient_of` and :func:`date_of` read.
+TAGS = ("PatientID", "StudyInstanceUID", "StudyDate", "SeriesDate")
+
+_NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
+#: Shorter parts of names stand in too many words.
+_SHORTEST = 3
 
 
 def patient_of(dataset: Dataset) -> str | None:
@@ -19,3 +25,24 @@ def patient_of(dataset: Dataset) -> str | None:
     ``None`` where the file tells neither.
     """
     return text(dataset, "PatientID") or text(dataset, "StudyInstanceUID") or None
+
+
+def date_of(dataset: Dataset) -> datetime.date | None:
+    """The day of the study, else of the series; ``None`` where the file tells none that is a day."""
+    for keyword in ("StudyDate", "SeriesDate"):
+        digits = re.sub(r"[.:-]", "", text(dataset, keyword))
+        try:
+            return datetime.datetime.strptime(digits, "%Y%m%d").date()
+        except ValueError:
+            continue
+    return None
+
+
+def names_patient(said: str, dataset: Dataset) -> bool:
+    """Whether words somebody typed contain a name or an id that the header tells."""
+    typed = said.casefold()
+    for keyword in _NAMING:
+        for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):
+            if len(part) >= _SHORTEST and part in typed:
+                return True
+    return False

@@ -12,7 +12,7 @@ from core.imaging.dicom.reading import open_dicom
 from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
 from core.library.importers.common import counted, left_lying
 from core.library.importers.dicom_regions import Regions, is_of_regions
-from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
+from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, case_key, grouped, instance_of
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.listing import Line, is_listing, read_listings
 from core.library.importers.source import Entry, Source
@@ -40,10 +40,12 @@ class DicomImporter(Importer):
     Slices of one series that lie behind each other are one case, a multi-frame object is one, any other
     picture one. Segments, RT structures and CAD marks are cases with a region of the volume or picture they
     refer to. A ``labels.csv`` tells findings and goes before the patient in the headers. A DICOMDIR is read
-    but never followed: the files are those that lie in the folder.
+    but never followed: the files are those that lie in the folder. Unless ids are kept, neither headers nor
+    names of folders reach a case: its id is a stand-in for its path.
     """
 
     kind = "dicom"
+    named_after_patients = True
     title = "DICOM"
     summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
 
@@ -108,7 +110,9 @@ def _look_into(source: Source, entry: Entry, found: _Found) -> None:
             if "DirectoryRecordSequence" in opened.dataset:
                 found.rejected.append(_directory(source, entry, name, dicomdir.named_files(opened.dataset)))
                 return
-            instance = instance_of(entry.path, opened.dataset, pixels=bool(opened.pixels))
+            instance = instance_of(
+                entry.path, opened.dataset, pixels=bool(opened.pixels), pseudonyms=source.pseudonyms
+            )
     except BadInput as error:
         found.rejected.append(Rejected(entry.path or name, str(error), failed=True))
         return
@@ -151,11 +155,16 @@ def _case(group: Group, line: Line | None, source: Source) -> FoundCase:
         attributes.pop("instance", None)
     if group.problems:
         attributes["geometry"] = "; ".join(group.problems)
+    pseudonyms, patient = source.pseudonyms, line.patient if line is not None else None
+    if patient and pseudonyms is not None:
+        # A list beside the files calls patients what their headers do.
+        patient = pseudonyms.patient(patient)
     return FoundCase(
-        (line.case_id if line is not None else "") or group.key or source.label(""),
+        (line.case_id if line is not None else "")
+        or case_key(group.key or source.label(""), first.modality, pseudonyms),
         first.path,
         finding=line.finding if line is not None else None,
-        patient=(line.patient if line is not None else None) or first.patient,
+        patient=patient or first.patient,
         attributes=attributes | (line.attributes if line is not None else {}),
         slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
     )

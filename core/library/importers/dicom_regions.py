@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from core.errors import BadInput
 from core.imaging.dicom import cad, segmentations, structures
 from core.imaging.dicom.geometry import Plane, plane_of
+from core.imaging.dicom.identity import names_patient
 from core.imaging.dicom.pictures import DicomPictures
 from core.imaging.dicom.reading import complaints, open_dicom
 from core.imaging.dicom.segmentations import Marked, referenced_instances
 from core.imaging.region import Region
-from core.library.importers.dicom_series import Group, Instance
+from core.library.importers.dicom_series import Group, Instance, case_key
 from core.library.importers.importer import FoundCase, Rejected
 from core.library.importers.source import Source
 
@@ -47,14 +48,14 @@ class Regions:
             found = self._marked(instance, name)
         except BadInput as error:
             if instance.sop_class == segmentations.SOP_CLASS:
-                yield _alone(instance, error.message)
+                yield self._alone(instance, _without_paths(error.message, name))
             else:
                 yield Rejected(instance.path or name, str(error), failed=True)
             return
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield _alone(instance, "The pictures it refers to are not here.")
+            yield self._alone(instance, "The pictures it refers to are not here.")
         else:
             reason = "It marks nothing on pictures that are here."
             yield Rejected(instance.path or name, reason, failed=False)
@@ -71,7 +72,7 @@ class Regions:
                 if group is None or not known or len(known) < len(planes):
                     return []
                 marked = structures.structures(dataset, known, group.instances[0].size[:2])
-                return self._told(instance, group, marked)
+                return self._told(instance, group, marked, dataset)
             pictures = DicomPictures(file, name)
             group = self._target(pictures.dataset, instance)
             if group is None:
@@ -80,9 +81,8 @@ class Regions:
             if not group.is_volume and group.instances[0].frames > 1:
                 places = {}
             size = group.instances[0].size[:2]
-            return self._told(
-                instance, group, segmentations.segments(pictures, places, self._planes(group), size)
-            )
+            marked = segmentations.segments(pictures, places, self._planes(group), size)
+            return self._told(instance, group, marked, pictures.dataset)
 
     def _target(self, dataset: Dataset, instance: Instance) -> Group | None:
         """The group most of the references lead to, else a volume in the same frame of reference."""
@@ -114,11 +114,21 @@ class Regions:
             dataset = open_dicom(file, self._source.label(path)).dataset
             return [plane_of(dataset, frame) for frame in range(group.instances[0].frames)]
 
-    def _told(self, instance: Instance, group: Group, marked: Sequence[Marked]) -> list[FoundCase]:
+    def _told(
+        self, instance: Instance, group: Group, marked: Sequence[Marked], dataset: Dataset
+    ) -> list[FoundCase]:
         return [
-            _region_case(instance, group, number, one.region, one.label or one.kind, one.kind)
+            self._region_case(
+                instance, group, number, one.region, self._label(one, number, dataset), one.kind
+            )
             for number, one in enumerate(marked, start=1)
         ]
+
+    def _label(self, marked: Marked, number: int, dataset: Dataset) -> str:
+        """What a part is called; people type names of patients there too."""
+        label = marked.label or marked.kind
+        hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
+        return marked.kind or f"part {number}" if hidden else label
 
     def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []
@@ -139,32 +149,39 @@ class Regions:
             except BadInput:
                 continue
             part = Region(part.x, part.y, part.width, part.height, part.outline, z)
-            found.append(_region_case(instance, group, number, part, mark.kind, ""))
+            found.append(self._region_case(instance, group, number, part, mark.kind, ""))
         return found
 
+    def _region_case(
+        self, instance: Instance, group: Group, number: int, region: Region, label: str, kind: str
+    ) -> FoundCase:
+        one_frame = not group.is_volume and group.instances[0].frames == 1
+        if one_frame:
+            region = Region(region.x, region.y, region.width, region.height, region.outline)
+        of = self._key(group.key, group.instances[0])
+        attributes = {**instance.attributes, "of": of, "segment": label, "type": kind}
+        return FoundCase(
+            f"{self._key(instance.path, instance)}#{number}",
+            instance.path,
+            finding=label or None,
+            patient=instance.patient,
+            region=region,
+            attributes={name: value for name, value in attributes.items() if value},
+            slices=tuple((one.path, None) for one in group.instances),
+        )
 
-def _region_case(
-    instance: Instance, group: Group, number: int, region: Region, label: str, kind: str
-) -> FoundCase:
-    one_frame = not group.is_volume and group.instances[0].frames == 1
-    if one_frame:
-        region = Region(region.x, region.y, region.width, region.height, region.outline)
-    attributes = {**instance.attributes, "of": group.key, "segment": label, "type": kind}
-    return FoundCase(
-        f"{instance.path}#{number}",
-        instance.path,
-        finding=label or None,
-        patient=instance.patient,
-        region=region,
-        attributes={name: value for name, value in attributes.items() if value},
-        slices=tuple((one.path, None) for one in group.instances),
-    )
+    def _alone(self, instance: Instance, why: str) -> FoundCase:
+        return FoundCase(
+            self._key(instance.path, instance),
+            instance.path,
+            patient=instance.patient,
+            attributes={**instance.attributes, "regions": why},
+        )
+
+    def _key(self, key: str, instance: Instance) -> str:
+        return case_key(key, instance.modality, self._source.pseudonyms)
 
 
-def _alone(instance: Instance, why: str) -> FoundCase:
-    return FoundCase(
-        instance.path,
-        instance.path,
-        patient=instance.patient,
-        attributes={**instance.attributes, "regions": why},
-    )
+def _without_paths(message: str, name: str) -> str:
+    """A reason that is kept with the case, without its folders, which may be called after patients."""
+    return message.replace(f"'{name}'", "The file")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from core.imaging.deidentify import Pseudonyms
+from core.imaging.dicom import burnt_in, identity
 from core.imaging.dicom.fields import integer, text
 from core.imaging.dicom.geometry import Plane, gaps_in, plane_of
-from core.imaging.dicom.identity import TAGS, patient_of
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -20,7 +22,8 @@ VOLUMES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
 
 #: All that is read of a file to place it.
 HEADER_TAGS = (
-    *TAGS,
+    *identity.TAGS,
+    *burnt_in.TAGS,
     "SpecificCharacterSet",
     "SOPClassUID",
     "SOPInstanceUID",
@@ -89,8 +92,13 @@ class Group:
         return len(self.instances) > 1
 
 
-def instance_of(path: str, dataset: Dataset, *, pixels: bool) -> Instance:
-    """What is kept of a header; never a patient's name."""
+def instance_of(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
+    """What is kept of a header; never a patient's name.
+
+    ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
+    UIDs are replaced and the date is moved. The other UIDs put files together and go no further.
+    """
+    patient, date = identity.patient_of(dataset), identity.date_of(dataset)
     said = {
         "modality": text(dataset, "Modality"),
         "body_part": text(dataset, "BodyPartExamined"),
@@ -100,6 +108,14 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool) -> Instance:
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),
     }
+    kept = said | {"burnt_in_text": burnt_in.burnt_in_text(dataset)}
+    if pseudonyms is not None:
+        for name in ("study", "series", "instance"):
+            kept[name] = said[name] and pseudonyms.uid(said[name])
+        date = pseudonyms.date(date, patient) if date is not None and patient is not None else None
+        patient = pseudonyms.patient(patient) if patient is not None else None
+    if date is not None:
+        kept["date"] = date.isoformat()
     numbered = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
     return Instance(
         path,
@@ -108,7 +124,7 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool) -> Instance:
         said["study"],
         said["series"],
         said["modality"],
-        patient_of(dataset),
+        patient,
         max(1, integer(dataset, "NumberOfFrames") or 1),
         (
             integer(dataset, "Rows") or 0,
@@ -118,7 +134,7 @@ def instance_of(path: str, dataset: Dataset, *, pixels: bool) -> Instance:
         tuple(integer(dataset, keyword) or 0 for keyword in numbered),
         text(dataset, "FrameOfReferenceUID"),
         plane_of(dataset),
-        {name: value for name, value in said.items() if value},
+        {name: value for name, value in kept.items() if value},
         pixels,
     )
 
@@ -158,6 +174,15 @@ def grouped(instances: Iterable[Instance]) -> list[Group]:
                 problems.append(f"uneven or missing slices behind number {shown}")
             groups.append(Group(_series_key(key, pile, number), pile, problems))
     return groups
+
+
+def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
+    """The key of a case in the catalogue: ``key``, or a stand-in for it, since folders are called after
+    patients; as stable as ``key`` is."""
+    if pseudonyms is None:
+        return key
+    kind = modality.lower() if re.fullmatch(r"[A-Za-z]{2,8}", modality) else "picture"
+    return f"{kind}-{pseudonyms.case(key)}"
 
 
 def _piles(members: Sequence[Instance]) -> list[list[Instance]]:

@@ -135,7 +135,9 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -
             return
         with source.stream(path) as file:
             opened = open_dicom(file, source.label(path), (*HEADER_TAGS, "DirectoryRecordSequence"))
-            instance = instance_of(path, opened.dataset, pixels=bool(opened.pixels))
+            instance = instance_of(
+                path, opened.dataset, pixels=bool(opened.pixels), pseudonyms=source.pseudonyms
+            )
     except BadInput as error:
         scans.rejected.append(Rejected(path, str(error), failed=True))
         return

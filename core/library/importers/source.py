@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Self
 
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
+from core.imaging.deidentify import Pseudonyms
 from core.imaging.formats import HEAD_BYTES
 from core.imaging.package import Package, modified_ns, open_plainly, read_file
 
@@ -40,12 +41,14 @@ class Source(abc.ABC):
     Every file is in exactly one of ``entries()``, ``refused`` (path, reason: unsafe names, links, folders
     that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
     An importer tells what became of the entries and of ``ignored``; ``refused`` its caller reports as failed.
+    ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept.
     """
 
     kind: Kind
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.pseudonyms: Pseudonyms | None = None
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
         self._entries: list[Entry] | None = None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton
 
 from app.dialogs.import_source import ImportDialog, default_library
 from core.library.importers.importer import Recognition
@@ -53,6 +53,15 @@ def test_kinds_are_offered_best_first_each_explained(qtbot, open_dialog):
     assert "40 pictures" not in said(dialog)
     told = next(label for label in dialog.findChildren(QLabel) if "columns" in label.text())
     assert told.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_ids_of_patients_are_kept_only_when_ticked(qtbot, open_dialog):
+    dialog = open_dialog()
+    box = dialog.findChild(QCheckBox)
+    assert not dialog.identified()
+    assert "codes stand for them" in said(dialog)
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    assert dialog.identified()
 
 
 def test_a_new_library_goes_beside_its_source(open_dialog, source, tmp_path):

@@ -44,6 +44,8 @@ def first(tmp_path) -> Path:
     path = make_library(tmp_path / "lib")
     with raw(path) as connection:
         rows = connection.execute(f"SELECT {COLUMNS_1} FROM cases").fetchall()
+        connection.execute("ALTER TABLE sources DROP COLUMN identified")
+        connection.execute("DROP TABLE judgements")
         connection.execute("DROP TABLE slices")
         connection.execute("DROP TABLE cases")
         connection.execute(CASES_1)
@@ -74,6 +76,7 @@ def test_a_library_of_version_1_opens_with_all_its_cases(first):
         assert details[1].case_id == "s/0.png"
         assert (details[1].depth, details[1].slice_hashes) == (None, ())
         assert details[2].address == PictureAddress(Path("/pictures/s/1.png"))
+        assert [source.identified for source in opened.catalogue.sources()] == [True]
     with raw(first) as connection:
         assert connection.execute("SELECT value FROM meta").fetchone() == (str(schema.VERSION),)
 

@@ -92,7 +92,7 @@ def test_every_file_is_accounted_once(tmp_path):
     (folder / "words.dcm").write_text("no picture")
     (folder / "readme.txt").write_text("no picture")
     library = tmp_path / "lib"
-    result = import_source(folder, library)
+    result = import_source(folder, library, identified=True)
     assert (result.kind, result.added) == ("dicom", 3)
     assert {f["path"] for f in result.failed} == {"empty.dcm", "words.dcm"}
     assert {f["path"] for f in result.ignored} == {"plan.dcm", "readme.txt"}
@@ -165,7 +165,7 @@ def test_segments_are_regions_of_the_volume_they_were_drawn_on(tmp_path):
     masks[0, 3:9, 4:12] = masks[1, 5:9, 4:12] = 1
     masks[2, 20, 30] = 1
     save(segmentation(masks, [2, 3, 0], [1, 1, 2], series), tmp_path / "ct" / "seg.dcm")
-    result = import_source(tmp_path / "ct", tmp_path / "lib")
+    result = import_source(tmp_path / "ct", tmp_path / "lib", identified=True)
     assert (result.added, result.failed, result.ignored, result.patients) == (3, [], [], 1)
     found = details(tmp_path / "lib")
     large, small = found["ct/seg.dcm#1"], found["ct/seg.dcm#2"]
@@ -201,7 +201,7 @@ def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
     report.SOPClassUID, report.Modality, report.PatientID = "1.2.840.10008.5.1.4.1.1.88.50", "SR", "P5"
     report.ContentSequence = [finding]
     save(report, tmp_path / "t" / "cad.dcm")
-    result = import_source(tmp_path / "t", tmp_path / "lib")
+    result = import_source(tmp_path / "t", tmp_path / "lib", identified=True)
     assert (result.added, result.failed, result.ignored) == (2, [], [])
     mark = details(tmp_path / "lib")["t/cad.dcm#1"]
     assert (mark.finding, mark.patient, mark.depth, mark.region.z) == ("Breast mass", "P5", None, None)
@@ -245,13 +245,14 @@ def test_keys_do_not_depend_on_the_order_of_files(tmp_path):
     for path in sorted((tmp_path / "a").iterdir()):
         from pydicom import dcmread
 
-        instances.append(instance_of(path.name, dcmread(path, specific_tags=list(HEADER_TAGS)), pixels=True))
+        header = dcmread(path, specific_tags=list(HEADER_TAGS))
+        instances.append(instance_of(path.name, header, pixels=True, pseudonyms=None))
     assert [g.key for g in grouped(instances)] == [g.key for g in grouped(instances[::-1])]
 
 
 def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
     """Every file that the manifest says decodes, but for those only a GPL plug-in can (12-bit JPEG)."""
-    result = import_source(data / "dicom", tmp_path / "lib")
+    result = import_source(data / "dicom", tmp_path / "lib", identified=True)
     assert result.kind == "dicom"
     known = {}
     with Library.open(tmp_path / "lib") as opened:

@@ -1,0 +1,32 @@
+"""A library's own key for patients' pseudonyms, kept in its catalogue and nowhere else."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from core.errors import BadInput
+from core.imaging.deidentify import Pseudonyms
+from core.library.catalogue import Catalogue
+from core.library.schema import meta
+
+_KEY = "pseudonym key"
+
+
+def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
+    """What patients are called in the library; its key is made when first asked for, and stays.
+
+    Raises:
+        BadInput: the key is damaged.
+    """
+    with catalogue.writing() as connection:
+        key = connection.execute(sa.select(meta.c.value).where(meta.c.key == _KEY)).scalar()
+        if key is None:
+            key = Pseudonyms.new_key().hex()
+            connection.execute(meta.insert().values(key=_KEY, value=key))
+    try:
+        return Pseudonyms(bytes.fromhex(str(key)))
+    except ValueError:
+        raise BadInput(
+            f"The key of {catalogue.file.parent.name} for patients' pseudonyms is damaged.",
+            "Restore the library from a copy, or import its pictures into a new one.",
+        ) from None

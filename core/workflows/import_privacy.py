@@ -1,0 +1,57 @@
+"""What an import leaves out of cases for the patients' sake, and what it says about that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.imaging.deidentify import is_telling
+from core.library.importers.importer import FoundCase, Rejected
+
+
+class ImportPrivacy:
+    """Looks over the cases of one import; ``asked``: whether ids were to be kept this time."""
+
+    def __init__(self, identified: bool, *, asked: bool) -> None:
+        self._identified, self._asked = identified, asked
+        self._left_out: set[str] = set()
+        self._headers = False
+        self._burnt_in = {"yes": 0, "possible": 0}
+
+    def kept(self, item: FoundCase | Rejected) -> FoundCase | Rejected:
+        """``item``, without the columns of tables that tell who a patient is."""
+        if isinstance(item, Rejected):
+            return item
+        burnt_in = item.attributes.get("burnt_in_text", "")
+        if burnt_in in self._burnt_in:
+            self._burnt_in[burnt_in] += 1
+        self._headers = self._headers or "study" in item.attributes
+        telling = [] if self._identified else [name for name in item.attributes if is_telling(name)]
+        if not telling:
+            return item
+        self._left_out.update(telling)
+        return replace(
+            item, attributes={name: said for name, said in item.attributes.items() if name not in telling}
+        )
+
+    def told(self) -> list[str]:
+        """In sentences; nothing for sources that tell nothing of patients."""
+        notes = []
+        if self._headers and not self._identified:
+            notes.append(
+                "De-identified: patient ids and UIDs are replaced by codes of this library, dates are moved, "
+                "case ids do not show folders."
+            )
+        elif self._headers and not self._asked:
+            notes.append("Patient ids are kept: this source was imported with them before.")
+        if self._left_out:
+            columns = ", ".join(sorted(self._left_out))
+            notes.append(f"Left out, for they may tell who a patient is: {columns}.")
+        stated, possible = self._burnt_in["yes"], self._burnt_in["possible"]
+        if stated:
+            notes.append(f"Burnt-in text: the files say so of {stated:,}. It is not taken out of pictures.")
+        if possible:
+            notes.append(
+                f"Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, screens): "
+                "look before passing pictures on."
+            )
+        return notes
