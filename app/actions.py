@@ -64,6 +64,7 @@ COMMANDS = (
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
+    Command("metric_card", "Metric card…", "Metric", "", "info", "metric"),
     Command("save_plot", "Save the plots…", "Metric", "Ctrl+S", "save", "scores"),
     Command("help", "Help for this panel", "Help", "F1", "help"),
     Command("words", "Words used here", "Help", "", "info"),

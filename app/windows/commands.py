@@ -13,6 +13,7 @@ from app.dialogs.extract import ExtractDialog
 from app.dialogs.header import HeaderDialog
 from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
+from app.dialogs.metric_card import MetricCardDialog
 from app.dialogs.not_read import NotReadDialog
 from app.operations import demo, drawing, extracting, reporting, searching, training
 from app.operations import library as libraries
@@ -72,6 +73,7 @@ class Commands(QObject):
             "train": window.train.train,
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
+            "metric_card": self.show_card,
             "save_plot": window.evaluation.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),
@@ -127,7 +129,9 @@ class Commands(QObject):
         def ask(found: list[Any]) -> None:
             dialog = ImportDialog(source, found, into, self._window)
             if dialog.exec() == QDialog.DialogCode.Accepted:
-                libraries.import_source(self._context, source, dialog.library(), dialog.kind())
+                libraries.import_source(
+                    self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
+                )
             dialog.deleteLater()
 
         libraries.recognise(self._context, source, ask)
@@ -242,6 +246,13 @@ class Commands(QObject):
         """Show the Train panel, ready to go."""
         self._window.docks["train"].show()
         self._window.train.train_button.setFocus()
+
+    def show_card(self) -> None:
+        """What is known of the metric in use."""
+        if self._state.metric is not None:
+            dialog = MetricCardDialog(self._state.metric, self._window)
+            dialog.exec()
+            dialog.deleteLater()
 
     # View and help
 
