@@ -18,6 +18,7 @@ from core.evaluation.splits import patients_known
 class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
+    ``X`` is float64, or stays float32, as rows of local descriptors are kept: they are many and exact in it.
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
     ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
@@ -83,7 +84,9 @@ class EvaluationData:
         return "known" if patients_known(self.groups) else "unknown"
 
     def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
-        """The same with these rows only, in this order."""
+        """The same with these rows only, in this order; itself where that is all of them as they are."""
+        if len(rows) == self.n_cases and (rows == np.arange(self.n_cases)).all():
+            return self
         groups = None if self.groups is None else self.groups[rows]
         ids = None if self.case_rows is None else self.case_rows[rows]
         attributes = {name: values[rows] for name, values in self.attributes.items()}

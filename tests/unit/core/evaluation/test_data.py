@@ -122,3 +122,15 @@ def test_builtin_tables(name):
 def test_an_unknown_builtin_table_names_the_known_ones():
     with pytest.raises(BadArguments, match="breast_cancer, digits, iris, wine"):
         builtin_table("builtin:boston")
+
+
+def test_rows_of_local_descriptors_stay_single_precision_and_are_not_copied_without_need():
+    X = np.arange(12, dtype=np.float32).reshape(6, 2)
+    data = EvaluationData(X, np.array(["a", "b"] * 3))
+    assert data.X.dtype == np.float32
+    assert prepare(data).X is X
+    assert prepare(data, max_cases=4).X.dtype == np.float32
+    whole = EvaluationData(X.astype(np.int64), data.y)
+    assert whole.X.dtype == np.float64
+    back = data.rows(np.arange(6)[::-1])
+    np.testing.assert_array_equal(back.X, X[::-1])
