@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import ceil
 
 from PySide6.QtCore import QPointF, QRect, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
-from app.theme import OUTCOME, SMALL, colour, font
+from app.theme import OUTCOME, SMALL, colour, font, theme
 from app.viewer.viewport import Viewport
 
 MARGIN = 8
@@ -16,6 +18,8 @@ SMALLEST, SCALE_FROM = 60, 160
 #: Below this width the upper and lower letter lie further inside, off the words in the corners.
 _NARROW, _INSET = 340, 30
 _CASING = 2.5
+#: Widget pixels around drawn letters, for their casing.
+_PAD = 3
 _NICE = (1, 2, 5)
 
 
@@ -46,13 +50,11 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
     left = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner)
     top = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.TopRightCorner)
     first = room.top() + MARGIN - 3 if top else room.bottom() - MARGIN + 4 - step * len(lines)
-    path = QPainterPath()
     for number, line in enumerate(lines):
         text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, room.width() - 2 * MARGIN)
         width = metrics.horizontalAdvance(text)
         x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - width
-        path.addText(QPointF(x, first + number * step + metrics.ascent()), written, text)
-    _cased(painter, path)
+        cased_text(painter, QPointF(x, first + number * step + metrics.ascent()), text)
 
 
 def letter_inset(width: int) -> int:
@@ -74,9 +76,7 @@ def draw_edges(painter: QPainter, room: QRect, letters: tuple[str, str, str, str
         (right, room.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
         (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, room.bottom() + 1 - MARGIN - inset),
     ):
-        path = QPainterPath()
-        path.addText(QPointF(x, y), font(OUTCOME, 600), letter)
-        _cased(painter, path)
+        cased_text(painter, QPointF(x, y), letter, OUTCOME)
 
 
 def draw_scale(
@@ -112,11 +112,14 @@ def draw_scale(
     cased_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
 
 
-def cased_text(painter: QPainter, at: QPointF, text: str) -> None:
+def cased_text(painter: QPainter, at: QPointF, text: str, size: int = SMALL) -> None:
     """``text`` with its baseline beginning ``at``."""
-    path = QPainterPath()
-    path.addText(at, font(SMALL, 600), text)
-    _cased(painter, path)
+    if not text:
+        return
+    ratio = painter.device().devicePixelRatioF()
+    drawn = _drawn(text, size, theme().text_scale, ratio)
+    ascent = QFontMetricsF(font(size, 600)).ascent()
+    painter.drawImage(QPointF(round(at.x()) - _PAD, round(at.y() - ascent) - _PAD), drawn)
 
 
 def scale_length(most_mm: float) -> float | None:
@@ -129,9 +132,22 @@ def scale_length(most_mm: float) -> float | None:
     return None
 
 
-def _cased(painter: QPainter, path: QPainterPath) -> None:
+@lru_cache(maxsize=256)
+def _drawn(text: str, size: int, _scale: float, ratio: float) -> QImage:
+    """The letters of ``text`` on nothing; stroking them takes as long as drawing the picture."""
+    face = font(size, 600)
+    metrics = QFontMetricsF(face)
+    width, height = ceil(metrics.horizontalAdvance(text)) + 2 * _PAD, ceil(metrics.height()) + 2 * _PAD
+    image = QImage(ceil(width * ratio), ceil(height * ratio), QImage.Format.Format_ARGB32_Premultiplied)
+    image.setDevicePixelRatio(ratio)
+    image.fill(Qt.GlobalColor.transparent)
+    path = QPainterPath()
+    path.addText(QPointF(_PAD, _PAD + metrics.ascent()), face, text)
+    painter = QPainter(image)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     casing = QPen(colour("#000000", 0.72), _CASING)
     casing.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
     painter.strokePath(path, casing)
     painter.fillPath(path, colour("#FFFFFF"))
+    painter.end()
+    return image

@@ -1,0 +1,203 @@
+"""A CT series in the viewer: opening, reading 500 slices ahead, scrolling, three planes, and memory;
+frames in processor time of the window's thread."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SLICES, SIDE = 500, 512
+#: The series once and again, as one of 2 GB.
+AGAIN = 8
+FIRST_MS, ALL_S, FRAME_MS, RESIDENT_MB = 500.0, 2.0, 16.0, 600.0
+_PATIENCE_S = 120.0
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    from PySide6.QtWidgets import QApplication
+
+    from app.jobs import Jobs, Lane
+    from app.theme import set_theme
+    from app.viewer.picture_pane import PicturePane
+    from app.windows.warming import warm_looking
+    from core.imaging.address import PictureAddress
+
+    app = QApplication.instance() or QApplication([])
+    assert isinstance(app, QApplication)
+    set_theme(app, "dark")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = [PictureAddress(file) for file in _series(folder)]
+        jobs = Jobs()
+        pane = PicturePane(jobs)
+        pane.resize(1100, 1000)
+        pane.show()
+        for lane in (Lane.LOOK, Lane.SLICE):
+            jobs.warm(lane, warm_looking)
+        _until(app, lambda: not jobs.active)
+        rows = _opened(app, jobs, pane, PictureAddress(folder, slices=tuple(files)))
+        rows += _scrolled(app, pane)
+        rows += _planes(app, jobs, pane)
+        large = PictureAddress(folder, "again", slices=tuple(files * AGAIN))
+        rows += _resident(app, jobs, pane, large)
+        jobs.shutdown()
+        pane.close()
+        pane.deleteLater()
+        app.processEvents()
+    return rows
+
+
+def _series(folder: Path) -> list[Path]:
+    """Uncompressed slices of 512 x 512 signed numbers, 1 mm apart."""
+    from pydicom.dataset import Dataset, FileMetaDataset
+    from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian
+
+    noise = np.random.default_rng(0).integers(-1000, 1000, (SIDE, SIDE)).astype(np.int16)
+    files = []
+    for place in range(SLICES):
+        made = Dataset()
+        made.file_meta = FileMetaDataset()
+        made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+        made.file_meta.MediaStorageSOPClassUID = made.SOPClassUID = CTImageStorage
+        made.file_meta.MediaStorageSOPInstanceUID = made.SOPInstanceUID = f"1.2.3.{place}"
+        made.Modality, made.PatientID, made.SeriesInstanceUID = "CT", "phantom", "1.2.4"
+        made.Rows = made.Columns = SIDE
+        made.SamplesPerPixel, made.PhotometricInterpretation = 1, "MONOCHROME2"
+        made.BitsAllocated = made.BitsStored = 16
+        made.HighBit, made.PixelRepresentation = 15, 1
+        made.RescaleSlope, made.RescaleIntercept = "1", "0"
+        made.PixelSpacing, made.SliceThickness = ["0.7", "0.7"], "1"
+        made.ImagePositionPatient = ["0", "0", str(place)]
+        made.ImageOrientationPatient = ["1", "0", "0", "0", "1", "0"]
+        made.PixelData = np.roll(noise, place, axis=0).tobytes()
+        files.append(folder / f"{place:04d}.dcm")
+        made.save_as(files[-1], enforce_file_format=True)
+    return files
+
+
+def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]]:
+    begin = time.perf_counter()
+    _open(app, jobs, pane, address)
+    pane.view.repaint()
+    first = 1000 * (time.perf_counter() - begin)
+    _until(app, lambda: len(pane.slices.loaded) == SLICES)
+    loaded = time.perf_counter() - begin
+    return [
+        _row("series of 500 uncompressed slices: first one seen", first, "ms", FIRST_MS),
+        _row("series of 500 uncompressed slices: all there", loaded, "s", ALL_S),
+    ]
+
+
+def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
+    from app.jobs import Lane
+    from core.workflows import looking
+
+    shown: list[Any] = []
+    job = jobs.run("", looking.view_file, address, lane=Lane.LOOK, quiet=True)
+    job.done.connect(shown.append)
+    _until(app, lambda: shown)
+    pane.show_viewed(shown[0], None, address, None)
+
+
+def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
+    times = []
+    for place in range(SLICES):
+        # Of the window's own thread: nothing is waited for where every slice is loaded.
+        begin = time.thread_time()
+        pane.slices.go(place)
+        pane.view.repaint()
+        times.append(1000 * (time.thread_time() - begin))
+    app.processEvents()
+    return [
+        _row("slices of 512 x 512: scrolling frame, 99 %", float(np.percentile(times, 99)), "ms", FRAME_MS)
+    ]
+
+
+def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
+    from app.viewer.plane_views import PlaneViews
+    from core.workflows.looking import StackFacts
+
+    views = PlaneViews(jobs, pane)
+    views.resize(500, 1000)
+    views.show()
+    views.on = True
+    begin = time.perf_counter()
+    views.begin(StackFacts(SLICES, pane.slices.place, (1.0, 0.7, 0.7), ("S", "P", "L")))
+    _until(app, lambda: views.views[1].picture is not None and views.views[2].picture is not None)
+    opened = time.perf_counter() - begin
+    times = []
+    for step in range(40):
+        begin = time.perf_counter()
+        x, y = 20 + 10 * step, 480 - 10 * step
+        pane.view.located.emit(x, y)
+        wanted = {1: f"Coronal {y + 1} of", 2: f"Sagittal {x + 1} of"}
+        _until(
+            app,
+            lambda wanted=wanted: all(
+                views.views[axis].slice_text.startswith(text) for axis, text in wanted.items()
+            ),
+        )
+        times.append(1000 * (time.perf_counter() - begin))
+    views.turn(False)
+    views.end()
+    _until(app, lambda: not jobs.active)
+    views.close()
+    views.deleteLater()
+    return [
+        _row("three planes of 500 slices: seen", opened, "s", None),
+        _row(
+            "three planes of 500 slices: the cross moves both others, median",
+            float(np.median(times)),
+            "ms",
+            None,
+        ),
+    ]
+
+
+def _resident(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]]:
+    """Memory while a series of 2 GB is gone through from end to end."""
+    _open(app, jobs, pane, address)
+    peak = whole = 0.0
+    for place in range(0, SLICES * AGAIN, 100):
+        pane.slices.go(place)
+        _until(app, lambda place=place: place in pane.slices.loaded)
+        _until(app, lambda: not pane.slices.busy)
+        window = _resident_mb("self")
+        peak = max(peak, window)
+        workers = sum(_resident_mb(str(child.pid)) for child in multiprocessing.active_children())
+        whole = max(whole, window + workers)
+    if peak == 0:
+        return []
+    return [
+        _row("series of 2 GB: resident in the window's process", peak, "MB", RESIDENT_MB),
+        _row("series of 2 GB: resident with the processes that read it", whole, "MB", None),
+    ]
+
+
+def _resident_mb(process: str) -> float:
+    """0 where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return 0.0
+    return next((float(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS:")), 0.0)
+
+
+def _until(app: Any, condition: Callable[[], object]) -> None:
+    begin = time.perf_counter()
+    while not condition():
+        app.processEvents()
+        time.sleep(0.0005)
+        if time.perf_counter() - begin > _PATIENCE_S:
+            raise TimeoutError("what was waited for did not come")
+
+
+def _row(what: str, value: float, unit: str, target: float | None) -> dict[str, Any]:
+    reached = None if target is None else value <= target
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
