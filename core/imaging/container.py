@@ -23,9 +23,9 @@ from core.imaging.package import Package, open_plainly, read_file
 from core.imaging.picture import Picture
 from core.imaging.raster import decode, unit_range
 from core.imaging.region import Region
-from core.imaging.stacks import FileStack, array_stack, is_volume_shape
+from core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
 from core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
-from core.imaging.volume import Stack
+from core.imaging.volume import Spacing, Stack
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -91,7 +91,7 @@ class PictureReader:
         if isinstance(found, bytes):
             return self.decode(found, address, region)
         if is_volume_shape(found.shape):
-            stack = array_stack(found, str(address))
+            stack = array_stack(found, str(address), self._array_spacing(address))
             return stack.picture(stack.middle(region))
         return picture_of(found, str(address))
 
@@ -179,7 +179,7 @@ class PictureReader:
         with self._lock:
             found = self._bytes_or_array(address)
         assert not isinstance(found, bytes)
-        return array_stack(found, str(address))
+        return array_stack(found, str(address), self._array_spacing(address))
 
     def _of_frames(self, address: PictureAddress) -> Stack:
         from core.imaging.dicom.pictures import DicomStack
@@ -243,6 +243,15 @@ class PictureReader:
             entry, array = place
             shape = self._array_file(address.container, entry)[1].header(array).shape
         return shape if address.frame is None else shape[1:]
+
+    def _array_spacing(self, address: PictureAddress) -> Spacing | None:
+        """The spacing that the file of the array at ``address`` tells."""
+        with self._lock:
+            place = self._array_place(address)
+            if place is None or place[1] == SPACING:
+                return None
+            file = self._array_file(address.container, place[0])[1]
+            return told_spacing(file.read(SPACING), address.frame) if SPACING in file.names else None
 
     def _array_place(self, address: PictureAddress) -> tuple[str, str] | None:
         """(entry of the zip or "", array) of an address within an array file; ``None`` for a picture file."""

@@ -12,7 +12,10 @@ from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.picture import Picture
 from core.imaging.raster import unit_range
-from core.imaging.volume import ArrayStack, Stack, Volume
+from core.imaging.volume import ArrayStack, Spacing, Stack, Volume
+
+#: The array beside volumes that tells mm along slices, rows and columns.
+SPACING = "spacing"
 
 _COLOURS = (1, 3)
 
@@ -67,8 +70,22 @@ def is_volume_shape(shape: tuple[int, ...]) -> bool:
     return len(shape) == 3 and shape[2] not in _COLOURS
 
 
-def array_stack(values: npt.NDArray[Any], name: str) -> ArrayStack:
-    """An array as a volume: (depth, h, w) or (depth, h, w, 1) of any numbers, without spacing.
+def told_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
+    """What the array ``SPACING`` says of the volumes beside it, or of one ``row`` of them.
+
+    ``spacing``: (3,) of all or (n, 3) of each; ``None`` where it says nothing that can be.
+    """
+    if spacing.dtype.kind not in "iuf":
+        return None
+    own = spacing[row] if spacing.ndim == 2 and row is not None and row < len(spacing) else spacing
+    if own.shape != (3,) or not np.isfinite(own).all() or not (own > 0).all():
+        return None
+    z, y, x = own.tolist()
+    return float(z), float(y), float(x)
+
+
+def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None = None) -> ArrayStack:
+    """An array as a volume: (depth, h, w) or (depth, h, w, 1) of any numbers.
 
     Bytes, 16-bit numbers and 32-bit floats stay as they are; other whole numbers become 16 bits where they
     fit, or floats. Bytes are shown on their full scale; of other numbers the least is black and the
@@ -89,14 +106,15 @@ def array_stack(values: npt.NDArray[Any], name: str) -> ArrayStack:
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:
-        return ArrayStack(Volume(np.ascontiguousarray(voxels), name=name))
+        return ArrayStack(Volume(np.ascontiguousarray(voxels), spacing_mm=spacing_mm, name=name))
     if voxels.dtype.kind == "f" and not np.isfinite(voxels).all():
         # Without finite numbers it says so; else what is no number becomes the least one.
         unit_range(voxels.ravel(), name)
         voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
     low, high = float(voxels.min()), float(voxels.max())
     voxels = np.ascontiguousarray(voxels, dtype=_kept_type(voxels.dtype, low, high))
-    return ArrayStack(Volume(voxels, name=name, black=low, white=high if high > low else low + 1.0))
+    white = high if high > low else low + 1.0
+    return ArrayStack(Volume(voxels, spacing_mm=spacing_mm, name=name, black=low, white=white))
 
 
 def _kept_type(dtype: np.dtype[Any], low: float, high: float) -> Any:

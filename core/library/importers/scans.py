@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.errors import BadInput
 from core.imaging.arrays import ArrayFile
@@ -16,15 +14,12 @@ from core.imaging.container import PictureReader
 from core.imaging.dicom.geometry import Plane, distance_between
 from core.imaging.dicom.reading import open_dicom
 from core.imaging.formats import DICOM, has_picture_name, sniff
-from core.imaging.stacks import is_volume_shape
+from core.imaging.stacks import SPACING, is_volume_shape, told_spacing
 from core.imaging.volume import Spacing
 from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
 from core.library.importers.importer import Rejected
 from core.library.importers.source import Entry, Source
 from core.tasks import Reporter
-
-#: The array beside volumes that tells their spacing: (3,) or (n, 3) mm along slices, rows and columns.
-SPACING = "spacing"
 
 _NO_SCANS = ("mask", "label", "segment", "seg_")
 
@@ -209,7 +204,7 @@ def _arrays(source: Source, path: str, reader: PictureReader, scans: Scans) -> N
                     name,
                     row if several else None,
                     shape=(depth, height, width),
-                    spacing=_row_spacing(spacing, row),
+                    spacing=None if spacing is None else told_spacing(spacing, row),
                 )
             )
 
@@ -219,13 +214,3 @@ def _may_be_scans(file: ArrayFile, name: str) -> bool:
     if any(word in name.casefold() for word in _NO_SCANS):
         return False
     return is_volume_shape(shape) or (len(shape) == 4 and is_volume_shape(shape[1:]))
-
-
-def _row_spacing(spacing: npt.NDArray[Any] | None, row: int) -> Spacing | None:
-    if spacing is None or spacing.dtype.kind not in "iuf":
-        return None
-    own = spacing[row] if spacing.ndim == 2 and row < len(spacing) else spacing
-    if own.shape != (3,) or not np.isfinite(own).all() or not (own > 0).all():
-        return None
-    z, y, x = own.tolist()
-    return float(z), float(y), float(x)

@@ -141,3 +141,21 @@ def test_a_picture_file_is_no_stack(tmp_path, reader):
     (tmp_path / "a.png").write_bytes(out.getvalue())
     assert not reader.is_stack(PictureAddress(tmp_path / "a.png"))
     assert not reader.is_array(PictureAddress(tmp_path / "a.png"))
+
+
+def test_an_array_beside_volumes_tells_their_spacing(tmp_path):
+    ct = np.zeros((2, 6, 5, 4), np.int16)
+    for spacing, told in (
+        (np.array([[2.0, 0.5, 0.5], [1.5, 0.7, 0.7]]), (1.5, 0.7, 0.7)),
+        (np.array([3, 1, 1]), (3.0, 1.0, 1.0)),
+        (np.array([3.0, -1.0, 1.0]), None),
+        (np.array([1.0, 1.0]), None),
+        (np.array(["1", "1", "1"]), None),
+    ):
+        np.savez(tmp_path / "a.npz", ct=ct, spacing=spacing)
+        with PictureReader() as reader:
+            address = PictureAddress(tmp_path / "a.npz", "ct", 1)
+            with reader.stack(address) as stack:
+                assert stack.spacing_mm == told
+                assert stack.picture(2).spacing_mm == (None if told is None else told[1:])
+            assert reader.open(address).spacing_mm == (None if told is None else told[1:])
