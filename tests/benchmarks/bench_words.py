@@ -1,0 +1,97 @@
+"""Visual words and textons: pictures a second, seconds a codebook, and retrieval beside other features.
+
+No targets: what three small public sets give, by the protocol of bdm.txt, 4.2 (random halves, whole women on
+one side where they are known, 10 repeats), each feature set with its default steps. Nothing was chosen by
+these numbers.
+
+``python -m tests.benchmarks.bench_words`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.engine import limit_threads
+from core.library import open_library
+from core.metrics.steps import apply_steps, chosen_steps, fit_steps
+from core.workflows.evaluating import EvaluateRequest, evaluate
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.training import library_data
+from tests.benchmarks.bench_gabor import pictures_a_second
+from tests.benchmarks.harness import Row, need, table
+from tests.helpers import data as real_data
+
+EXTRACTORS = ("gabor", "colour_edge_texture", "visual_words", "textons")
+COUNTED = ("visual_words", "textons")
+LEARNERS = ("euclidean", "bdm_v", "metricboost", "boostmetric")
+SCORE = "retrieval_accuracy@10"
+SETS = (
+    ("Corel", "corel1k_a.zip", ""),
+    ("MIAS", "mias_a.zip", "normal=-"),
+    ("BUSI", "busi_masks_a.zip", ""),
+)
+
+
+def row(what: str, value: float, unit: str = "") -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": None, "reached": None}
+
+
+def codebooks(library: Path) -> Iterator[dict[str, Any]]:
+    """Seconds to find words in every second picture, and to count those of the others."""
+    for name in COUNTED:
+        with open_library(library) as opened:
+            data = library_data(opened, opened.features.get(name))
+        steps = chosen_steps("", name)
+        begin = time.perf_counter()
+        fitted, _ = fit_steps(steps, data.X[::2], data.y[::2])
+        found = time.perf_counter()
+        apply_steps(fitted, data.X[1::2])
+        counted = time.perf_counter()
+        what = f"{name}, {steps[0].text}, {len(data.X[::2])} pictures"
+        yield row(f"{what}: words found", found - begin, "s")
+        yield row(f"{what}: as many others counted", counted - found, "s")
+
+
+def retrieval(name: str, library: Path, findings: str) -> Iterator[dict[str, Any]]:
+    for extractor in EXTRACTORS:
+        asked = EvaluateRequest(LEARNERS, "bdm", library=library, features=extractor, findings=findings)
+        for result in evaluate(asked)["results"]:
+            found = result["scores"][SCORE]
+            what = f"{name}, {extractor}, {result['learner']}, {SCORE}"
+            low, high = found["ci95"]
+            yield row(what, found["mean"])
+            yield row(f"{what}: 95 % from", low)
+            yield row(f"{what}: 95 % to", high)
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark."""
+    images = need(data) / "images"
+    rows = [
+        row(
+            f"{name} from Corel JPEGs, two processes",
+            pictures_a_second(name, images / SETS[0][1], 2),
+            "pictures/s",
+        )
+        for name in COUNTED
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, archive, findings in SETS:
+            library = Path(folder) / f"{name}.semblance"
+            import_source(images / archive, library)
+            for extractor in EXTRACTORS:
+                extract_features(library, extractor)
+            if name == SETS[0][0]:
+                rows += codebooks(library)
+            rows += retrieval(name, library, findings)
+    return rows
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("words", **measured) for measured in run(real_data.folder())]))
