@@ -62,13 +62,14 @@ class LungImporter(Importer):
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
         yield from scans.rejected
         found: list[tuple[Scan, FoundCase]] = []
+        taken: set[str] = set()
         for entry in tables:
             try:
                 lines = _Lines(read_csv(source.read(entry.path), entry.path), entry.path, scans)
             except BadInput as error:
                 yield Rejected(entry.path, str(error), failed=True)
                 continue
-            found += lines.cases()
+            found += lines.cases(taken)
             yield from lines.rejected
             yield Rejected(entry.path, "Read as the list of regions.", failed=False)
         # A scan is read once, so its cases go together.
@@ -103,8 +104,11 @@ class _Lines:
         for failed in self.text.failed:
             self._reject(failed.line, failed.reason)
 
-    def cases(self) -> list[tuple[Scan, FoundCase]]:
-        taken: set[str] = set()
+    def cases(self, taken: set[str]) -> list[tuple[Scan, FoundCase]]:
+        """Each region with its scan; what is wrong with the others goes to ``rejected``.
+
+        ``taken``: keys there are already; those of the regions are added.
+        """
         out = []
         for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
             try:

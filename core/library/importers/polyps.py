@@ -69,6 +69,8 @@ class PolypsImporter(Importer):
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
         yield from scans.rejected
         used: dict[Scan | None, list[FoundCase]] = {}
+        taken: set[str] = set()
+        features: tuple[str, ...] | None = None
         for entry in tables:
             name = source.label(entry.path)
             try:
@@ -78,7 +80,12 @@ class PolypsImporter(Importer):
                     raise
                 yield Rejected(entry.path, str(error), failed=True)
                 continue
-            for scan, case in lines.cases():
+            if features is not None and lines.features != features:
+                reason = "Its columns of features differ from those of the list before; import it by itself."
+                yield Rejected(entry.path, reason, failed=True)
+                continue
+            features = lines.features
+            for scan, case in lines.cases(taken):
                 used.setdefault(scan, []).append(case)
             yield from lines.rejected
             if None not in used:
@@ -130,9 +137,16 @@ class _Lines:
         for failed in self.text.failed:
             self._reject(failed.line, failed.reason)
 
-    def cases(self) -> Iterator[tuple[Scan | None, FoundCase]]:
-        """Each candidate with the scan it lies in; what is wrong with the others goes to ``rejected``."""
-        taken: set[str] = set()
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns of ready features."""
+        return tuple(self.text.header[place] for place in self._features)
+
+    def cases(self, taken: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
+        """Each candidate with the scan it lies in; what is wrong with the others goes to ``rejected``.
+
+        ``taken``: keys there are already; those of the candidates are added.
+        """
         for row, line, number in zip(self.text.rows, self.text.lines, self.text.numbers, strict=True):
             try:
                 scan = self._scan(row)
@@ -179,7 +193,7 @@ class _Lines:
             None if scan is None else self._region(row, scan, size),
             attributes,
             values if values else None,
-            tuple(self.text.header[place] for place in self._features) if values else (),
+            self.features,
             () if scan is None else scan.slices,
         )
 

@@ -211,6 +211,6 @@ def _arrays(source: Source, path: str, reader: PictureReader, scans: Scans) -> N
 
 def _may_be_scans(file: ArrayFile, name: str) -> bool:
     shape = file.header(name).shape
-    if any(word in name.casefold() for word in _NO_SCANS):
+    if 0 in shape or any(word in name.casefold() for word in _NO_SCANS):
         return False
     return is_volume_shape(shape) or (len(shape) == 4 and is_volume_shape(shape[1:]))

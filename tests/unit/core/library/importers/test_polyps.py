@@ -210,6 +210,25 @@ def test_a_scan_that_may_be_several_is_told(tmp_path):
     assert len(scan.cases) == 1
 
 
+def test_two_lists_share_their_ids_and_features(tmp_path):
+    header = "patient,view,polyp,case_id,f1\n"
+    (tmp_path / "a.csv").write_text(header + "A,prone,1,one,1\n")
+    (tmp_path / "b.csv").write_text(header + "A,supine,1,one,2\nA,supine,1,two,3\n")
+    (tmp_path / "c.csv").write_text(header.replace("f1", "f2") + "B,supine,1,three,2\n")
+    scan = found_in(tmp_path)
+    assert [case.key for case in scan.cases] == ["one", "two"]
+    assert "second time" in scan.rejected["b.csv:2"].reason
+    assert "differ" in scan.rejected["c.csv"].reason
+    assert scan.rejected["c.csv"].failed
+
+
+def test_arrays_of_nothing_are_told(tmp_path):
+    np.savez(tmp_path / "none.npz", ct=np.zeros((0, 5, 5, 5), np.int16))
+    scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
+    assert "without volumes" in scan.rejected["none.npz"].reason
+    scan.assert_each_file_told_once()
+
+
 def test_other_tables_are_not_taken_for_candidates(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,label\n1,2,x\n2,3,y\n")
     with Source.open(tmp_path / "t.csv") as source:
