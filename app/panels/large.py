@@ -29,6 +29,7 @@ from app.theme import news, set_look, theme
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
+from app.viewer.picture_view import PictureView
 from app.viewer.plane_views import PlaneViews
 from app.viewer.slice_bar import RATE, RATES
 from app.viewer.slice_strip import SliceStrip
@@ -154,8 +155,11 @@ class LargePanel(QWidget):
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
+        for one in (view, *self.planes.views.values()):
+            one.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            one.customContextMenuRequested.connect(
+                lambda at, one=one: self._open_menu(one.mapToGlobal(at), one)
+            )
         view.window_changed.connect(lambda _: self._tell_greys())
         view.inverted_changed.connect(lambda _: self._tell_greys())
         strip.wanted.connect(pane.slices.go)
@@ -186,7 +190,8 @@ class LargePanel(QWidget):
         """A case of the open library, or a file."""
         self._drop_job()
         self._source, self._loaded = source, None
-        self.view.own_presets = own_presets(self._context.settings)
+        for view in (self.view, *self.planes.views.values()):
+            view.own_presets = own_presets(self._context.settings)
         self.view.editable = False
         self._show_nothing()
         self._slow.start()
@@ -334,15 +339,15 @@ class LargePanel(QWidget):
                 self._context, Query(case=self._source.case, image=self._source.image, region=region)
             )
 
-    def make_menu(self) -> QMenu:
-        """What can be done with the picture; deletes itself when it closes."""
-        menu = picture_menu(self.view, self._context, self)
+    def make_menu(self, view: PictureView | None = None) -> QMenu:
+        """What can be done with the picture, or with the plane in ``view``; deletes itself when it closes."""
+        menu = picture_menu(view or self.view, self._context, self)
         menu.addAction("What the file says…\tCtrl+H", self.header_wanted.emit)
         return menu
 
-    def _open_menu(self, at: QPoint) -> None:
+    def _open_menu(self, at: QPoint, view: PictureView | None = None) -> None:
         if self._loaded is not None:
-            self.make_menu().popup(at)
+            self.make_menu(view).popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
