@@ -24,7 +24,7 @@ def counted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     striped_folder(folder / "in", n=24)
     import_source(folder / "in", folder / "lib")
-    extract_features(folder / "lib", request.param, settings={"points": 48})
+    extract_features(folder / "lib", request.param, settings={"points": 48}, workers=1)
     return folder / "lib", folder / "in", request.param
 
 
