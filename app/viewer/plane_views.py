@@ -135,7 +135,8 @@ class PlaneViews(QStackedWidget):
     def _ask(self) -> None:
         """For the planes the cross lies in; while some are under way only the last wish is kept."""
         wanted = [(axis, self.voxel[axis]) for axis in _BESIDE if self._shown.get(axis) != self.voxel[axis]]
-        if self._job is not None or not wanted or self._facts is None:
+        picture = self._pane.view.picture
+        if self._job is not None or not wanted or self._facts is None or picture is None:
             return
         library, what = self.source
         try:
@@ -145,7 +146,7 @@ class PlaneViews(QStackedWidget):
                 library,
                 what,
                 wanted,
-                self._pane.view.picture,
+                picture.bare(),
                 lane=Lane.SLICE,
                 quiet=True,
             )

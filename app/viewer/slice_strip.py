@@ -44,7 +44,7 @@ class SliceStrip(QWidget):
         self._facts: StackFacts | None = None
         self._library: Path | None = None
         self._what: int | PictureAddress = 0
-        self._first: DisplayPicture | None = None
+        self._like: DisplayPicture | None = None
         self._made: dict[int, Renderer] = {}
         self._place = 0
         self._greys: tuple[DisplayPicture, Window | None, bool] | None = None
@@ -74,7 +74,8 @@ class SliceStrip(QWidget):
             job.cancel()
         self._facts, self._greys = facts, None
         self._made.clear()
-        self._library, self._what, self._first = library, what, first
+        self._library, self._what = library, what
+        self._like = None if first is None else first.bare()
         self.setVisible(facts is not None and facts.slices > 1)
         self._place = 0 if facts is None else facts.place
         # Its height is known once it is laid out.
@@ -136,7 +137,7 @@ class SliceStrip(QWidget):
                 self._library,
                 self._what,
                 missing,
-                self._first,
+                self._like,
                 lane=Lane.LOOK,
                 channel="slice strip",
                 quiet=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -58,8 +57,7 @@ class Slices(QObject):
         """Another volume, of which ``first`` is shown, or none; ``what``: a case's row or an address."""
         self._drop_jobs()
         self.facts, self._library, self._what, self._first = facts, library, what, first
-        # Its pixels would go along with every wish.
-        self._like = None if first is None else replace(first, levels=(first.levels[0][:1, :1],))
+        self._like = None if first is None else first.bare()
         self._kept.clear()
         self._problems.clear()
         self._way = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class DisplayPicture:
     @property
     def is_colour(self) -> bool:
         return self.levels[0].ndim == 3
+
+    def bare(self) -> DisplayPicture:
+        """All but the pixels: what other slices of its volume take over, in little to send."""
+        return replace(self, levels=(self.levels[0][:1, :1].copy(),))
 
     def factor(self, level: int) -> int:
         """Pixels of the picture, along each side, in one pixel of ``levels[level]``."""

@@ -77,7 +77,7 @@ def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
 
 
 def test_thumbnails_have_the_greys_of_the_picture(strip, jobs):
-    picture = strip._first
+    picture = strip._like
     strip.show_greys(picture, Window(0, 100), inverted=False)
     assert grey(strip, 2) == pytest.approx(128, abs=2)
     strip.show_greys(picture, Window(0, 200), inverted=True)
