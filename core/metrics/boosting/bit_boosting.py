@@ -27,10 +27,10 @@ SMOOTHING = 1e-3
 SMALLEST_CHANGE = 1e-5
 #: Share of the objective at the start below which nothing is left to gain.
 SMALLEST_OBJECTIVE = 1e-9
-#: From this many cases on there is no n x n array.
+#: From this many cases on nothing is kept for every pair.
 DENSE_BELOW = 5_000
-#: Cases below which a round in one matrix takes less time than the bookkeeping of cells.
-_FEW_CASES = 200
+#: Cases below which a round pair by pair takes less time than the bookkeeping of cells.
+_FEW_CASES = 400
 #: Projections closer than this share of the largest are the same: equal rows may differ in rounding.
 _DISTINCT = 1e-10
 _FURTHER_EIGENVECTORS = 20
@@ -120,12 +120,12 @@ def boost(
 
 
 def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
-    """``weights``, or where cells save nothing any more the same in one matrix, if that is small."""
+    """``weights``, or where cells save nothing any more the same pair by pair, if pairs are few."""
     if isinstance(weights, DensePairs):
         return weights
     n = len(weights.similar)
-    # A table of cells costs no more than a matrix of its size; a pair changed, ten times one in the matrix.
-    cheaper = n >= _FEW_CASES and 4 * weights.cells <= 3 * n and 20 * weights.changed <= n * n
+    # Half as many cells as cases cost what all pairs do; a pair changed, ten times one that is not.
+    cheaper = n >= _FEW_CASES and 2 * weights.cells <= n and 20 * weights.changed <= n * n
     return weights if cheaper or n >= DENSE_BELOW else weights.dense()
 
 

@@ -71,8 +71,8 @@ class CellPairs:
         self._sweep()
 
     def dense(self) -> DensePairs:
-        """The same weights in one n x n matrix."""
-        return DensePairs(self._similarity.dense(), self._X, self._bits)
+        """The same weights pair by pair."""
+        return DensePairs(self._similarity, self._X, self._bits)
 
     def across(self, bits: Bits) -> tuple[Matrix, Matrix]:
         """(n,) each: the g+ and the g- mass of every case with those whose bit differs."""

@@ -74,7 +74,7 @@ class CellTable:
             chosen: Matrix = self._values[cells[:, np.newaxis], cells]
             return chosen
         finding = np.searchsorted(self._bounds, cells, side="right")
-        d = _distances(self._bits[cells], self._bits[cells], self._weights)
+        d = distances(self._bits[cells], self._bits[cells], self._weights)
         return np.exp(np.where(finding[:, np.newaxis] == finding, d, -d))
 
     def _ranges(self) -> Iterator[tuple[slice, slice]]:
@@ -102,14 +102,14 @@ class CellTable:
         return values
 
     def _made(self, rows: slice, own: slice) -> Matrix:
-        values = _distances(self._bits[rows], self._bits, self._weights)
+        values = distances(self._bits[rows], self._bits, self._weights)
         np.negative(values[:, : own.start], out=values[:, : own.start])
         np.negative(values[:, own.stop :], out=values[:, own.stop :])
         np.exp(values, out=values)
         return values
 
 
-def _distances(first: Bits, second: Bits, weights: Matrix) -> Matrix:
+def distances(first: Bits, second: Bits, weights: Matrix) -> Matrix:
     """(a, T), (b, T) -> (a, b): 4 alpha for every bit that differs."""
     weighed = 4.0 * weights * first
     d: Matrix = (-2.0 * weighed) @ second.T.astype(np.float64)

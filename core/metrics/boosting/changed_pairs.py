@@ -11,16 +11,20 @@ from core.metrics.distance import Matrix
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 
+#: Values of differences of rows that are in memory at a time.
+_VALUES = 1 << 17
+
 
 class ChangedPairs:
     """What g+ and g- of these pairs are above what findings make of them: a share may be negative.
 
-    ``similar`` and ``dissimilar`` (p,) are those shares, +-exp(d_ij), +-exp(-d_ij) or 0.
+    ``similar`` and ``dissimilar`` (p,) are those shares, +-exp(d_ij), +-exp(-d_ij) or 0. ``whole``: all
+    of g+ and g-, for one who makes nothing of these pairs from findings.
     """
 
-    def __init__(self, similarity: Similarity) -> None:
+    def __init__(self, similarity: Similarity, *, whole: bool = False) -> None:
         self.i, self.j, now = similarity.changed.T
-        before = similarity.by_findings(self.i, self.j)
+        before = np.zeros(len(now)) if whole else similarity.by_findings(self.i, self.j)
         self._n = len(similarity)
         self._plus = (now == 1).astype(np.float64) - (before == 1)
         self._minus = (now == -1).astype(np.float64) - (before == -1)
@@ -55,6 +59,17 @@ class ChangedPairs:
         half = X.T @ (csr_array((weights, (self.i, self.j)), shape=(self._n, self._n)) @ X)
         whole: Matrix = half + half.T
         return whole
+
+    def laplacian(self, weights: Matrix, X: Matrix) -> Matrix:
+        """(d, d) X'L(W)X of the same W: the sum of its weights times (x_i - x_j)(x_i - x_j)'."""
+        p, d = len(weights), X.shape[1]
+        total = np.zeros((d, d))
+        step = max(1, _VALUES // d)
+        for start in range(0, p, step):
+            part = slice(start, start + step)
+            apart = X[self.i[part]] - X[self.j[part]]
+            total += (apart * weights[part, np.newaxis]).T @ apart
+        return total
 
 
 def summed(places: npt.NDArray[np.integer], size: int, values: Matrix | None = None) -> Matrix:

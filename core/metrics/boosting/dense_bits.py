@@ -1,4 +1,4 @@
-"""The weights of BDM's pairs from round to round, in one n x n matrix (Yang et al. 2010, 3.4)."""
+"""The weights of BDM's pairs from round to round, pair by pair (Yang et al. 2010, 3.4)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from core.constraints import Signs
+from core.constraints import Similarity
+from core.metrics.boosting.changed_pairs import ChangedPairs, summed
+from core.metrics.boosting.pair_blocks import Bits, Both, Rows, by_finding, by_pair
 from core.metrics.distance import Matrix
 
-Bits = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
-
-#: Values of a block of rows that, with its two halves, stays in a core's second-level cache.
-_BLOCK = 40_000
+#: Cases of a finding on average from which blocks of one finding are worth their number.
+_MANY_OF_A_FINDING = 12
+#: A pair that is changed costs as much as so many in a block.
+_COST_OF_CHANGED = 40
 
 
 class Cuts(NamedTuple):
@@ -33,8 +33,9 @@ class Cuts(NamedTuple):
 class DensePairs:
     """g+_ij = exp(d_ij) of similar and g-_ij = exp(-d_ij) of dissimilar pairs (Eq. 8) while d grows by bits.
 
-    Both live in one signed matrix, positive where similar, negative where dissimilar, and are visited in
-    blocks of rows small enough to stay in the cache while all that is needed of them is taken.
+    Cases are put in order of their findings, so that the similar pairs of a block stand together, and every
+    pair is kept once. Pairs in which similarity is not what findings say are counted one by one where they
+    are few; else similar and dissimilar pairs have blocks of their own.
 
     Attributes:
         similar, dissimilar: (n,) row sums g+_i and g-_i (Eq. 13).
@@ -43,135 +44,130 @@ class DensePairs:
             paper's Fig. 1 prints the opposite sign, which does not descend).
     """
 
-    def __init__(self, signs: Signs, X: Matrix, bits: Sequence[tuple[Bits, float]] = ()) -> None:
-        """``signs`` (n, n), ``X`` (n, d), ``bits`` those already learnt, (n,) with their weights."""
-        n, d = X.shape
-        self._X = np.ascontiguousarray(X)
-        self._signed = _signed(signs, bits)
-        self._rows = min(n, max(16, _BLOCK // n))
-        self._plus, self._minus, self._block = np.empty((3, self._rows, n))
-        self._product = np.empty((n, d))
-        self.similar, self.dissimilar = np.empty((2, n))
-        #: Row sums of S+ and S-.
-        self._degree_plus, self._degree_minus = np.empty((2, n))
+    def __init__(self, similarity: Similarity, X: Matrix, bits: Sequence[tuple[Bits, float]] = ()) -> None:
+        """``X`` (n, d), ``bits`` those already learnt, (n,) with their weights."""
+        n = len(X)
+        self._changed: ChangedPairs | None = None
+        if _suits_findings(similarity):
+            known = np.flatnonzero(similarity.codes >= 0)
+            self._cases: Rows = known[np.argsort(similarity.codes[known], kind="stable")]
+            self._blocks = list(by_finding(similarity, self._cases, bits))
+            if len(similarity.changed):
+                self._changed = ChangedPairs(similarity, whole=True)
+                for own, weight in bits:
+                    self._changed.add_bit(own, weight)
+        else:
+            self._cases = np.arange(n)
+            self._blocks = list(by_pair(similarity, bits))
+        self._all_X = X
+        self._X = np.ascontiguousarray(X[self._cases])
+        self._ones = np.ones(n)
+        self._buffer = np.empty(max((block.weights.size for block in self._blocks), default=0))
         self.objective = 0.0
-        self.curvature = np.empty((d, d))
-        self._sweep(np.zeros(n, dtype=np.bool_), 0.0)
+        self._grow(None)
+
+    @property
+    def similar(self) -> Matrix:
+        sums: Matrix = self._sums[0]
+        return sums
+
+    @property
+    def dissimilar(self) -> Matrix:
+        sums: Matrix = self._sums[1]
+        return sums
+
+    def add_bit(self, bits: Bits, weight: float) -> None:
+        """d_ij += 4 ``weight`` where the bits (n,) differ; all attributes follow."""
+        own = bits[self._cases].astype(np.intp)
+        equal = own == np.array([[0], [1]])
+        factors = np.where(equal, 1.0, np.exp([[[4.0 * weight]], [[-4.0 * weight]]]))
+        if self._changed is not None:
+            self._changed.add_bit(bits, weight)
+        self._grow((own, factors))
+
+    def across(self, bits: Bits) -> tuple[Matrix, Matrix]:
+        """(n,) each: the g+ and the g- mass of every case with those whose bit differs."""
+        masses = np.zeros((2, len(self._cases)))
+        for block in self._blocks:
+            block.add_across(bits[self._cases], masses)
+        plus, minus = self._of_all(masses)
+        if self._changed is not None:
+            cut = bits[self._changed.i] != bits[self._changed.j]
+            plus += self._changed.sums(self._changed.similar * cut)
+            minus += self._changed.sums(self._changed.dissimilar * cut)
+        return plus, minus
 
     def cuts(self, projection: Matrix) -> Cuts:
         """S+ and S- across all n - 1 cuts of the order of ``projection`` (n,), in O(n^2).
 
-        Moving case i below the cut adds its row sum of S and takes away twice its S to those already
-        there; S+_ij = (g-_i + g-_j) g+_ij / 2 makes that two sums of g+, and likewise for S-.
+        Moving case i below the cut adds its row sum of S and takes away twice its S to those already there.
         """
         n = len(projection)
         order = np.argsort(projection, kind="stable")
-        below_plus, below_minus = np.empty((2, n))
-        # What each case weighs once it is moved; the halves are doubled.
-        moved, moved_similar, moved_dissimilar = np.zeros((3, n))
-        earlier = np.tri(self._rows, k=-1)
-        for start in range(0, n, self._rows):
-            rows = order[start : start + self._rows]
-            size = len(rows)
-            block = np.take(self._signed, rows, axis=0, out=self._block[:size], mode="clip")
-            plus, minus = self._halves(block)
-            similar, dissimilar = 0.5 * self.similar[rows], 0.5 * self.dissimilar[rows]
-            among = block[:, rows] * earlier[:size, :size]
-            among_plus, among_minus = np.maximum(among, 0.0), -np.minimum(among, 0.0)
-            below_plus[start : start + size] = (
-                self.dissimilar[rows] * (plus @ moved + among_plus.sum(axis=1))
-                + plus @ moved_dissimilar
-                + among_plus @ self.dissimilar[rows]
-            )
-            below_minus[start : start + size] = (
-                self.similar[rows] * (minus @ moved + among_minus.sum(axis=1))
-                + minus @ moved_similar
-                + among_minus @ self.similar[rows]
-            )
-            moved[rows], moved_similar[rows], moved_dissimilar[rows] = 0.5, similar, dissimilar
-        return Cuts(
-            order,
-            np.maximum(np.cumsum(self._degree_plus[order] - below_plus)[:-1], 0.0),
-            np.maximum(np.cumsum(self._degree_minus[order] - below_minus)[:-1], 0.0),
-        )
+        place = np.empty(n, dtype=np.min_scalar_type(n))
+        place[order] = np.arange(n)
+        here = place[self._cases]
+        rows, columns = np.zeros((2, 2, len(here)))
+        for block in self._blocks:
+            block.add_sums(block.below(here, self._buffer), self._ones, rows, columns)
+        below = self._of_all(rows + (self._share_columns - columns))
+        below[0] *= -1.0
+        gain = (self._degrees - 2.0 * below)[:, order]
+        if self._changed is not None:
+            later = np.maximum(place[self._changed.i], place[self._changed.j])
+            plus, minus = self._changed_shares
+            gain[0] -= 2.0 * summed(later, n, plus)
+            gain[1] -= 2.0 * summed(later, n, minus)
+        similar, dissimilar = np.maximum(np.cumsum(gain, axis=1)[:, :-1], 0.0)
+        return Cuts(order, similar, dissimilar)
 
-    def across(self, bits: Bits) -> tuple[Matrix, Matrix]:
-        """(n,) each: the g+ and the g- mass of every case with those whose bit differs."""
-        ones, zeros = np.where(bits, 0.5, 0.0), np.where(bits, 0.0, 0.5)
-        mass_plus, mass_minus = np.empty((2, len(bits)))
-        for start in range(0, len(bits), self._rows):
-            part = slice(start, start + self._rows)
-            plus, minus = self._halves(self._signed[part])
-            mass_plus[part] = np.where(bits[part], plus @ zeros, plus @ ones)
-            mass_minus[part] = np.where(bits[part], minus @ zeros, minus @ ones)
-        return mass_plus, mass_minus
+    def _of_all(self, both: Both) -> Both:
+        """(2, n) of all cases from (2, m) of those in the blocks."""
+        spread = np.zeros((2, len(self._all_X)))
+        spread[:, self._cases] = both
+        return spread
 
-    def add_bit(self, bits: Bits, weight: float) -> None:
-        """d_ij += 4 ``weight`` where the bits (n,) differ; all attributes follow."""
-        self._sweep(bits, weight)
+    def _grow(self, factors: tuple[Rows, Matrix] | None) -> None:
+        """Scales the weights, then takes their row sums, their shares, the row sums of these, and X'LX.
 
-    def _halves(self, block: Matrix) -> tuple[Matrix, Matrix]:
-        """Twice the similar and twice the dissimilar part of some rows, exact, in two buffers.
-
-        |x| + x and |x| - x are three times as fast as a maximum and a minimum.
+        ``factors``: as in :meth:`PairBlock.scale`.
         """
-        plus, minus = self._plus[: len(block)], self._minus[: len(block)]
-        np.abs(block, out=minus)
-        np.add(minus, block, out=plus)
-        np.subtract(minus, block, out=minus)
-        return plus, minus
+        m, d = self._X.shape
+        changed = self._changed
+        sums = np.zeros((2, m))
+        for block in self._blocks:
+            if factors is not None:
+                block.scale(*factors, self._buffer)
+            block.add_sums(block.weights, self._ones, sums, sums)
+        self._sums: Both = self._of_all(sums)
+        if changed is not None:
+            self._sums[0] += changed.sums(changed.similar)
+            self._sums[1] += changed.sums(changed.dissimilar)
+        self.objective = float(self._sums[0] @ self._sums[1])
 
-    def _sweep(self, bits: Bits, weight: float) -> None:
-        """One pass: scale by the new bit, then take row sums, row sums of S+-, and their part of X'LX.
-
-        W = S- - S+ is the symmetric part of M_ij = g+_i g-_ij - g-_i g+_ij, so X'WX that of X'MX; the rows
-        of M sum to zero, its columns to twice those of W.
-        """
-        n = len(self._signed)
-        own = bits.astype(np.intp)
-        # Row b: half the factors of all columns for a row whose bit is b.
-        equal = own == np.array([[0], [1]])
-        similar = np.where(equal, 0.5, 0.5 * np.exp(4.0 * weight))
-        dissimilar = np.where(equal, 0.5, 0.5 * np.exp(-4.0 * weight))
-        ones = np.ones(n)
-        columns_plus, columns_minus = np.zeros((2, n))
-        for start in range(0, n, self._rows):
-            part = slice(start, start + self._rows)
-            block = self._signed[part]
-            plus, minus = self._halves(block)
-            factor = self._block[: len(block)]
-            plus *= np.take(similar, own[part], axis=0, out=factor, mode="clip")
-            minus *= np.take(dissimilar, own[part], axis=0, out=factor, mode="clip")
-            np.subtract(plus, minus, out=block)
-            mass_plus, mass_minus = plus @ ones, minus @ ones
-            self.similar[part], self.dissimilar[part] = mass_plus, mass_minus
-            columns_plus += mass_minus @ plus
-            columns_minus += mass_plus @ minus
-            # -M is g+_i times this; a row without similar cases has g+_ij = 0 throughout.
-            ratio = np.divide(mass_minus, mass_plus, out=np.zeros(len(block)), where=mass_plus > 0.0)
-            plus *= ratio[:, np.newaxis]
-            plus -= minus
-            np.matmul(plus, self._X, out=self._product[part])
-        both = self.similar * self.dissimilar
-        self.objective = float(both.sum())
-        self._degree_plus, self._degree_minus = 0.5 * (both + columns_plus), 0.5 * (both + columns_minus)
-        # The product becomes -MX, and with the diagonal LX, L = L(S-) - L(S+), up to symmetry.
-        self._product *= self.similar[:, np.newaxis]
-        self._product += (self._degree_minus - self._degree_plus)[:, np.newaxis] * self._X
-        half = self._X.T @ self._product
-        self.curvature = 0.5 * (half + half.T)
+        halves = 0.5 * self._sums[:, self._cases]
+        rows, self._share_columns = np.zeros((2, 2, m))
+        product = np.zeros((m, d))
+        for block in self._blocks:
+            block.share(halves)
+            block.add_sums(block.shares, self._ones, rows, self._share_columns)
+            product[block.rows] += block.shares @ self._X[block.columns]
+        degrees = rows + self._share_columns
+        # Shares are those of S- - S+, of which L(S-) - L(S+) has the negative off its diagonal; each pair
+        # is in one half of the product, so what is symmetric in it counts twice.
+        product -= (0.5 * degrees.sum(axis=0))[:, np.newaxis] * self._X
+        half = self._X.T @ product
+        self.curvature: Matrix = -(half + half.T)
+        degrees[0] *= -1.0
+        self._degrees = self._of_all(degrees)
+        if changed is not None:
+            self._changed_shares = plus, minus = changed.weights(*self._sums)
+            self._degrees[0] += changed.sums(plus)
+            self._degrees[1] += changed.sums(minus)
+            self.curvature += changed.laplacian(minus - plus, self._all_X)
 
 
-def _signed(signs: Signs, bits: Sequence[tuple[Bits, float]]) -> Matrix:
-    """y_ij exp(y_ij d_ij) of the ``bits``."""
-    signed = signs.astype(np.float64)
-    if bits:
-        weights = np.array([4.0 * weight for _, weight in bits])
-        ones = np.array([own for own, _ in bits], dtype=np.float64)
-        # d_ij = sum of w (f_i + f_j - 2 f_i f_j), f of 0 and 1.
-        total = weights @ ones
-        d = (-2.0 * weights[:, np.newaxis] * ones).T @ ones
-        d += total[:, np.newaxis]
-        d += total
-        signed *= np.exp(np.multiply(signed, np.maximum(d, 0.0, out=d), out=d), out=d)
-    return signed
+def _suits_findings(similarity: Similarity) -> bool:
+    """Blocks by finding take less time than blocks of similar and blocks of dissimilar pairs."""
+    n, findings = len(similarity), len(np.unique(similarity.codes))
+    return _COST_OF_CHANGED * len(similarity.changed) <= n * n and _MANY_OF_A_FINDING * findings <= n

@@ -6,8 +6,10 @@ import numpy as np
 
 from core.metrics.distance import Matrix
 
-#: Columns from which Lanczos' method beats a full decomposition.
-_LANCZOS_FROM = 100
+#: Columns from which Lanczos' method beats a full decomposition, where it needs few restarts.
+_LANCZOS_FROM = 400
+#: Where the largest eigenvalues are nearly equal it would need thousands.
+_MOST_RESTARTS = 20
 
 
 def top_eigenpair(A: Matrix, *, by_size: bool = False) -> tuple[float, Matrix]:
@@ -38,7 +40,7 @@ def _by_lanczos(A: Matrix, by_size: bool) -> tuple[float, Matrix] | None:
     # A start that is the same every time, and not orthogonal to anything likely.
     start = 1.0 + np.sin(np.arange(len(A)))
     try:
-        values, vectors = eigsh(A, k=1, which="LM" if by_size else "LA", v0=start)
+        values, vectors = eigsh(A, k=1, which="LM" if by_size else "LA", v0=start, maxiter=_MOST_RESTARTS)
     except ArpackError:
         return None
     return float(values[0]), vectors[:, 0]

@@ -79,7 +79,7 @@ def test_every_quantity_of_a_round_is_that_of_the_dense_form(stored, monkeypatch
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
     similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
     similarity = similarity.with_pairs(judged_pairs(y)[:40])
-    cells, dense = CellPairs(similarity, X), DensePairs(similarity.dense(), X)
+    cells, dense = CellPairs(similarity, X), DensePairs(similarity, X)
     for _ in range(9):
         bits = X @ rng.normal(size=5) > 0.2
         cells.add_bit(bits, 0.07)
@@ -109,22 +109,22 @@ def test_cells_are_cases_of_equal_bits_and_finding():
 
 
 def test_few_cells_stay_cells_and_many_become_one_matrix_where_that_is_small(monkeypatch):
-    X, y = naive.problem(n=240, d=6)
+    X, y = naive.problem(n=450, d=6)
     weights = CellPairs(from_findings(y), X)
     rng = np.random.default_rng(0)
-    while 4 * weights.cells <= 3 * 240:
+    while 2 * weights.cells <= 450:
         assert bit_boosting.suited(weights) is weights
         weights.add_bit(X @ rng.normal(size=6) > 0, 0.05)
     assert isinstance(bit_boosting.suited(weights), DensePairs)
-    monkeypatch.setattr(bit_boosting, "DENSE_BELOW", 240)
+    monkeypatch.setattr(bit_boosting, "DENSE_BELOW", 450)
     assert bit_boosting.suited(weights) is weights
 
 
 def test_very_few_cases_and_very_many_pairs_are_one_matrix_from_the_start():
-    X, y = naive.problem(n=210, d=3)
+    X, y = naive.problem(n=410, d=3)
     assert isinstance(bit_boosting.suited(CellPairs(from_findings(y), X)), CellPairs)
-    assert isinstance(bit_boosting.suited(CellPairs(from_findings(y[:150]), X[:150])), DensePairs)
-    i, j = np.triu_indices(210, 1)
+    assert isinstance(bit_boosting.suited(CellPairs(from_findings(y[:350]), X[:350])), DensePairs)
+    i, j = np.triu_indices(410, 1)
     opposite = np.stack([i, j, np.where(y[i] == y[j], -1, 1)], axis=1)
     many = CellPairs(from_findings(y).with_pairs(opposite[::4]), X)
     assert isinstance(bit_boosting.suited(many), DensePairs)

@@ -7,7 +7,7 @@ import pytest
 
 from core.constraints import from_findings, visual_pairs
 from core.metrics import make_learner
-from core.metrics.boosting import bit_boosting
+from core.metrics.boosting import bit_boosting, dense_bits
 from core.metrics.boosting.cell_pairs import CellPairs
 from core.metrics.boosting.dense_bits import DensePairs
 from tests.helpers import naive_bdm as naive
@@ -15,16 +15,26 @@ from tests.helpers import naive_bdm as naive
 ROUNDS = 6
 
 
-def dense(similarity, X):
-    return DensePairs(similarity.dense(), X)
+def laid_out(limit):
+    """All pairs by finding, however many are changed, or similar pairs apart from dissimilar ones."""
+
+    def dense(similarity, X):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dense_bits, "_MANY_OF_A_FINDING", limit)
+            patch.setattr(dense_bits, "_COST_OF_CHANGED", limit)
+            return DensePairs(similarity, X)
+
+    return dense
 
 
-over_forms = pytest.mark.parametrize("form", [dense, CellPairs])
+over_forms = pytest.mark.parametrize(
+    "form", [laid_out(0), laid_out(10**9), CellPairs], ids=["by finding", "by pair", "cells"]
+)
 
 
 @pytest.fixture(
     scope="module",
-    params=[(name, form) for name in ("bdm", "bdm_v") for form in ("matrix", "cells")],
+    params=[(name, form) for name in ("bdm", "bdm_v") for form in ("by finding", "by pair", "cells")],
     ids="-".join,
 )
 def fitted(request):
@@ -33,6 +43,9 @@ def fitted(request):
     with pytest.MonkeyPatch.context() as patch:
         if form == "cells":
             patch.setattr(bit_boosting, "DENSE_BELOW", 0)
+        else:
+            patch.setattr(dense_bits, "_MANY_OF_A_FINDING", 0 if form == "by finding" else 10**9)
+            patch.setattr(dense_bits, "_COST_OF_CHANGED", 0)
         learner = make_learner(name, rounds=ROUNDS).fit(X, y)
     visual = naive.visual_pairs(X, 5) if name == "bdm_v" else ()
     return learner, X, naive.similarity(y, visual)
@@ -116,10 +129,12 @@ def test_masses_across_a_cut_equal_plain_sums(form):
         )
 
 
-def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
+@pytest.mark.parametrize("limit", [0, 10**9], ids=["by finding", "by pair"])
+def test_blocks_of_rows_give_what_one_block_gives(limit, monkeypatch):
     X, y = naive.problem(n=90)
+    monkeypatch.setattr(dense_bits, "_MANY_OF_A_FINDING", limit)
     whole = make_learner("bdm_v", rounds=5).fit(X, y).objectives_
-    monkeypatch.setattr("core.metrics.boosting.dense_bits._BLOCK", 17 * 90)
+    monkeypatch.setattr("core.metrics.boosting.pair_blocks._BLOCK", 17 * 90)
     assert make_learner("bdm_v", rounds=5).fit(X, y).objectives_ == pytest.approx(whole, rel=1e-12)
 
 
