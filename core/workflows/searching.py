@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.features.registry import make_extractor
-from core.imaging import open_picture
+from core.imaging import PictureAddress, PictureReader
 from core.imaging.region import Region
 from core.library.records import CaseDetails
 from core.retrieval.ranking import Query as RankQuery
@@ -203,7 +203,7 @@ def _numbers(desk: Desk, query: Query) -> Any:
         case = next(iter(details.values()))
         if case.address is None:
             raise BadInput(f"The case {query.case} has no picture.", "Search with the whole case instead.")
-        picture = open_picture(case.address, query.region or case.region)
+        address, shown = case.address, case.region
     else:
         assert query.image is not None
         if not extractor.needs_picture:
@@ -211,7 +211,17 @@ def _numbers(desk: Desk, query: Query) -> Any:
                 f"A picture cannot be compared by '{feature_set.name}': these are a table's own columns.",
                 "Ask with --case, or choose a metric on picture features.",
             )
-        picture = open_picture(query.image, query.region)
+        address, shown = PictureAddress(query.image), None
+    with PictureReader() as reader:
+        if extractor.volumes and reader.is_stack(address):
+            region = query.region
+            if region is not None and region.z is None and shown is not None:
+                # Drawn without a slice it lies on the one that is shown.
+                region = replace(region, z=shown.middle_slice)
+            with reader.stack(address) as stack:
+                prepared = extractor.prepare_stack(stack, region)
+            return extractor.measure([prepared])[0].astype(np.float64)
+        picture = reader.open(address, query.region or shown)
     return extractor.extract(picture, query.region).astype(np.float64)
 
 
