@@ -56,7 +56,7 @@ class HeaderDialog(QDialog):
         self._table: HeaderTable | None = None
         self._job: Job | None = None
         self.setWindowTitle("What the file says")
-        self.resize(860, 600)
+        self.resize(theme().px(860), theme().px(600))
         self.rows = HeaderRows(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
         self.told = QLabel()

@@ -59,7 +59,7 @@ def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt
 
 def letter_inset(width: int) -> int:
     """How much further from the upper and lower edge their letters lie in a view so wide."""
-    return _INSET if width < _NARROW else 0
+    return theme().px(_INSET) if width < theme().px(_NARROW) else 0
 
 
 def draw_edges(painter: QPainter, room: QRect, letters: tuple[str, str, str, str]) -> None:
