@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep run test test-deep lint format bench bench-learners screenshot clean
+.PHONY: help setup setup-test setup-deep run test test-deep lint format bench bench-learners bench-clicks screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -50,6 +50,9 @@ bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DAT
 
 bench-learners: setup-test ## race the learners with their peers (in .venv-peers) and write the help page benchmarks.md
 	$(BIN)/python -m tests.benchmarks.learners $(ARGS)
+
+bench-clicks: setup-test ## measure how much simulated users' clicks teach and write the help page benchmarks_clicks.md
+	$(BIN)/python -m tests.benchmarks.clicks $(ARGS)
 
 screenshot: setup ## renew the picture of the window in the README
 	$(BIN)/semblance demo --headless --library build/screenshot.semblance

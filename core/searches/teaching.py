@@ -21,7 +21,7 @@ from core.searches.judgement import Judgement, Kind
 #: Each anchor is compared with so many of the cases like it and so many of those nearest that are not.
 ALIKE_EACH, UNLIKE_EACH = 10, 10
 #: Judgements after which the clicks count as much as the metric they started from.
-HALF_TRUST = 10
+HALF_TRUST = 20
 
 #: The coordinates (m,) of a query or case by its key; ``None`` where it is gone from the library.
 Coordinates = Callable[[str], Matrix | None]

@@ -20,7 +20,7 @@ from core.metrics.online.click_form import ClickForm, span_basis
 Rows = npt.NDArray[np.int64]
 
 #: Steepness of the logistic loss, and how far one instant step may go.
-SLOPE, LONGEST_STEP = 2.0, 0.5
+SLOPE, LONGEST_STEP = 1.0, 0.5
 #: Up to so many triplets Newton's method works on their Gram matrix, beyond on M itself.
 GRAM_TRIPLETS = 400
 _NEWTON_STEPS, _EXACT = 60, 1e-10

@@ -1,0 +1,51 @@
+"""Run the benchmark and write the help page: ``python -m tests.benchmarks.clicks``.
+
+Results are kept in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--page-only`` nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from core.engine import limit_threads
+
+
+def main(arguments: list[str] | None = None) -> int:
+    limit_threads()
+    # After the limit: the libraries below load numpy.
+    from tests.benchmarks.clicks.campaign import run_table
+    from tests.benchmarks.clicks.page import page, verdicts
+    from tests.benchmarks.clicks.tables import NAMES
+    from tests.helpers import data as real_data
+
+    root = Path(__file__).resolve().parents[3]
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.clicks")
+    parser.add_argument("--users", type=int, default=20)
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="TABLE", help=", ".join(NAMES))
+    parser.add_argument("--kept", type=Path, default=root / "build" / "bench-clicks.json")
+    parser.add_argument("--page", type=Path, default=root / "resources" / "help" / "benchmarks_clicks.md")
+    parser.add_argument("--page-only", action="store_true", help="write the page from what is kept")
+    options = parser.parse_args(arguments)
+    folder = real_data.folder()
+    if folder is None:
+        print(real_data.REASON, file=sys.stderr)
+        return 1
+    kept = json.loads(options.kept.read_text(encoding="utf-8")) if options.kept.exists() else {}
+    for name in [] if options.page_only else options.only or NAMES:
+        kept[name] = run_table(
+            folder, name, options.users, lambda text: print(text, file=sys.stderr, flush=True)
+        )
+        options.kept.parent.mkdir(exist_ok=True)
+        options.kept.write_text(json.dumps(kept), encoding="utf-8")
+    results = {name: kept[name] for name in NAMES if name in kept}
+    options.page.write_text(page(results), encoding="utf-8")
+    for goal, measured, reached in verdicts(results):
+        print(f"{'reached' if reached else 'NOT reached':12} {goal}: {measured}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

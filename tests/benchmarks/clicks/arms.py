@@ -1,0 +1,145 @@
+"""The ways of spending clicks that are compared; each gives the held-out score after some numbers of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from core.metrics.online.click_form import ClickForm
+from core.searches.judgement import Judgement, Kind
+from core.searches.questions import QUESTIONS_EACH, Question, ask, judgements_of, next_query
+from core.searches.teaching import learn
+from tests.benchmarks.clicks.tables import Desk, accuracy
+from tests.benchmarks.clicks.users import User
+
+MARKS = (0, 5, 10, 20, 40, 80)
+#: The metric that questions are chosen by is learnt after each of the first clicks, then after every fifth.
+_EARLY, _EVERY = 5, 5
+PAGE = 20
+_MARGIN_POOL = 200
+#: Rocchio's weights of what is liked and what is not (Salton and Buckley 1990).
+_TOWARDS, _AWAY = 0.75, 0.15
+
+#: Judgements a click is, one click after another; it is told the form learnt so far.
+_Clicks = Iterator[list[Judgement]]
+
+
+class _Learner:
+    def __init__(self, desk: Desk) -> None:
+        self.Z = desk.train.Z
+        self.said: list[Judgement] = []
+        self.form = ClickForm.start(self.Z.shape[1])
+
+    def learn(self) -> None:
+        self.form = learn(self.said, lambda key: self.Z[int(key)], self.Z.shape[1])
+
+
+def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Callable[..., list[float]]:
+    """The score of an arm after each number of clicks in MARKS."""
+
+    def scores(desk: Desk, wrong: float, seed: int) -> list[float]:
+        learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
+        clicks = arm(learner, user, np.random.default_rng([seed, 2]))
+        out = [desk.accuracy(learner.form)]
+        for number in range(1, MARKS[-1] + 1):
+            learner.said += next(clicks)
+            if number in MARKS or number <= _EARLY or number % _EVERY == 0:
+                learner.learn()
+            if number in MARKS:
+                out.append(desk.accuracy(learner.form))
+        return out
+
+    return scores
+
+
+def ask_me_next(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
+    """The questions Semblance asks."""
+    everyone = np.ones(len(learner.Z), dtype=np.bool_)
+    asked: list[int] = []
+    while True:
+        query = next_query(asked, rng, everyone)
+        assert query is not None
+        asked.append(query)
+        judged: dict[Kind, list[int]] = {Kind.ALIKE: [], Kind.NOT_ALIKE: []}
+        for _ in range(QUESTIONS_EACH):
+            one = ask(learner.Z, learner.form, query, judged[Kind.ALIKE], judged[Kind.NOT_ALIKE], rng)
+            if one is None:
+                break
+            said = _answered(user, one)
+            for judgement in said:
+                judged[judgement.kind].append(int(judgement.case))
+            yield said
+
+
+def thumbs(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
+    """Likes and dislikes, in any order, of the first 20 cases of one query after another."""
+    while True:
+        query = int(rng.integers(len(learner.Z)))
+        squared = learner.form.squared(learner.Z - learner.Z[query])
+        squared[query] = np.inf
+        page = np.argsort(squared, kind="stable")[:PAGE].tolist()
+        for case in rng.permutation(page).tolist():
+            kind = Kind.ALIKE if user.alike(query, case) else Kind.NOT_ALIKE
+            yield [Judgement(kind, str(query), str(case), shown=tuple(map(str, page)))]
+
+
+def random_questions(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
+    """Three cases drawn at random."""
+    while True:
+        yield _answered(user, Question(*rng.choice(len(learner.Z), 3, replace=False).tolist()))
+
+
+def smallest_margin(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
+    """Of 200 questions drawn at random, the one whose two cases are most nearly equally far."""
+    while True:
+        drawn = np.array([rng.choice(len(learner.Z), 3, replace=False) for _ in range(_MARGIN_POOL)])
+        first, second = (
+            learner.form.squared(learner.Z[drawn[:, side]] - learner.Z[drawn[:, 0]]) for side in (1, 2)
+        )
+        yield _answered(user, Question(*drawn[np.argmin(np.abs(first - second))].tolist()))
+
+
+def rocchio(desk: Desk, wrong: float, seed: int) -> list[float]:
+    """The same thumbs move the query, not the metric: a held-out one moves as the nearest judged one did."""
+    learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
+    clicks = thumbs(learner, user, np.random.default_rng([seed, 2]))
+    judged: dict[int, dict[Kind, list[int]]] = {}
+    out = [accuracy(desk.test.Z, desk.test.y)]
+    for number in range(1, MARKS[-1] + 1):
+        (one,) = next(clicks)
+        of_query = judged.setdefault(int(one.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
+        of_query[one.kind].append(int(one.case))
+        if number in MARKS:
+            out.append(accuracy(desk.test.Z, desk.test.y, _moved(desk, judged)))
+    return out
+
+
+def _moved(desk: Desk, judged: dict[int, dict[Kind, list[int]]]) -> np.ndarray:
+    Z, H = desk.train.Z, desk.test.Z
+    places = list(judged)
+    shifts = []
+    for query, said in judged.items():
+        shift = np.zeros(Z.shape[1])
+        for kind, weight in ((Kind.ALIKE, _TOWARDS), (Kind.NOT_ALIKE, -_AWAY)):
+            if said[kind]:
+                shift += weight * (Z[said[kind]].mean(axis=0) - Z[query])
+        shifts.append(shift)
+    nearest = ((H[:, np.newaxis] - Z[places]) ** 2).sum(axis=2).argmin(axis=1)
+    moved: np.ndarray = H + np.stack(shifts)[nearest]
+    return moved
+
+
+def _answered(user: User, one: Question) -> list[Judgement]:
+    return judgements_of(
+        user.answer(one.query, one.first, one.second), str(one.query), str(one.first), str(one.second)
+    )
+
+
+ARMS: dict[str, Callable[..., list[float]]] = {
+    "ask me next": clicked(ask_me_next),
+    "thumbs in the top 20": clicked(thumbs),
+    "random questions": clicked(random_questions),
+    "smallest margin": clicked(smallest_margin),
+    "Rocchio": rocchio,
+}

@@ -1,0 +1,50 @@
+"""All users on one table: what each arm gained, and what all findings together would give."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.metrics.registry import make_learner
+from tests.benchmarks.clicks.arms import ARMS
+from tests.benchmarks.clicks.tables import Desk, accuracy, desk, read
+
+WRONG = (0.0, 0.1, 0.2)
+BATCH = ("bdm", "boostmetric", "ccml", "lda", "lmnn", "metricboost")
+#: Batch learners are fitted on the splits of so many users; each takes seconds.
+BATCH_USERS = 6
+
+
+def run_table(folder: Path, name: str, users: int, news: Callable[[str], None]) -> dict[str, Any]:
+    """``start`` (u,), ``arms``: name -> share of wrong answers -> (u, marks), ``batch``: learner -> (b,)."""
+    X, y = read(folder, name)
+    desks = [desk(X, y, seed) for seed in range(users)]
+    out: dict[str, Any] = {"arms": {}, "batch": {}, "users": users}
+    out["start"] = [accuracy(one.test.Z, one.test.y) for one in desks]
+    out["batch"] = {learner: batch(learner, desks[:BATCH_USERS]) for learner in BATCH}
+    for arm, scores in ARMS.items():
+        begin = time.monotonic()
+        out["arms"][arm] = {
+            str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(desks)] for wrong in WRONG
+        }
+        news(f"{name}: {arm} ({time.monotonic() - begin:.0f} s)")
+    return out
+
+
+def batch(learner: str, desks: Sequence[Desk]) -> list[float]:
+    """Held-out accuracy@10 of a learner that is told every finding of the training part."""
+    out = []
+    for one in desks:
+        metric = make_learner(learner, random_state=0).fit(one.train.X, one.train.y).metric()
+        if metric.distance.embeds:
+            out.append(accuracy(metric.embed(one.test.X), one.test.y))
+            continue
+        D = metric.distances(one.test.X, one.test.X)
+        np.fill_diagonal(D, np.inf)
+        near = np.argsort(D, axis=1, kind="stable")[:, :10]
+        out.append(float((one.test.y[near] == one.test.y[:, np.newaxis]).mean()))
+    return out
