@@ -8,6 +8,9 @@ MAX_PIXELS = 200_000_000
 #: Bytes of one picture file, table or zip entry, unpacked.
 MAX_FILE_BYTES = 1 << 30
 
+#: Bytes of one DICOM object, which is never held whole but read from end to end once.
+MAX_OBJECT_BYTES = 32 << 30
+
 #: Bytes of one table: as text in memory it takes ten times that.
 MAX_TABLE_BYTES = 256 << 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,7 +166,7 @@ def outline_from_json(data: dict[str, Any]) -> Outline | None:
             runs = tuple(int(run) for run in data["runs"])
             if min(depth, height, width, *runs, 0) >= 0 and sum(runs) == depth * height * width:
                 return MaskOutline((depth, height, width), runs)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         pass
     raise BadInput(
         f"A stored region of kind '{kind}' is damaged.", "Draw it again, or import the case again."
@@ -173,5 +174,7 @@ def outline_from_json(data: dict[str, Any]) -> Outline | None:
 
 
 def _pair(values: Any) -> tuple[float, float]:
-    x, y = values
-    return float(x), float(y)
+    x, y = (float(value) for value in values)
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError
+    return x, y

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import calendar
 import lzma
+import os
 import re
 import stat
 import struct
@@ -184,14 +185,29 @@ def open_plainly(path: Path, name: str) -> BinaryIO:
         BadInput: missing, not readable, or not a plain file.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise BadInput(f"'{name}' is not a plain file.", "Choose a file or a folder of files.")
-        return path.open("rb")
+        _check_plain(path.stat(), name)
+        # What was a file a moment ago may be a pipe by now: opened so, it does not wait for a writer.
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
+        try:
+            _check_plain(os.fstat(file.fileno()), name)
+        except BadInput:
+            file.close()
+            raise
+        return file
     except FileNotFoundError:
         raise BadInput(f"'{name}' is not there.", "Check the name, or connect the disk it lies on.") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
         raise BadInput(f"'{name}' cannot be read: {why}.", "Check who may read it.") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | int(getattr(os, "O_NONBLOCK", 0)))
+
+
+def _check_plain(facts: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise BadInput(f"'{name}' is not a plain file.", "Choose a file or a folder of files.")
 
 
 def read_file(path: Path, name: str) -> bytes:

@@ -95,7 +95,7 @@ class Region:
             box = (int(data["x"]), int(data["y"]), int(data["width"]), int(data["height"]))
             z = None if data.get("z") is None else int(data["z"])
             depth = int(data.get("depth", 1))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise BadInput(
                 "A stored region is damaged.", "Draw it again, or import the case again."
             ) from None

@@ -25,6 +25,7 @@ LONGEST = 160
 _QUALITY = 85
 _PERCENTILES = (0.5, 99.5)
 _SAMPLED = 65_536
+_LEAST_RANGE = 1e-30
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,11 @@ def _windowed(picture: Picture) -> Image.Image:
 
     pixels, (low, high) = picture.pixels, _window(picture)
     high = high if high > low else low + 1.0
+    # Damaged floats can lie so near to each other that single precision has no number for the quotient.
+    scale = np.float32(255.0 / max(high - low, _LEAST_RANGE))
     out = np.empty(pixels.shape, np.uint8)
     for start in range(0, len(pixels), 256):
         rows = pixels[start : start + 256].astype(np.float32)
-        np.clip((rows - low) * np.float32(255.0 / (high - low)), 0, 255, out=rows)
+        np.clip((rows - low) * scale, 0, 255, out=rows)
         out[start : start + 256] = rows
     return Image.fromarray(out)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from core.errors import BadInput
 from core.imaging.dicom.fields import tag_of
 from core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
-from core.imaging.limits import MAX_FILE_BYTES
+from core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -117,6 +117,11 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
             raise BadInput(f"'{name}' is not a DICOM file.", COPY_AGAIN)
         file.seek(0, io.SEEK_END)
         size = file.tell()
+        if size > MAX_OBJECT_BYTES:
+            raise BadInput(
+                f"'{name}' is {size_text(size)} long; the limit is {size_text(MAX_OBJECT_BYTES)}.",
+                "Leave it out.",
+            )
         file.seek(0)
         wanted: Any = None if tags is None else [tag_of(tag) for tag in tags]
         dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)

@@ -78,6 +78,9 @@ def test_regions_are_stored_and_read_back(region):
         {"kind": "mask", "shape": [1, 2, 2], "runs": [1, 2], "x": 1, "y": 1, "width": 2, "height": 2},
         {"kind": "mask", "shape": [1, 2, 2], "runs": [-1, 5], "x": 1, "y": 1, "width": 2, "height": 2},
         {"kind": "rectangle", "x": 1},
+        {"x": float("inf"), "y": 1, "width": 1, "height": 1},
+        {"kind": "mask", "shape": [1, 2, 2], "runs": [1e999], "x": 1, "y": 1, "width": 2, "height": 2},
+        {"kind": "ellipse", "centre": [1e999, 2], "radii": [1, 1], "x": 1, "y": 1, "width": 2, "height": 2},
     ],
 )
 def test_damaged_regions_are_refused(data):

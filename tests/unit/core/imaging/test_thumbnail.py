@@ -130,3 +130,9 @@ def test_padding_does_not_take_part_in_the_window():
     shown = _shown(Picture(pixels, 255.0, values=Values(padding=(-2000, -2000))))
     assert shown[22, 22] > 220
     assert shown[1, 1] < 16
+
+
+def test_floats_nearer_to_each_other_than_single_precision_can_part_are_shown():
+    pixels = np.full((20, 30), 1e-42, np.float32)
+    pixels[:10] = 2e-42
+    assert Image.open(io.BytesIO(thumbnail(Picture(pixels, 1.0)))).size == (30, 20)

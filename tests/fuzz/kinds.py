@@ -1,0 +1,344 @@
+"""What is mutated, and how each kind of file is read as the program reads it."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import SemblanceError
+from tests.fuzz.mutating import LENGTHS, TOKENS, mutated
+from tests.helpers.bad_pictures import animation, encoded, pages, pattern, png16
+
+#: Files and cases of one source that are read.
+_FILES, _CASES = 8, 40
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``seeds(place)``: whole files, made in a folder; ``read(data, place)``: whether it could be read (else
+    refused with a reason); ``words`` are written over parts of it."""
+
+    seeds: Callable[[Path], list[bytes]]
+    read: Callable[[bytes, Path], bool]
+    words: Sequence[bytes] = LENGTHS
+
+    def copy(self, seeds: Sequence[bytes], number: int, seed: int) -> bytes:
+        return mutated(seeds[number % len(seeds)], number, seed, words=self.words)
+
+
+# Pictures
+
+
+def _pictures(place: Path) -> list[bytes]:
+    from PIL import Image
+
+    colour, grey = pattern(64, 96, 3), pattern(64, 96)
+    deep = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
+    real = Image.fromarray((grey / 255).astype(np.float32))
+    tiffs = [encoded(colour, "TIFF", compression=name) for name in ("tiff_lzw", "tiff_deflate", "packbits")]
+    return [
+        encoded(colour),
+        encoded(Image.fromarray(colour).quantize(16)),
+        encoded(Image.fromarray(deep)),
+        png16(np.dstack([deep] * 3), 2),
+        encoded(colour, "JPEG"),
+        encoded(grey, "JPEG", progressive=True),
+        encoded(Image.fromarray(colour).convert("CMYK"), "JPEG"),
+        *tiffs,
+        encoded(Image.fromarray(deep), "TIFF"),
+        encoded(real, "TIFF"),
+        pages(),
+        encoded(grey, "PPM"),
+        encoded(colour, "PPM"),
+        b"P2\n# seen\n12 4\n255\n" + b" ".join(b"%d" % (5 * n) for n in range(48)) + b"\n",
+        encoded(colour, "BMP"),
+        encoded(grey, "GIF"),
+        animation("GIF"),
+        animation("PNG"),
+    ]
+
+
+def _read_picture(data: bytes, place: Path) -> bool:
+    from core.imaging.raster import decode
+    from core.imaging.thumbnail import inspect
+
+    try:
+        decode(data, "mutated.png").grey()
+        inspect(data, "mutated.png")
+    except SemblanceError as error:
+        assert error.message
+        return False
+    return True
+
+
+# Sources: whole imports without the catalogue
+
+
+def _read_source(source: Path) -> bool:
+    """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
+    from core.imaging.container import PictureReader
+    from core.library.importers.importer import FoundCase, Importer, Rejected
+    from core.library.importers.registry import recognise
+    from core.library.importers.source import Source
+    from core.tasks import SILENT
+    from core.workflows.reading import FileReader
+
+    def tried(importer: Importer) -> bool:
+        items = list(importer.scan(opened, SILENT))
+        rejected = [item for item in items if isinstance(item, Rejected)]
+        assert all(item.reason for item in rejected)
+        cases = [item for item in items if isinstance(item, FoundCase)]
+        files = [(path, list(group)) for path, group in groupby(cases, key=lambda case: case.path)]
+        outcomes = [reader.read(path, group[:_CASES], whole=True) for path, group in files[:_FILES]]
+        failed = [reason for outcome in outcomes for _, reason in outcome.failed]
+        assert all(failed)
+        return bool(outcomes) and not failed and not any(item.failed for item in rejected)
+
+    whole = []
+    try:
+        with Source.open(source) as opened, PictureReader() as pictures:
+            reader = FileReader(opened, "x", pictures)
+            for importer, _ in recognise(opened):
+                try:
+                    whole.append(tried(importer))
+                except SemblanceError as error:
+                    assert error.message
+                    whole.append(False)
+    except SemblanceError as error:
+        assert error.message
+    return bool(whole) and whole[0]
+
+
+def _in_folder(files: Mapping[str, bytes], place: Path) -> bool:
+    folder = place / "source"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return _read_source(folder)
+
+
+class _Unpickled:
+    """Whoever unpickles it dies."""
+
+    def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
+        import os
+
+        return os._exit, (42,)
+
+
+def _npz(**arrays: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
+def _arrays(place: Path) -> list[bytes]:
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 255, (12, 28, 28)).astype(np.uint8)
+    labels = np.arange(12).reshape(-1, 1) % 2
+    volumes = rng.integers(-1000, 500, (2, 9, 16, 14)).astype(np.int16)
+    plain = io.BytesIO()
+    np.savez(plain, train_images=pictures, train_labels=labels, test_images=pictures, test_labels=labels)
+    pickled = np.array([_Unpickled()] * 12, dtype=object)
+    return [
+        plain.getvalue(),
+        _npz(train_images=pictures, train_labels=labels),
+        _npz(train_images=np.repeat(pictures[..., None], 3, axis=-1), train_labels=labels),
+        _npz(train_images=volumes, train_labels=labels[:2]),
+        _npz(ct=volumes, spacing=np.array([1.0, 0.7, 0.7])),
+        _npz(train_images=pictures, train_labels=pickled),
+        _npz(train_images=pickled, train_labels=labels),
+    ]
+
+
+def _read_arrays(data: bytes, place: Path) -> bool:
+    (place / "mutated.npz").write_bytes(data)
+    listed = b"patient,view,polyp,scan,x,y,z\nA,prone,1,ct,5,6,4\nA,supine,1,ct,5,5,5\n"
+    alone = _read_source(place / "mutated.npz")
+    return _in_folder({"scans.npz": data, "candidates.csv": listed}, place) or alone
+
+
+_PNG = encoded(pattern())
+_CBIS = (
+    b"patient_id,left or right breast,image view,abnormality id,pathology,image file path,"
+    b"ROI mask file path\n"
+    b"P_1,LEFT,CC,1,MALIGNANT,a/1.png,a/2.png\nP_2,RIGHT,MLO,2,BENIGN,b/1.png,b/2.png\n"
+)
+_LABELS = b"file,label,patient_id,case_id,age\na/1.png,benign,P1,c1,44\nb/1.png,malignant,P2,,50\n"
+#: Names of text files beside pictures, and what stands in them.
+_TEXTS: tuple[tuple[str, bytes], ...] = (
+    ("labels.csv", _LABELS),
+    ("labels.csv", _LABELS.decode().replace(",", ";").encode("utf-16")),
+    ("mass_case_description_train_set.csv", _CBIS),
+    ("codes.csv", b"image;irma_code;category\n1;1121-127-700-500;5\n2;1123-211-520-3a0;6\n"),
+    ("Info.txt", b"mdb001 G CIRC B 5 4 3\nmdb002 G NORM\n"),
+    (
+        "candidates.csv",
+        b"patient,view,polyp,scan,row,x,y,z,geodesic\nA,prone,1,ct,0,5,6,4,0.5\nA,s,,ct,1,5,5,5,\n",
+    ),
+    ("regions.csv", b'series,slice,polygon,finding\nct[0],2,"[[1, 1], [9, 1], [5, 9]]",fibrosis\n'),
+    ("table.csv", b"case_id,patient_id,f1,f2,label\na,P1,1.5,2,x\nb,P2,,3e4,y\nc,P3,-1,nan,x\n"),
+)
+
+
+def _read_text(data: bytes, place: Path) -> bool:
+    """The first byte says which text it is."""
+    name, _ = _TEXTS[data[0] % len(_TEXTS)] if data else _TEXTS[0]
+    pictures = dict.fromkeys(("a/1.png", "a/2.png", "b/1.png", "b/2.png", "mdb001.pgm", "mdb002.pgm"), _PNG)
+    if name in ("candidates.csv", "regions.csv"):
+        pictures = {"ct.npz": _SCANS}
+    if name == "table.csv":
+        (place / name).write_bytes(data[1:])
+        return _read_source(place / name)
+    return _in_folder(pictures | {name: data[1:]}, place)
+
+
+_SCANS = _npz(ct=np.zeros((2, 9, 16, 14), np.int16))
+
+
+def _texts(place: Path) -> list[bytes]:
+    return [bytes([number]) + text for number, (_, text) in enumerate(_TEXTS)]
+
+
+_PLIST = b"""<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple Computer//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict><key>Images</key><array><dict><key>ImageIndex</key><integer>0</integer>
+<key>NumberOfROIs</key><integer>1</integer><key>ROIs</key><array><dict><key>Name</key><string>Mass</string>
+<key>NumberOfPoints</key><integer>4</integer><key>Point_px</key><array><string>(10.0, 5.0)</string>
+<string>(20.0, 5.0)</string><string>(20.0, 15.0)</string><string>(10.0, 15.0)</string></array></dict></array>
+</dict></array></dict></plist>
+"""
+_ENTITIES = _PLIST.replace(
+    b'PUBLIC "-//Apple Computer//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd"',
+    b'[<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]',
+)
+
+
+def _read_xml(data: bytes, place: Path) -> bool:
+    table = b"Patient ID;Laterality;View;File Name;Bi-Rads\nremoved;R;CC;20586908;5\n"
+    files = {"AllDICOMs/20586908_6c613a14b80a8591_MG_R_CC_ANON.png": _PNG, "INbreast.csv": table}
+    return _in_folder(files | {"AllXML/20586908.xml": data}, place)
+
+
+# Archives
+
+
+def _zips(place: Path) -> list[bytes]:
+    def packed(files: Mapping[str, bytes], method: int) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return out.getvalue()
+
+    folders = {"benign/1.png": _PNG, "malignant/2.png": _PNG, "labels.csv": b"file,label\n1.png,x\n"}
+    link = zipfile.ZipInfo("benign/link.png")
+    link.external_attr = 0o120777 << 16
+    linked = io.BytesIO()
+    with zipfile.ZipFile(linked, "w") as archive:
+        archive.writestr("benign/1.png", _PNG)
+        archive.writestr(link, "../../outside.png")
+    return [
+        *(packed(folders, method) for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)),
+        packed({"../up.png": _PNG, "/root.png": _PNG, "a/../../b.png": _PNG, "C:\\x.png": _PNG}, 8),
+        packed({"bomb.png": bytes(64 << 20), "a/1.png": _PNG}, zipfile.ZIP_DEFLATED),
+        packed({"scan.npz": _SCANS, "a.png": _PNG}, zipfile.ZIP_DEFLATED),
+        linked.getvalue(),
+    ]
+
+
+def _read_zip(data: bytes, place: Path) -> bool:
+    (place / "mutated.zip").write_bytes(data)
+    return _read_source(place / "mutated.zip")
+
+
+# What the program itself wrote, and an encoder's files
+
+
+def _regions(place: Path) -> list[bytes]:
+    from core.imaging.outline import Ellipse, Polygon
+    from core.imaging.picture import Picture
+    from core.imaging.region import Region, region_of_mask
+    from core.imaging.region_files import regions_json
+
+    drawn = [
+        Region(3, 4, 20, 10, Ellipse.filling(20, 10)),
+        Region(1, 2, 9, 9, Polygon(((0, 0), (9, 0.5), (4, 8.25)))),
+        region_of_mask(np.random.default_rng(0).random((40, 60)) < 0.3),
+        Region(5, 6, 7, 8, z=3, depth=2),
+    ]
+    picture = Picture(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
+    return [json.dumps(regions_json(picture, [one])).encode() for one in drawn]
+
+
+def _read_regions(data: bytes, place: Path) -> bool:
+    from core.imaging.region_files import read_regions
+
+    (place / "regions.json").write_bytes(data)
+    try:
+        for region in read_regions(place / "regions.json", size=(40, 60)):
+            region.mask(40, 60)
+    except SemblanceError as error:
+        assert error.message
+        return False
+    return True
+
+
+def _metrics(place: Path) -> list[bytes]:
+    from core.metrics import make_learner
+    from core.metrics.storage import save_metric
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), np.repeat(["a", "b"], 20)
+    X[20:, 0] += 3
+    out = []
+    for name in ("euclidean", "pca", "lda", "bdm", "metricboost"):
+        save_metric(make_learner(name).fit(X, y).metric(), place / "whole.metric")
+        out.append((place / "whole.metric").read_bytes())
+    return out
+
+
+def _read_metric(data: bytes, place: Path) -> bool:
+    from core.metrics import load_metric
+
+    (place / "mutated.metric").write_bytes(data)
+    try:
+        load_metric(place / "mutated.metric").distances(np.zeros((1, 4)), np.ones((2, 4)))
+    except SemblanceError as error:
+        assert error.message
+        return False
+    return True
+
+
+def _read_dicom(data: bytes, place: Path) -> bool:
+    from tests.helpers.fuzz_dicom import decode
+
+    return decode(data) != "refused"
+
+
+def _dicom(place: Path) -> list[bytes]:
+    from tests.helpers.data import folder
+    from tests.helpers.fuzz_dicom import seeds
+
+    return seeds(folder())
+
+
+KINDS: dict[str, Kind] = {
+    "picture": Kind(_pictures, _read_picture),
+    "npz": Kind(_arrays, _read_arrays),
+    "text": Kind(_texts, _read_text, TOKENS),
+    "xml": Kind(lambda _: [_PLIST, _PLIST, _ENTITIES], _read_xml, TOKENS),
+    "zip": Kind(_zips, _read_zip),
+    "regions": Kind(_regions, _read_regions, TOKENS),
+    "metric": Kind(_metrics, _read_metric),
+    "dicom": Kind(_dicom, _read_dicom),
+}
