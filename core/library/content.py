@@ -54,7 +54,12 @@ def content_of_pixels(picture: Picture, region: Region | None = None) -> str:
 
 def content_of_volume(volume: Volume, region: Region | None = None) -> str:
     """Of a volume that is an array, or a row of one."""
-    return content_of_part(content_hash(volume.voxels.tobytes()), region)
+    return content_of_part(hash_of_volume(volume), region)
+
+
+def hash_of_volume(volume: Volume) -> str:
+    """Of all voxels of an array, as :func:`content_of_part` takes it."""
+    return content_hash(volume.voxels.tobytes())
 
 
 def content_of_numbers(values: tuple[float, ...]) -> str:

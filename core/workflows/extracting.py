@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,14 +23,14 @@ from core.imaging.address import PictureAddress
 from core.imaging.container import PictureReader, shown_slice
 from core.imaging.picture import Picture
 from core.imaging.region import Region
-from core.imaging.stacks import FileStack
 from core.imaging.volume import Stack
 from core.library import open_library
-from core.library.content import content_hash, content_of_file, content_of_pixels, content_of_volume
+from core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
 from core.library.records import CHUNK, FeatureSet
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.batch import Batch
+from core.workflows.open_volumes import Away, OpenVolumes
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -293,7 +294,7 @@ def _extract_chunk(
 ) -> _Chunk:
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)
-    with PictureReader() as reader:
+    with PictureReader() as reader, closing(OpenVolumes(reader)) as volumes:
         for done, picture in enumerate(pictures):
             if done % STEP == 0:
                 reporter.progress(done, len(pictures), name)
@@ -302,9 +303,9 @@ def _extract_chunk(
             try:
                 looked_at: Picture | Stack
                 if extractor.volumes and reader.is_stack(picture.address):
-                    looked_at, content = _open_all(reader, picture, reporter)
+                    looked_at, content = _open_all(volumes, picture, reporter)
                 else:
-                    looked_at, content = _open(reader, picture)
+                    looked_at, content = _open(reader, volumes, picture)
                 if content != picture.content:
                     content = ""
                     raise BadInput(
@@ -317,41 +318,21 @@ def _extract_chunk(
                 batch.add(picture.row, content, prepared)
             except SemblanceError as error:
                 # A picture that is away or not what it was, on a disk unplugged say, is tried again.
-                known = "" if isinstance(error, _Away) else content
+                known = "" if isinstance(error, Away) else content
                 batch.failures.append((picture.row, known, str(error)))
     rows, values, contents = batch.measured()
     return _Chunk(rows, values, batch.failures, contents)
 
 
-class _Away(BadInput):
-    """A slice of a volume that cannot be read now, or is not what it was."""
-
-
-def _open_all(reader: PictureReader, picture: _Picture, reporter: Reporter) -> tuple[Stack, str]:
+def _open_all(volumes: OpenVolumes, picture: _Picture, reporter: Reporter) -> tuple[Stack, str]:
     """The volume of a case, and what it shows now; slices in files are checked when they are read."""
-    address, region = picture.address, picture.region
-    if not address.slices:
-        stack = reader.stack(address)
-        return stack, content_of_volume(stack.volume(), region)
-    hashes = dict(zip(address.slices, picture.slice_hashes, strict=True))
-
-    def opened(one: PictureAddress) -> Picture:
-        reporter.check_cancelled()
-        try:
-            data = reader.read_bytes(one)
-        except BadInput as error:
-            raise _Away(error.message, error.hint) from None
-        if content_hash(data) != hashes[one]:
-            raise _Away(f"'{one}' has changed since it was imported.", "Import it again.")
-        return reader.decode(data, one)
-
-    stack = FileStack(address, opened)
-    with reader.stack(address) as plain:
-        stack.spacing_mm, stack.directions = plain.spacing_mm, plain.directions
-    return stack, picture.content
+    if picture.address.slices:
+        return volumes.of_slices(picture.address, picture.slice_hashes, reporter), picture.content
+    stack, digest = volumes.whole(picture.address)
+    return stack, content_of_part(digest, picture.region)
 
 
-def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
+def _open(reader: PictureReader, volumes: OpenVolumes, picture: _Picture) -> tuple[Picture, str]:
     """The picture of a case, and what it shows now."""
     address, region = picture.address, picture.region
     if address.slices:
@@ -364,7 +345,7 @@ def _open(reader: PictureReader, picture: _Picture) -> tuple[Picture, str]:
         if not reader.is_stack(address):
             opened = reader.open(address)
             return opened, content_of_pixels(opened, region)
-        with reader.stack(address) as stack:
-            return stack.picture(stack.middle(region)), content_of_volume(stack.volume(), region)
+        stack, digest = volumes.whole(address)
+        return stack.picture(stack.middle(region)), content_of_part(digest, region)
     data = reader.read_bytes(address)
     return reader.decode(data, address, region), content_of_file(data, region)

@@ -21,7 +21,7 @@ from core.library.content import (
     content_of_part,
     content_of_pixels,
     content_of_slices,
-    content_of_volume,
+    hash_of_volume,
 )
 from core.library.importers.importer import FoundCase
 from core.library.importers.source import Source, printable
@@ -54,6 +54,8 @@ class FileReader:
         self._entries = {entry.path: entry for entry in source.entries()}
         self._identities: dict[str, str] = {}
         self._checked: dict[str, str | BadInput] = {}
+        #: The volume read last and its hash: cases of one follow each other.
+        self._last_volume: tuple[PictureAddress | None, str] = (None, "")
 
     def case_id(self, case: FoundCase) -> str:
         return f"{self._prefix}/{case.key}"
@@ -222,7 +224,11 @@ class FileReader:
             return picture, content_of_pixels(picture, case.region), None
         with self._pictures.stack(address) as stack:
             picture = stack.picture(stack.middle(case.region))
-            return picture, content_of_volume(stack.volume(), case.region), len(stack)
+            # Other threads read other files meanwhile: address and hash stay together.
+            kept = self._last_volume
+            if kept[0] != address:
+                kept = self._last_volume = (address, hash_of_volume(stack.volume()))
+            return picture, content_of_part(kept[1], case.region), len(stack)
 
     def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
         out = ReadFile(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))

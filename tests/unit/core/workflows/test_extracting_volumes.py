@@ -12,9 +12,13 @@ from core.features.pixel_rows import Pixels
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.imaging.volume import ArrayStack, Volume
+from core.library import open_library
 from core.library.content import content_hash, content_of_volume
 from core.tasks import SILENT, Cancelled
-from core.workflows import extracting
+from core.workflows import extracting, open_volumes
+from core.workflows.importing import import_source
+from tests.helpers.dicom_files import picture as dicom_picture
+from tests.helpers.dicom_files import save
 from tests.helpers.learners import Listener
 
 
@@ -99,3 +103,36 @@ def test_a_changed_array_is_told(tmp_path):
 def test_between_slices_it_can_be_cancelled(series):
     with pytest.raises(Cancelled):
         chunk(series, reporter=Listener(cancel_at=3))
+
+
+def test_an_object_of_several_frames_is_what_it_was_when_imported(tmp_path):
+    frames = np.random.default_rng(0).integers(0, 4000, (4, 6, 5)).astype(np.uint16)
+    save(dicom_picture(frames, Modality="NM"), tmp_path / "in" / "frames.dcm")
+    library = tmp_path / "lib"
+    import_source(tmp_path / "in", library)
+    with open_library(library) as opened:
+        rows = [row.id for row in opened.catalogue.all_cases()]
+        found = chunk(*extracting._pictures(opened, np.array(rows)))
+    assert found.failures == []
+    assert len(found.rows) == 1
+    assert (found.values[0, :4] > 0).all()
+
+
+def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
+    voxels = np.random.default_rng(0).integers(0, 255, (6, 9, 7)).astype(np.uint8)
+    np.savez(tmp_path / "volumes.npz", one=voxels)
+    address = PictureAddress(tmp_path / "volumes.npz", "one")
+    hashed = []
+    plain = open_volumes.hash_of_volume
+    monkeypatch.setattr(open_volumes, "hash_of_volume", lambda volume: hashed.append(1) or plain(volume))
+    volume = Volume(voxels)
+    regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
+    found = chunk(
+        *(
+            extracting._Picture(n, content_of_volume(volume, region), address, region)
+            for n, region in enumerate(regions)
+        )
+    )
+    assert found.failures == []
+    assert found.rows.tolist() == [0, 1, 2, 3]
+    assert len(hashed) == 1

@@ -1,0 +1,78 @@
+"""Volumes of cases under measure: the last one stays open, since regions of one scan follow each other."""
+
+from __future__ import annotations
+
+from core.errors import BadInput
+from core.imaging.address import PictureAddress
+from core.imaging.container import PictureReader
+from core.imaging.package import open_plainly
+from core.imaging.picture import Picture
+from core.imaging.stacks import FileStack
+from core.imaging.volume import Stack
+from core.library.content import content_hash, content_hash_of, hash_of_volume
+from core.tasks import Reporter
+
+
+class Away(BadInput):
+    """A slice of a volume that cannot be read now, or is not what it was."""
+
+
+class OpenVolumes:
+    """Opens volumes through ``reader`` and tells what they hold; close it before the reader."""
+
+    def __init__(self, reader: PictureReader) -> None:
+        self._reader = reader
+        self._at: PictureAddress | None = None
+        self._stack: Stack | None = None
+        self._hash = ""
+
+    def whole(self, address: PictureAddress) -> tuple[Stack, str]:
+        """A volume that is one file, array or row of one, and the hash of what it holds now.
+
+        Raises:
+            BadInput: missing, damaged or no volume.
+        """
+        if self._at != address or self._stack is None:
+            self.close()
+            stack = self._reader.stack(address)
+            self._stack, self._at, self._hash = stack, address, self._hash_of(address, stack)
+        return self._stack, self._hash
+
+    def of_slices(
+        self, address: PictureAddress, slice_hashes: tuple[str, ...], reporter: Reporter
+    ) -> FileStack:
+        """A volume of several files; each slice is checked against its hash when it is read.
+
+        Raises:
+            BadInput: the first slice cannot be read; for a slice that is away or another :class:`Away`.
+        """
+        hashes = dict(zip(address.slices, slice_hashes, strict=True))
+
+        def opened(one: PictureAddress) -> Picture:
+            reporter.check_cancelled()
+            try:
+                data = self._reader.read_bytes(one)
+            except BadInput as error:
+                raise Away(error.message, error.hint) from None
+            if content_hash(data) != hashes[one]:
+                raise Away(f"'{one}' has changed since it was imported.", "Import it again.")
+            return self._reader.decode(data, one)
+
+        stack = FileStack(address, opened)
+        with self._reader.stack(address) as plain:
+            stack.spacing_mm, stack.directions = plain.spacing_mm, plain.directions
+        return stack
+
+    def close(self) -> None:
+        """Let go of the volume that is open."""
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = self._at = None
+
+    def _hash_of(self, address: PictureAddress, stack: Stack) -> str:
+        if self._reader.is_array(address):
+            return hash_of_volume(stack.volume())
+        if address.member:
+            return content_hash(self._reader.read_bytes(address))
+        with open_plainly(address.container, str(address.container)) as file:
+            return content_hash_of(file)
