@@ -26,6 +26,8 @@ _SLICE = ("slice", "slice_index", "z")
 _FINDING = ("finding", "label", "class", "diagnosis")
 _PATIENT = ("patient_id", "patient", "subject")
 _BOX = (("x", "left"), ("y", "top"), ("w", "width"), ("h", "height"))
+#: Pixels beyond which no picture reaches.
+_FARTHEST = 1e6
 _POLYGON = ("polygon", "points", "contour")
 
 
@@ -39,6 +41,7 @@ class LungImporter(Importer):
     """
 
     kind = "lung"
+    reads_headers = True
     title = "Lung regions"
     summary = "CT slices or series with a CSV of regions: scan, slice, x, y, w, h or polygon, finding."
 
@@ -150,6 +153,8 @@ class _Lines:
         x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
         if not (width >= 1 and height >= 1):
             raise BadInput(f"a region of {width:g} x {height:g} pixels is empty")
+        if not max(abs(x), abs(y), width, height) < _FARTHEST:
+            raise BadInput(f"a region cannot lie at {x:g}, {y:g}")
         box = Region(round(x), round(y), round(width), round(height), None, slice_at)
         if scan.shape is not None:
             box.clipped(scan.shape[1], scan.shape[2])
@@ -165,7 +170,7 @@ class _Lines:
                 raise BadInput("it does not say on which slice it lies (column 'slice', counted from 0)")
             return own[0]
         number = table_number(cell, "slice")
-        if number != int(number) or not 0 <= number < scan.shape[0]:
+        if number not in range(scan.shape[0]):
             raise BadInput(f"there is no slice {cell}: the scan has {scan.shape[0]}, counted from 0")
         return int(number)
 
@@ -193,7 +198,7 @@ def _polygon(text: str, slice_at: int | None) -> Region:
     except (ValueError, TypeError, RecursionError):
         raise BadInput("its polygon is not written as 'x y; x y; ...' or [[x, y], ...]") from None
     corners = [axis for point in points for axis in point]
-    if not 3 <= len(points) <= MAX_POINTS or not all(abs(axis) < 1e6 for axis in corners):
+    if not 3 <= len(points) <= MAX_POINTS or not all(abs(axis) < _FARTHEST for axis in corners):
         raise BadInput("its polygon needs three corners or more, in pixels")
     left, top = int(min(x for x, _ in points) // 1), int(min(y for _, y in points) // 1)
     width = max(1, int(-(-max(x for x, _ in points) // 1)) - left)
