@@ -8,6 +8,7 @@ import secrets
 import zipfile
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,21 @@ def desk_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Desk:
         _, (_, oldest) = _desks.popitem(last=False)
         oldest.library.close()
     return desk
+
+
+@contextlib.contextmanager
+def own_write(library: Path) -> Iterator[None]:
+    """What is written inside changes no case and no feature: desks that were up to date stay so."""
+    here = library.absolute()
+    current = [
+        key
+        for key, (stamp, desk) in _desks.items()
+        if key[0] == here and stamp == desk.library.catalogue.stamp()
+    ]
+    yield
+    for key in current:
+        desk = _desks[key][1]
+        _desks[key] = (desk.library.catalogue.stamp(), desk)
 
 
 def close_desks() -> None:

@@ -16,8 +16,11 @@ from core.features.registry import make_extractor
 from core.imaging import PictureAddress, PictureReader
 from core.imaging.region import Region
 from core.library.records import CaseDetails
+from core.retrieval.index import Index
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
+from core.retrieval.reranking import ClickIndex
+from core.retrieval.scan import ScanIndex
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 
@@ -124,11 +127,40 @@ def search(
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     desk = desk_for(library, metric, reporter)
     begin = time.perf_counter()
-    asked = _asked(desk, query)
-    features_done = time.perf_counter()
+    asked = asked_of(desk, query)
+    features = time.perf_counter() - begin
+    return ranked_result(
+        desk,
+        metric,
+        query,
+        asked,
+        desk.index,
+        k=k,
+        hide_same_patient=hide_same_patient,
+        fold_duplicates=fold_duplicates,
+        usual=desk.usual_nearest(),
+        features_seconds=features,
+    )
+
+
+def ranked_result(
+    desk: Desk,
+    metric: str,
+    query: Query,
+    asked: RankQuery,
+    index: Index | ScanIndex | ClickIndex,
+    *,
+    k: int,
+    hide_same_patient: bool,
+    fold_duplicates: bool,
+    usual: float | None,
+    features_seconds: float,
+) -> SearchResult:
+    """What :func:`search` gives, by any ``index`` over the desk's cases; ``usual`` as in the result."""
+    begin = time.perf_counter()
     nearest = partial(
         rank,
-        desk.index,
+        index,
         asked,
         patients=desk.patients if hide_same_patient else None,
         keys=desk.keys if fold_duplicates else None,
@@ -145,7 +177,6 @@ def search(
         if row in details
     )
     findings = [finding for place in voters.tolist() if (finding := desk.findings[place]) is not None]
-    usual = desk.usual_nearest()
     return SearchResult(
         query,
         metric,
@@ -156,7 +187,7 @@ def search(
         dict(sorted(Counter(findings).items(), key=lambda item: (-item[1], item[0]))),
         bool(ranked and usual is not None and ranked[0].distance > usual),
         usual,
-        {"features": features_done - begin, "search": time.perf_counter() - features_done},
+        {"features": features_seconds, "search": time.perf_counter() - begin},
     )
 
 
@@ -167,10 +198,10 @@ def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Re
         BadInput: no such case, or no features for it.
     """
     desk = desk_for(library, metric, reporter)
-    return list(desk.metric.explain(_numbers(desk, query), _case_numbers(desk, case)))
+    return list(desk.metric.explain(numbers_of(desk, query), _case_numbers(desk, case)))
 
 
-def _asked(desk: Desk, query: Query) -> RankQuery:
+def asked_of(desk: Desk, query: Query) -> RankQuery:
     """The query in the metric's coordinates, and who it is."""
     place = patient = None
     key = -1
@@ -180,15 +211,19 @@ def _asked(desk: Desk, query: Query) -> RankQuery:
         if query.region is None and place is not None:
             tie = None if desk.ties is None else desk.ties[place]
             return RankQuery(desk.embedding[place], tie, place, patient, key)
-    numbers = _numbers(desk, query)[None, :]
+    numbers = numbers_of(desk, query)[None, :]
     tie = desk.metric.tie_break(numbers)
     return RankQuery(
         desk.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
     )
 
 
-def _numbers(desk: Desk, query: Query) -> Any:
-    """(d,) features of the query, float64."""
+def numbers_of(desk: Desk, query: Query) -> Any:
+    """(d,) features of the query, float64.
+
+    Raises:
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
     if query.case is not None and query.region is None:
         return _case_numbers(desk, query.case)
     feature_set = desk.feature_set

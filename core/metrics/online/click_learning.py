@@ -80,20 +80,38 @@ def replay(judged: Judged, slope: float = SLOPE) -> ClickForm:
         return ClickForm.start(m)
     points = judged.points[used]
     basis = span_basis(points)
-    near, far, sizes, weights = _differences(points @ basis.T, inside.reshape(-1, 3), judged.weights)
-    if not len(sizes):
+    pairs = _Pairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
+    if not len(pairs.sizes):
         return ClickForm.start(m)
-    fit = _on_gram if len(sizes) <= GRAM_TRIPLETS else _on_form
-    return ClickForm.nearest(fit(near, far, sizes, weights, slope), basis)
+    fit = _on_gram if len(pairs.sizes) <= GRAM_TRIPLETS else _on_form
+    return ClickForm.nearest(fit(pairs, slope), basis)
 
 
-def _differences(points: Matrix, triplets: Rows, weights: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """z_l, z_k (t, r), |z_l|^2 + |z_k|^2 and weights (t,) of the triplets whose A is not zero."""
-    near = points[triplets[:, 1]] - points[triplets[:, 0]]
-    far = points[triplets[:, 2]] - points[triplets[:, 0]]
-    sizes = np.einsum("ij,ij->i", near, near) + np.einsum("ij,ij->i", far, far)
-    useful = (sizes > 0.0) & (weights > 0.0) & (near != far).any(axis=1)
-    return near[useful], far[useful], sizes[useful], weights[useful]
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Triplets whose A is not zero, as pairs of differences: most triplets share theirs with others.
+
+    ``z`` (p, r) the differences; ``near`` and ``far`` (t,) rows of it; ``sizes`` |z_l|^2 + |z_k|^2 and
+    ``weights`` (t,).
+    """
+
+    z: Matrix
+    near: Rows
+    far: Rows
+    sizes: Matrix
+    weights: Matrix
+
+    @classmethod
+    def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> _Pairs:
+        n, t = len(points), len(triplets)
+        keys = np.concatenate([triplets[:, 0] * n + triplets[:, side] for side in (1, 2)])
+        pairs, places = np.unique(keys, return_inverse=True)
+        z = points[pairs % n] - points[pairs // n]
+        squares = np.einsum("ij,ij->i", z, z)
+        near, far = places[:t], places[t:]
+        sizes = squares[near] + squares[far]
+        useful = (sizes > 0.0) & (weights > 0.0) & (z[near] != z[far]).any(axis=1)
+        return cls(z, near[useful], far[useful], sizes[useful], weights[useful])
 
 
 def gram(near: Matrix, far: Matrix, sizes: Matrix) -> Matrix:
@@ -103,8 +121,9 @@ def gram(near: Matrix, far: Matrix, sizes: Matrix) -> Matrix:
     return out
 
 
-def _on_gram(near: Matrix, far: Matrix, sizes: Matrix, weights: Matrix, slope: float) -> Matrix:
+def _on_gram(pairs: _Pairs, slope: float) -> Matrix:
     """Damped Newton on the amounts a (t,); undamped it diverges."""
+    near, far, sizes, weights = pairs.z[pairs.near], pairs.z[pairs.far], pairs.sizes, pairs.weights
     G = gram(near, far, sizes)
     a = np.zeros(len(sizes))
     margins = G @ a
@@ -134,19 +153,21 @@ def _on_gram(near: Matrix, far: Matrix, sizes: Matrix, weights: Matrix, slope: f
     return change
 
 
-def _on_form(near: Matrix, far: Matrix, sizes: Matrix, weights: Matrix, slope: float) -> Matrix:
+def _on_form(pairs: _Pairs, slope: float) -> Matrix:
     """Limited-memory BFGS on D (r, r) itself: the Gram matrix of thousands of triplets would not fit."""
     from scipy.optimize import minimize
 
-    r = near.shape[1]
+    z, sizes, weights = pairs.z, pairs.sizes, pairs.weights
+    n, r = z.shape
 
     def objective(flat: Matrix) -> tuple[float, Matrix]:
         D = flat.reshape(r, r)
-        margins = np.einsum("ij,ij->i", far @ D, far) - np.einsum("ij,ij->i", near @ D, near)
-        margins *= slope / sizes
+        stretched = np.einsum("ij,ij->i", z @ D, z)
+        margins = slope / sizes * (stretched[pairs.far] - stretched[pairs.near])
         amounts = slope * weights * _sigma(-margins) / sizes
-        gradient = D - ((far.T * amounts) @ far - (near.T * amounts) @ near)
-        return float(0.5 * flat @ flat + weights @ np.logaddexp(0.0, -margins)), gradient.ravel()
+        each = np.bincount(pairs.far, amounts, n) - np.bincount(pairs.near, amounts, n)
+        value = float(0.5 * flat @ flat + weights @ np.logaddexp(0.0, -margins))
+        return value, (D - (z.T * each) @ z).ravel()
 
     options: Any = {"maxiter": 200, "gtol": 1e-6 * max(1.0, float(weights.max()))}
     D = minimize(objective, np.zeros(r * r), jac=True, method="L-BFGS-B", options=options).x.reshape(r, r)

@@ -133,8 +133,8 @@ interval over users. Settings were chosen on {dev} and left alone on the others.
 
 _HOW = f"""## How it was measured
 
-- A click is one answer. *Ask me next*, *random questions* and *smallest margin* show a query and two cases;
-  the answer is first, second, both or neither. *Thumbs* judge one case of the first 20 as like the query or not.
+- A click is one answer. *Ask me next*, *random questions* and *smallest margin* show a query and two cases:
+  first, second, both or neither. *Thumbs* judge one case of the first 20 as like the query or not.
   All four learn from their answers in the same way. *Rocchio* moves queries instead (.75 towards the mean of
   what is liked, .15 away from the rest), a held-out query as the nearest judged one.
 - Users answer by the findings. A wrong answer is the very opposite: both halves of a question at once.
