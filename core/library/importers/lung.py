@@ -153,7 +153,7 @@ class _Lines:
         x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
         if not (width >= 1 and height >= 1):
             raise BadInput(f"a region of {width:g} x {height:g} pixels is empty")
-        if not max(abs(x), abs(y), width, height) < _FARTHEST:
+        if not all(abs(one) < _FARTHEST for one in (x, y, width, height)):
             raise BadInput(f"a region cannot lie at {x:g}, {y:g}")
         box = Region(round(x), round(y), round(width), round(height), None, slice_at)
         if scan.shape is not None:

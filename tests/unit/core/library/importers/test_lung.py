@@ -66,6 +66,7 @@ def test_polygons(series, text):
         ("chest,2,3,four,10,8,x,", "'four' in the column 'y' is not a number"),
         ("chest,2,3,4,0,8,x,", "is empty"),
         ("chest,2,,4,5,8,x,", "cannot lie at"),
+        ("chest,2,3,,5,8,x,", "cannot lie at"),
         ("chest,2,1e30,4,5,8,x,", "cannot lie at"),
         ("chest,nan,3,4,5,8,x,", "there is no slice nan"),
         ("chest,2,3,4,,8,x,", "is empty"),
