@@ -37,8 +37,8 @@ from core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps
 from core.parameters import Parameter, Value
 from core.workflows.training import HELD_OUT, TrainRequest
 
-#: The learner ticked at first.
-USUAL = "bdm_v"
+#: The learner ticked at first; and where there are too few findings to learn from.
+USUAL, NEEDING_NONE = "bdm_v", "euclidean"
 #: How the cases are divided.
 SPLIT = (
     Parameter(
@@ -82,6 +82,7 @@ class TrainPanel(QWidget):
         for form in self._forms.values():
             form.valuesChanged.connect(self._tell_buttons)
         self._choices[USUAL].box.setChecked(True)
+        self._state.library_changed.connect(self._choose_usual)
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.training_changed.connect(self._tell_buttons)
@@ -251,11 +252,18 @@ class TrainPanel(QWidget):
             form.setVisible(name in chosen)
         self._tell_buttons()
 
+    def _choose_usual(self) -> None:
+        """Tick the learner that fits the library now open, unless others were chosen."""
+        if self._state.library is not None and self.chosen() in ([USUAL], [NEEDING_NONE]):
+            counts = self._state.columns.finding_counts[:-1]
+            self.set_learners([USUAL if (counts > 1).sum() > 1 else NEEDING_NONE])
+
     def _features_chosen(self, name: str) -> None:
         library = self._state.library
         found = next((s for s in library.feature_sets if s.name == name), None) if library else None
         if found is not None:
-            self._steps.setCurrentText(steps_text(default_steps(found.extractor)))
+            labelled = bool(self._state.columns.findings)
+            self._steps.setCurrentText(steps_text(default_steps(found.extractor, labelled=labelled)))
             self._tell_split()
 
     def _renew(self) -> None:
@@ -305,6 +313,8 @@ class TrainPanel(QWidget):
         except BadArguments as error:
             problem = str(error)
         set_look(self._steps, error=bool(problem))
+        if not problem and not self.chosen() and self._state.library is not None:
+            problem = "No learner is ticked. Tick one above, or one of those to compare with."
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         forms = [self._split_form, *(self._forms[n] for n in self.chosen() if n in self._forms)]

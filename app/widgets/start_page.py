@@ -35,7 +35,7 @@ from app.widgets.elided_label import ElidedLabel
 
 WIDEST = 896
 RECENT = 6
-KINDS = "folders as findings · zips of them · table (CSV) · Corel · MedMNIST"
+KINDS = "DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST"
 
 
 class StartPage(QScrollArea):

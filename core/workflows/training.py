@@ -106,7 +106,8 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
 def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:
     """Fit a metric on the training part of ``library``, score it on the held-out part, and keep it.
 
-    Where the library has no findings, a learner that needs none is fitted on all cases and not scored.
+    Where the library has no findings, or too few to hold some out, a learner that needs none is fitted on all
+    cases and not scored.
 
     The reporter's partial results are :class:`CurvePoint`. A metric of the same name is replaced. Stopping
     keeps the best so far; cancelling keeps nothing.
@@ -124,9 +125,17 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         reporter.progress(0, None, "Reading features")
         everything = library_data(opened, feature_set)
         if not any(everything.y):
-            return _train_unscored(opened, feature_set, request, learner, everything, start, reporter)
-        data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-        split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+            return _train_unscored(
+                opened, feature_set, request, learner, everything, UNSCORED, start, reporter
+            )
+        try:
+            data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
+            split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+        except BadInput as few:
+            if learner.accepts:
+                raise BadInput(few.message, f"{few.hint} {_needing_none()}".strip()) from few
+            note = f"Not scored: {few.message}"
+            return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
         steps = chosen_steps(request.steps, feature_set.extractor)
         train = data.rows(split.train)
         fitted, rows = fit_steps(steps, train.X, train.y)
@@ -158,33 +167,38 @@ def _train_unscored(
     request: TrainRequest,
     learner: Learner,
     data: EvaluationData,
+    note: str,
     start: float,
     reporter: Reporter,
 ) -> TrainResult:
-    """Fit a learner that needs no findings on all cases of a library that has none.
+    """Fit a learner that needs no findings on all cases of a library; ``note`` says why it is not scored.
 
     Raises:
         BadInput: the learner needs findings, or there is only one case.
     """
     if learner.accepts:
-        plain = ", ".join(one.title for one in learners() if not one.accepts)
         raise BadInput(
             f"{data.name} has no findings, and {learner.title} learns from them.",
-            f"Give the cases findings (a labels.csv), or train one that needs none: {plain}.",
+            f"Give the cases findings (a labels.csv). {_needing_none()}",
         )
     if data.n_cases < 2:
         raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
-    steps = chosen_steps(request.steps, feature_set.extractor)
+    steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
     fitted, rows = fit_steps(steps, data.X, None)
     learner.fit(rows, groups=data.groups, reporter=reporter)
     metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
-    notes = (*metric.card.notes, UNSCORED)
+    notes = (*metric.card.notes, note)
     metric = metric.with_card(
         name=request.name, library=library.name, feature_set=feature_set.name, notes=notes
     )
     _keep(library, feature_set, request, metric, data, None, reporter)
     seconds = time.monotonic() - start
     return TrainResult(str(library.path), request.name, metric.card.to_json(), None, seconds)
+
+
+def _needing_none() -> str:
+    """Which learners can be trained on any library."""
+    return f"These need no findings: {', '.join(one.title for one in learners() if not one.accepts)}."
 
 
 def _keep(

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from app.context import Context
 from app.messages import Messages
-from app.panels.train import USUAL, TrainPanel
+from app.panels.train import NEEDING_NONE, USUAL, TrainPanel
 from app.settings import Settings
 from app.state import State
 from app.widgets.elided_label import ElidedLabel
@@ -93,6 +93,25 @@ def test_every_learner_is_offered_with_one_line_of_advice(panel):
         assert learner.summary
         assert line(panel, learner.name).text() == learner.title
     assert panel.chosen() == [USUAL]
+
+
+def test_without_findings_to_learn_from_the_learner_that_needs_none_is_ticked(panel, context):
+    few = snapshot(findings=("Liver",))
+    context.state.set_library(few)
+    assert panel.chosen() == [NEEDING_NONE]
+    assert panel._choices[NEEDING_NONE].isVisible()
+    context.state.set_library(BOARD)
+    assert panel.chosen() == [USUAL]
+    panel.set_learners(["bdm", "ccml"])
+    context.state.set_library(few)
+    assert panel.chosen() == ["bdm", "ccml"]
+
+
+def test_it_is_said_when_no_learner_is_ticked(panel):
+    panel.set_learners([])
+    assert "No learner is ticked" in problem(panel)
+    panel.set_learners(["bdm"])
+    assert problem(panel) == ""
 
 
 def test_learners_of_one_paper_stand_together_under_its_name(panel):

@@ -255,3 +255,15 @@ def test_a_library_without_findings_can_be_searched_by_likeness_and_nothing_is_c
 def test_a_learner_of_findings_says_that_there_are_none_and_which_need_none(without_findings):
     with pytest.raises(BadInput, match=r"no findings, and BDM learns from them.*Euclidean, L1"):
         train_metric(without_findings, TrainRequest("bdm", "b"))
+
+
+def test_too_few_findings_to_hold_some_out_are_no_hindrance_to_a_learner_that_needs_none(without_findings):
+    with Library.open(without_findings, writable=True) as opened:
+        first = opened.catalogue.all_cases()[0]
+        opened.catalogue.relabel([(first.case_id, "polyp", None, {})])
+    result = train_metric(without_findings, TrainRequest("euclidean", "alike"))
+    assert result.scores is None
+    assert result.card["n_cases"] == 6
+    assert any("Not scored" in note and "only the finding 'polyp'" in note for note in result.card["notes"])
+    with pytest.raises(BadInput, match=r"only the finding 'polyp'.*need no findings: Euclidean"):
+        train_metric(without_findings, TrainRequest("bdm", "b"))
