@@ -55,7 +55,9 @@ def open_window(library: Path | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
     from app.windows.main import MainWindow
+    from core.imaging.memory import give_freed_blocks_back
 
+    give_freed_blocks_back()
     window = MainWindow()
     window.show()
     window.start(library)

@@ -28,3 +28,29 @@ def test_elsewhere_only_the_fixed_limit_holds(monkeypatch, tmp_path, text):
         memory.check_fits(MAX_ARRAY_BYTES + 1, "v")
     monkeypatch.setattr(memory, "_LINUX", tmp_path / "nothing")
     assert memory.free_bytes() is None
+
+
+class _WithMallopt:
+    def __init__(self, name):
+        self.told = []
+        libraries.append(self)
+
+    def mallopt(self, option, value):
+        self.told.append((option, value))
+
+
+libraries: list[_WithMallopt] = []
+
+
+def test_large_blocks_are_given_back_where_the_library_can(monkeypatch):
+    libraries.clear()
+    monkeypatch.setattr(memory.sys, "platform", "linux")
+    monkeypatch.setattr("ctypes.CDLL", _WithMallopt)
+    memory.give_freed_blocks_back()
+    assert [library.told for library in libraries] == [[(-3, 262144)]]
+    monkeypatch.setattr("ctypes.CDLL", lambda _name: object())
+    memory.give_freed_blocks_back()
+    monkeypatch.setattr(memory.sys, "platform", "win32")
+    monkeypatch.setattr("ctypes.CDLL", _WithMallopt)
+    memory.give_freed_blocks_back()
+    assert len(libraries) == 1
