@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.library.importers.importer import Recognition
+from core.library.importers.registry import get_importer
 from core.library.records import SUFFIX
 
 
@@ -60,7 +61,8 @@ class ImportDialog(QDialog):
         self._identified = QCheckBox("Keep patient ids, dates and folder names")
         self._identified.setToolTip("Names in file headers are never kept. See the help page Privacy.")
 
-        self._where = QLineEdit(str(library or default_library(source)))
+        patients = bool(found) and get_importer(found[0][0]).named_after_patients
+        self._where = QLineEdit(str(library or default_library(source, plain=patients)))
         self._where.setEnabled(library is None)
         self._where.setAccessibleName("Folder of the library")
         choose = QPushButton("Choose…")
@@ -71,14 +73,15 @@ class ImportDialog(QDialog):
         place.addWidget(self._where, 1)
         place.addWidget(choose)
 
-        form = QFormLayout()
+        form = self._form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
         form.addRow("Kind", self._kinds)
         form.addRow("", self._told)
         form.addRow("Library", place)
         form.addRow("Patients", self._identified)
-        form.addRow("", _small("Otherwise codes stand for them, made with this library's own key."))
+        self._codes = _small("Otherwise codes stand for them, made with this library's own key.")
+        form.addRow("", self._codes)
         self.add = QPushButton("Add the cases")
         self.add.setProperty("primary", True)
         self.add.setDefault(True)
@@ -110,11 +113,14 @@ class ImportDialog(QDialog):
 
     def identified(self) -> bool:
         """Whether ids, dates and folders are to be kept as the source tells them."""
-        return self._identified.isChecked()
+        return self._identified.isVisibleTo(self) and self._identified.isChecked()
 
     def _tell(self) -> None:
         place = self._kinds.currentIndex()
         self._told.setText(self._found[place][2].explanation if place >= 0 else "")
+        headers = place >= 0 and get_importer(self.kind()).reads_headers
+        for row in (self._identified, self._codes):
+            self._form.setRowVisible(row, headers)
 
     def _choose(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
@@ -130,11 +136,14 @@ def _small(text: str) -> QLabel:
     return label
 
 
-def default_library(source: Path) -> Path:
-    """A library beside the source, where that can be written to; else in the home folder."""
+def default_library(source: Path, *, plain: bool = False) -> Path:
+    """A library beside the source, where that can be written to; else in the home folder.
+
+    ``plain``: not called after the source, whose name may be a patient's; reports show that of the library.
+    """
     import os
 
-    name = (source.name if source.is_dir() else source.stem) or "library"
+    name = "library" if plain else (source.name if source.is_dir() else source.stem) or "library"
     folder = source.parent if os.access(source.parent, os.W_OK) else Path.home()
     path, number = folder / f"{name}{SUFFIX}", 2
     while path.exists():

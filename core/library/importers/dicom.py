@@ -45,7 +45,7 @@ class DicomImporter(Importer):
     """
 
     kind = "dicom"
-    named_after_patients = True
+    reads_headers = named_after_patients = True
     title = "DICOM"
     summary = "CT, MR, mammograms, ultrasound ... of any folder or zip; series become volumes."
 

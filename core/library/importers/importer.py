@@ -65,6 +65,8 @@ class Importer(abc.ABC):
     kind: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    #: Whether DICOM headers may tell patients of this kind.
+    reads_headers: ClassVar[bool] = False
     #: Whether folders and files of this kind are called after patients, so that case ids must not show them.
     named_after_patients: ClassVar[bool] = False
 

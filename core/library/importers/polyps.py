@@ -44,6 +44,7 @@ class PolypsImporter(Importer):
     """
 
     kind = "polyps"
+    reads_headers = True
     title = "Polyp candidates"
     summary = (
         "CT colonography with a CSV of candidates (patient, view, polyp, position), or with ready features."

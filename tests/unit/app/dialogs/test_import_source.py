@@ -23,8 +23,8 @@ def source(tmp_path):
 
 @pytest.fixture
 def open_dialog(qtbot, source):
-    def make(library=None, source=source):
-        dialog = ImportDialog(source, FOUND, library)
+    def make(library=None, source=source, found=FOUND):
+        dialog = ImportDialog(source, found, library)
         qtbot.addWidget(dialog)
         dialog.show()
         return dialog
@@ -55,13 +55,24 @@ def test_kinds_are_offered_best_first_each_explained(qtbot, open_dialog):
     assert told.textFormat() == Qt.TextFormat.PlainText
 
 
+DICOM = [("dicom", "DICOM", Recognition(0.9, "40 DICOM files.")), FOUND[0]]
+
+
 def test_ids_of_patients_are_kept_only_when_ticked(qtbot, open_dialog):
-    dialog = open_dialog()
+    dialog = open_dialog(found=DICOM)
     box = dialog.findChild(QCheckBox)
     assert not dialog.identified()
     assert "codes stand for them" in said(dialog)
     qtbot.keyClick(box, Qt.Key.Key_Space)
     assert dialog.identified()
+    qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)
+    assert dialog.kind() == "folder"
+    assert not box.isVisible()
+    assert not dialog.identified()
+
+
+def test_a_library_of_dicom_files_is_not_called_after_its_folder(open_dialog, tmp_path):
+    assert open_dialog(found=DICOM).library() == tmp_path / "library.semblance"
 
 
 def test_a_new_library_goes_beside_its_source(open_dialog, source, tmp_path):
