@@ -35,6 +35,8 @@ _DEFAULTS = {
     "visual_words": "codebook:200",
     "textons": "codebook:2000:300",
 }
+#: The same where there are no findings to merge words by.
+_WITHOUT_FINDINGS = {"textons": "codebook:300"}
 #: Rows of local descriptors that are made float64 together.
 _BLOCK = 64
 
@@ -83,16 +85,17 @@ def _no_step(word: str) -> BadArguments:
     return BadArguments(f"'{word}' is not a step.", f"Steps: {_MEANINGS}, separated by commas.")
 
 
-def chosen_steps(text: str, extractor: str) -> tuple[Step, ...]:
+def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
     """Unfitted steps from ``text``, where empty those that suit it, for the rows of ``extractor``.
 
-    A codebook is told here how the extractor's local descriptors lie in its rows.
+    ``labelled``: there are findings. A codebook is told here how the extractor's local descriptors lie in
+    its rows.
 
     Raises:
         BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for
             rows of them; no such extractor.
     """
-    steps = parse_steps(text) if text else default_steps(extractor)
+    steps = parse_steps(text) if text else default_steps(extractor, labelled=labelled)
     form = extractor_class(extractor).local
     codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
     if form is None and codebook is not None:
@@ -111,9 +114,10 @@ def chosen_steps(text: str, extractor: str) -> tuple[Step, ...]:
     return steps
 
 
-def default_steps(extractor: str) -> tuple[Step, ...]:
-    """Unfitted steps that suit the numbers of the extractor so named."""
-    return parse_steps(_DEFAULTS.get(extractor, "standardise"))
+def default_steps(extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
+    """Unfitted steps that suit the numbers of the extractor so named; ``labelled``: there are findings."""
+    usual = _DEFAULTS.get(extractor, "standardise")
+    return parse_steps(usual if labelled else _WITHOUT_FINDINGS.get(extractor, usual))
 
 
 def steps_text(steps: Sequence[Step]) -> str:

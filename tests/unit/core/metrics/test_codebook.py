@@ -230,6 +230,11 @@ def test_extractors_with_local_descriptors_begin_with_a_codebook_that_knows_them
     assert steps_text(chosen_steps("codebook:100,standardise", "textons")) == "codebook:100,standardise"
 
 
+def test_without_findings_words_are_not_merged_by_default():
+    assert steps_text(chosen_steps("", "textons", labelled=False)) == "codebook:300"
+    assert steps_text(chosen_steps("", "gabor", labelled=False)) == steps_text(default_steps("gabor"))
+
+
 def test_numbers_that_are_no_descriptors_take_no_codebook():
     with pytest.raises(BadArguments, match="'gabor'") as caught:
         chosen_steps("codebook:100", "gabor")

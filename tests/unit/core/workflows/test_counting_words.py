@@ -59,3 +59,15 @@ def test_other_steps_may_follow_but_the_codebook_may_not_be_left_out(counted):
     assert told["results"][0]["steps"] == steps
     with pytest.raises(BadArguments, match="counted first"):
         evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, steps="standardise", repeats=1))
+
+
+def test_without_findings_the_default_steps_still_count(counted, tmp_path):
+    _, pictures, extractor = counted
+    (tmp_path / "in").mkdir()
+    for number, path in enumerate(sorted(pictures.rglob("*.png"))[:6]):
+        (tmp_path / "in" / f"{number}.png").write_bytes(path.read_bytes())
+    import_source(tmp_path / "in", tmp_path / "lib")
+    extract_features(tmp_path / "lib", extractor, settings={"points": 48}, workers=1)
+    result = train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    assert result.card["steps"][0].startswith("codebook: ")
+    assert result.scores is None
