@@ -45,6 +45,16 @@ class ClickIndex:
             self._single[part] = difference
             self._base[part] = np.einsum("ij,ij->i", difference, difference)
 
+    @property
+    def query(self) -> Matrix:
+        """(m,) what is asked."""
+        return self._query
+
+    @property
+    def start(self) -> Matrix:
+        """(n,) squared distances before any click."""
+        return self._base
+
     def __len__(self) -> int:
         return len(self._rows)
 

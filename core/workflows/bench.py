@@ -1,0 +1,238 @@
+"""A library laid out for refining: the click coordinates of its cases, beside the desk they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import BadInput
+from core.evaluation.evaluate_metric import accuracy_after_steps
+from core.evaluation.splits import patient_codes
+from core.imaging.region import Region
+from core.library.judgements import JudgementTable
+from core.metrics.distance import Matrix
+from core.metrics.distances import LinearDistance
+from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_space import ClickSpace
+from core.retrieval.index import Rows
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.reranking import ClickIndex
+from core.searches.judgement import Judgement
+from core.searches.ledger import Entry, Ledger
+from core.searches.teaching import Coordinates, learn, triplets_of
+from core.tasks import SILENT, Reporter
+from core.workflows.desk import Desk, desk_for
+from core.workflows.searching import Query, numbers_of
+
+#: Libraries and metrics kept ready in one process.
+KEPT = 2
+
+
+class Bench:
+    """The cases of a desk in the coordinates clicks are learnt in, and the ledgers opened on them."""
+
+    def __init__(self, desk: Desk, reporter: Reporter = SILENT) -> None:
+        """Raises BadInput for a metric that clicks cannot refine."""
+        self.desk = desk
+        rows = self._rows(reporter)
+        self.space = ClickSpace.of(desk.metric.distance, rows)
+        self.coordinates = self.space.coordinates(rows)
+        #: (n,) cases the metric was trained on; all where it does not tell.
+        self.trained = np.isin(desk.rows, desk.record.training)
+        if not self.trained.any():
+            self.trained[:] = True
+        self._ledgers: dict[str, Ledger] = {}
+        self._outside: dict[str, Matrix | None] = {}
+        self._index: ClickIndex | None = None
+        self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+
+    def _rows(self, reporter: Reporter) -> Matrix:
+        """(n, d) after the metric's steps, in the desk's order."""
+        desk = self.desk
+        out: Matrix | None = None
+        done = 0
+        for ids, numbers in desk.library.features.blocks(desk.feature_set):
+            reporter.check_cancelled()
+            reporter.progress(done, len(desk.rows), f"Preparing {desk.record.name} for clicks")
+            part = desk.metric.transform(numbers.astype(np.float64))
+            places = np.array([-1 if (at := desk.place_of(int(row))) is None else at for row in ids])
+            if out is None:
+                out = np.empty((len(desk.rows), part.shape[1]))
+            out[places[places >= 0]] = part[places >= 0]
+            done += len(ids)
+        if out is None:
+            raise BadInput("No case has the metric's features.", "Extract them first.")
+        return out
+
+    def ledger(self, name: str) -> Ledger:
+        """The ledger so named, read when it is first asked for."""
+        if name not in self._ledgers:
+            self._ledgers[name] = Ledger(JudgementTable(self.desk.library.catalogue, name))
+        return self._ledgers[name]
+
+    # Cases by id
+
+    def place_of(self, case: str) -> int | None:
+        """Where a case stands; ``None`` for one that is gone or has no features."""
+        try:
+            return self.desk.place_of(self.desk.row_of(case))
+        except BadInput:
+            return None
+
+    def case_at(self, place: int) -> str:
+        return str(self.desk.case_ids[int(self.desk.rows[place])])
+
+    def patient_of(self, case: str) -> str | None:
+        place = self.place_of(case)
+        patient = None if place is None else self.desk.patients[place]
+        return str(patient) if patient else None
+
+    # Vectors
+
+    def query_vector(self, query: Query) -> Matrix:
+        """(m,) click coordinates of a query.
+
+        Raises:
+            BadInput: no such case, no features for it, or a picture that cannot be read.
+        """
+        if query.case is not None and query.region is None:
+            place = self.desk.place_of(self.desk.row_of(query.case))
+            if place is not None:
+                return self._row(place)
+        rows = self.desk.metric.transform(numbers_of(self.desk, query)[np.newaxis, :])
+        vector: Matrix = self.space.coordinates(rows)[0]
+        return vector
+
+    def _row(self, place: int) -> Matrix:
+        row: Matrix = self.coordinates[place]
+        return row
+
+    def vector_of(self, entries: Sequence[Entry]) -> Coordinates:
+        """Coordinates of cases by id and of queries by :attr:`Judgement.asked`; ``None`` for what is gone."""
+        queries = {entry.judgement.asked: entry.judgement for entry in entries}
+
+        def vector(key: str) -> Matrix | None:
+            place = self.place_of(key)
+            if place is not None:
+                return self._row(place)
+            if key not in self._outside and key in queries:
+                self._outside[key] = self._read(queries[key])
+            return self._outside.get(key)
+
+        return vector
+
+    def _read(self, judgement: Judgement) -> Matrix | None:
+        """The query of an earlier click that is no whole case; it may be gone by now."""
+        region = None if judgement.region is None else Region.from_json(dict(judgement.region))
+        try:
+            self.desk.row_of(judgement.query)
+            query = Query(case=judgement.query, region=region)
+        except BadInput:
+            query = Query(image=Path(judgement.query), region=region)
+        try:
+            return self.query_vector(query)
+        except BadInput:
+            return None
+
+    # Learning
+
+    def form(self, entries: Sequence[Entry], strength: float) -> ClickForm:
+        """What these judgements teach; learnt once for as long as they stay the same."""
+        key = tuple(entry.id for entry in entries)
+        known = self._learnt
+        if known is None or known[0] != key:
+            m = self.coordinates.shape[1]
+            full = learn((entry.judgement for entry in entries), self.vector_of(entries), m)
+            known = self._learnt = (key, 1.0, full)
+        return known[2].blended(strength)
+
+    def n_triplets(self, entries: Sequence[Entry]) -> int:
+        judged = triplets_of((entry.judgement for entry in entries), self.vector_of(entries))
+        return 0 if judged is None else len(judged.triplets)
+
+    def judged_rows(self, entries: Sequence[Entry]) -> Rows:
+        """Ids of the cases that were judged or asked about."""
+        said = [entry.judgement for entry in entries]
+        cases = {case for one in said for case in (one.query, one.case, one.other) if case is not None}
+        places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
+        rows: Rows = self.desk.rows[places]
+        return rows
+
+    # Ranking
+
+    def index_for(self, vector: Matrix) -> ClickIndex:
+        """The index of the query, made when it changes."""
+        if self._index is None:
+            self._index = ClickIndex(self.coordinates, vector)
+        elif not np.array_equal(self._index.query, vector):
+            self._index.set_query(vector)
+        return self._index
+
+    def rank_query(self, query: Query, asked: RankQuery) -> RankQuery:
+        """``asked`` of the desk, in click coordinates."""
+        return dataclasses.replace(asked, embedded=self.query_vector(query), tie_break=None)
+
+    def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
+        """By how many ranks each case moved forward from where the metric as it was had it.
+
+        Ranks are counted among all cases but the query's own patient's.
+        """
+        assert self._index is not None
+        others = np.ones(len(self.desk.rows), dtype=np.bool_)
+        if asked.row is not None:
+            others[asked.row] = False
+        if asked.patient:
+            others &= self.desk.patients != asked.patient
+        start = self._index.start
+        order = np.sort(start[others])
+        before = np.searchsorted(order, start[list(places)]).tolist()
+        return tuple(was - now for now, was in enumerate(before))
+
+    def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
+        """See :func:`core.workflows.refining.held_out_accuracy`."""
+        desk = self.desk
+        seen = np.isin(desk.rows, desk.record.training) | np.isin(desk.rows, self.judged_rows(entries))
+        codes = patient_codes([patient or "" for patient in desk.patients], len(desk.rows))
+        fresh = ~seen if codes is None else ~np.isin(codes, codes[seen])
+        fresh &= np.array([bool(finding) for finding in desk.findings])
+        places = np.flatnonzero(fresh)
+        if len(places) > most:
+            places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
+        if len(places) < 2:
+            return None
+        findings = np.unique([str(desk.findings[place]) for place in places], return_inverse=True)[1]
+        embedded = self.form(entries, strength).embed(self.coordinates[places])
+        own = None if codes is None else codes[places]
+        return accuracy_after_steps(
+            LinearDistance(embedded.shape[1]), embedded, findings.astype(np.intp), own
+        )
+
+
+_benches: OrderedDict[tuple[Path, str], Bench] = OrderedDict()
+
+
+def bench_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Bench:
+    """The bench of ``metric``, laid out anew when the library changed otherwise than by clicks.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
+    """
+    key = (library.absolute(), metric)
+    desk = desk_for(library, metric, reporter)
+    known = _benches.pop(key, None)
+    if known is None or known.desk is not desk:
+        known = Bench(desk, reporter)
+    _benches[key] = known
+    while len(_benches) > KEPT:
+        _benches.popitem(last=False)
+    return known
+
+
+def close_benches() -> None:
+    """Forget everything laid out here; the desks stay."""
+    _benches.clear()
