@@ -8,6 +8,7 @@ counted one by one; they make g+_i and g-_i differ within a cell, which is why t
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ Rows = npt.NDArray[np.intp]
 _ROWS = 4096
 #: Values of what lies below the cut at the start of every stretch of cases.
 _STRETCHES = 1 << 21
+#: Values between cases of a stretch that are looked up at a time.
+_AMONG = 1 << 16
 
 
 class CellPairs:
@@ -45,6 +48,7 @@ class CellPairs:
         #: Cases that have a finding; only they are in cells.
         self._known: Rows = np.flatnonzero(similarity.codes >= 0)
         self._codes = similarity.codes[self._known]
+        self._place: Rows = np.cumsum(similarity.codes >= 0) - 1
         findings, cell = np.unique(self._codes, return_inverse=True)
         self._cell: Rows = cell
         self._table = CellTable(len(findings))
@@ -98,7 +102,7 @@ class CellPairs:
         gain_plus, gain_minus = self._degree_plus[order], self._degree_minus[order]
         known = np.flatnonzero(self._similarity.codes[order] >= 0)
         if len(known):
-            below_plus, below_minus = self._below(np.searchsorted(self._known, order[known]))
+            below_plus, below_minus = self._below(self._place[order[known]])
             gain_plus[known] -= below_plus
             gain_minus[known] -= below_minus
         if len(self._changed):
@@ -135,17 +139,26 @@ class CellPairs:
         plus, minus = self._products(np.hstack([cases, lower_minus]), np.hstack([cases, lower_plus]))
         below_plus = dissimilar * plus[cell, stretch] + plus[cell, count + stretch]
         below_minus = similar * minus[cell, stretch] + minus[cell, count + stretch]
+        cells, codes, counted, lower_minus, lower_plus = (
+            _in_rows(values, length) for values in (cell, code, np.ones(k), dissimilar, similar)
+        )
+        lower_minus = np.stack([counted, lower_minus], axis=2)
+        lower_plus = np.stack([counted, lower_plus], axis=2)
+        sums_plus, sums_minus = np.empty((2, *lower_minus.shape))
         earlier = np.tri(length, k=-1)
-        for start in range(0, k, length):
+        step = max(1, _AMONG // length**2)
+        for start in range(0, count, step):
             self._check()
-            part = slice(start, start + length)
-            size = len(cell[part])
-            among = self._table.among(cell[part])
-            among *= earlier[:size, :size]
-            near = among * (code[part, np.newaxis] == code[part])
+            part = slice(start, start + step)
+            among = self._table.among(cells[part])
+            among *= earlier
+            near = among * (codes[part, :, np.newaxis] == codes[part, np.newaxis])
             among -= near
-            below_plus[part] += dissimilar[part] * near.sum(axis=1) + near @ dissimilar[part]
-            below_minus[part] += similar[part] * among.sum(axis=1) + among @ similar[part]
+            np.matmul(near, lower_minus[part], out=sums_plus[part])
+            np.matmul(among, lower_plus[part], out=sums_minus[part])
+        sums_plus, sums_minus = sums_plus.reshape(-1, 2)[:k], sums_minus.reshape(-1, 2)[:k]
+        below_plus += dissimilar * sums_plus[:, 0] + sums_plus[:, 1]
+        below_minus += similar * sums_minus[:, 0] + sums_minus[:, 1]
         return below_plus, below_minus
 
     def _products(self, similar: Matrix, dissimilar: Matrix) -> tuple[Matrix, Matrix]:
@@ -162,7 +175,8 @@ class CellPairs:
         from scipy.sparse import csr_array
 
         n, changed, cell = len(self._X), self._changed, self._cell
-        members = self._known[np.argsort(cell, kind="stable")]
+        # Of 16 bits numbers are sorted by their digits.
+        members = self._known[np.argsort(cell.astype(np.min_scalar_type(self.cells)), kind="stable")]
         starts = np.append(0, np.cumsum(np.bincount(cell, minlength=self.cells)))
 
         def by_cell(weights: Matrix) -> Matrix:
@@ -171,7 +185,8 @@ class CellPairs:
             sums: Matrix = csr_array((taken, members, starts), shape=(self.cells, n)) @ self._X
             return sums
 
-        sums = np.column_stack([np.diff(starts), by_cell(np.ones(n))])
+        rows_of_cells = by_cell(np.ones(n))
+        sums = np.column_stack([np.diff(starts), rows_of_cells])
         plus, minus = self._products(sums, sums)
         self.similar, self.dissimilar = np.zeros((2, n))
         # A case is in its own cell, at exp(0) to itself.
@@ -200,7 +215,12 @@ class CellPairs:
         self._degree_plus *= 0.5
         self._degree_minus *= 0.5
 
-        between = by_cell(self.dissimilar).T @ plus[:, 1:] - by_cell(self.similar).T @ minus[:, 1:]
+        if len(changed):
+            lower_minus, lower_plus = by_cell(self.dissimilar), by_cell(self.similar)
+        else:
+            first = members[starts[:-1], np.newaxis]
+            lower_minus, lower_plus = self.dissimilar[first] * rows_of_cells, self.similar[first] * rows_of_cells
+        between = lower_minus.T @ plus[:, 1:] - lower_plus.T @ minus[:, 1:]
         curvature = 0.5 * (between + between.T)
         curvature += self._weighted_squares(self._degree_minus - self._degree_plus - itself)
         if len(changed):
@@ -223,3 +243,10 @@ def _sums_before(values: Matrix) -> Matrix:
     before = np.zeros(values.shape)
     np.cumsum(values[:, :-1], axis=1, out=before[:, 1:])
     return before
+
+
+def _in_rows(values: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+    """(k,) -> rows of ``length``, the last one filled up with 0."""
+    rows = np.zeros((-(-len(values) // length), length), dtype=values.dtype)
+    rows.ravel()[: len(values)] = values
+    return rows

@@ -69,10 +69,14 @@ class CellTable:
             yield Block(rows, own, values)
 
     def among(self, cells: Rows) -> Matrix:
-        """exp(d) or exp(-d) between any ``cells`` (k,), as (k, k)."""
+        """exp(d) or exp(-d) between any ``cells`` (s, k) of a row, as (s, k, k)."""
         if self._values is not None:
-            chosen: Matrix = self._values[cells[:, np.newaxis], cells]
+            places = (self.size * cells)[:, :, np.newaxis] + cells[:, np.newaxis]
+            chosen: Matrix = self._values.ravel()[places]
             return chosen
+        return np.stack([self._made_among(row) for row in cells])
+
+    def _made_among(self, cells: Rows) -> Matrix:
         finding = np.searchsorted(self._bounds, cells, side="right")
         d = distances(self._bits[cells], self._bits[cells], self._weights)
         return np.exp(np.where(finding[:, np.newaxis] == finding, d, -d))

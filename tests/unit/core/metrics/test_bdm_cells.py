@@ -150,7 +150,7 @@ def test_work_can_be_cancelled_within_a_round():
 
         def check_cancelled(self):
             self.asked += 1
-            if self.asked == 20:
+            if self.asked == 8:
                 raise Cancelled
 
         def partial(self, result):
