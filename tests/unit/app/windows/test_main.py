@@ -388,10 +388,13 @@ def test_the_picture_is_looked_at_large_and_everything_comes_back(qtbot, library
         assert not any(dock.isVisible() for dock in window.docks.values())
         assert not window.docks["query"].isFloating()
         assert window.focused_panel() == "large"
+        panes = (window.query.pane, *window.compare.panes)
+        assert [pane.slices._resting for pane in panes] == [True, True, True]
         qtbot.keyClick(window.large.view, Qt.Key.Key_Escape)
         settle(window)
         assert window.pages.currentWidget() is window.ranking
         assert window.large.view.picture is None
+        assert [pane.slices._resting for pane in panes] == [False, True, True]
         assert {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()} == sizes
 
 
@@ -410,6 +413,7 @@ def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
         window.show_compare(window.state.ranking.ranked[0].row)
         assert window.comparing
         assert window.large.source is None
+        assert [pane.slices._resting for pane in window.compare.panes] == [False, False]
 
 
 def test_closing_the_library_leaves_the_large_picture(library):
