@@ -48,6 +48,8 @@ class Bench:
         self._ledgers: dict[str, Ledger] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
+        #: The distances before any click as the index holds them, and those of the others in order.
+        self._ordered: tuple[Matrix, Matrix] | None = None
         self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
 
     def _rows(self, reporter: Reporter) -> Matrix:
@@ -182,14 +184,15 @@ class Bench:
         Ranks are counted among all cases but the query's own patient's.
         """
         assert self._index is not None
-        others = np.ones(len(self.desk.rows), dtype=np.bool_)
-        if asked.row is not None:
-            others[asked.row] = False
-        if asked.patient:
-            others &= self.desk.patients != asked.patient
         start = self._index.start
-        order = np.sort(start[others])
-        before = np.searchsorted(order, start[list(places)]).tolist()
+        if self._ordered is None or self._ordered[0] is not start:
+            others = np.ones(len(start), dtype=np.bool_)
+            if asked.row is not None:
+                others[asked.row] = False
+            if asked.patient:
+                others &= self.desk.patients != asked.patient
+            self._ordered = (start, np.sort(start[others]))
+        before = np.searchsorted(self._ordered[1], start[list(places)]).tolist()
         return tuple(was - now for now, was in enumerate(before))
 
     def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:

@@ -17,11 +17,17 @@ from threadpoolctl import threadpool_limits
 from core.engine import limit_threads
 from core.library.judgements import JudgementTable
 from core.library.library import Library
+from core.library.records import CHUNK, CaseRecord, FileRecord
 from core.metrics.online.click_learning import Judged, replay
 from core.retrieval.reranking import ClickIndex
 from core.searches.contradictions import contradictions
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
+from core.workflows.bench import close_benches
+from core.workflows.desk import close_desks
+from core.workflows.refining import Refining, begin, judge, thumb
+from core.workflows.searching import Query
+from core.workflows.training import TrainRequest, train_metric
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -53,8 +59,52 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
     ]
 
 
+def whole_call(n: int, target: float) -> list[dict[str, Any]]:
+    """All that a click costs the answering process: kept, learnt, ranked, with what is told of it."""
+    with TemporaryDirectory() as folder:
+        library = _library(Path(folder) / "lib", n)
+        train_metric(library, TrainRequest("euclidean", "plain", steps="standardise", max_cases=1000))
+        request = Refining(library, "plain", Query(case="s/0"), "bench")
+        start = time.perf_counter()
+        ranked = begin(request).result.ranked
+        laid_out = time.perf_counter() - start
+        times = []
+        for click in range(CLICKS):
+            made = thumb(request, ranked[click % len(ranked)].case_id, bool(click % 3))
+            start = time.perf_counter()
+            ranked = judge(request, [made]).result.ranked
+            times.append(time.perf_counter() - start)
+        close_benches()
+        close_desks()
+    value, size = 1e3 * median(times), f"{n:,} x {M}"
+    return [
+        row(f"click, the whole call, {size}", value, "ms", target, value < target),
+        row(f"  library of {size} laid out for clicks, once", laid_out, "s"),
+    ]
+
+
+def _library(path: Path, n: int) -> Path:
+    numbers = np.random.default_rng(0).normal(size=(n, M)).astype(np.float32)
+    with Library.create(path) as library:
+        source = library.catalogue.add_source("folder", "s", Path("/pictures"))
+        library.catalogue.put(
+            source,
+            [FileRecord(f"{i}", 1, 1, f"h{i}", "ok") for i in range(n)],
+            [
+                CaseRecord(f"s/{i}", f"{i}", finding="ab"[i % 2], patient=f"P{i // 2}", content=f"c{i}")
+                for i in range(n)
+            ],
+        )
+        rows = np.array([case.id for case in library.catalogue.all_cases()])
+        columns = [(f"f{i}", f"group {i // 8}") for i in range(M)]
+        made = library.features.make("made", "gabor", 1, {}, columns, dtype="float32")
+        for start in range(0, n, CHUNK):
+            library.features.write_chunk(made, rows[start : start + CHUNK], numbers[start : start + CHUNK])
+    return path
+
+
 def undone() -> list[dict[str, Any]]:
-    """Ten thousand judgements taken back in any order, kept in the library, with what remains looked through."""
+    """Ten thousand judgements taken back in any order, kept so, and looked through for contradictions."""
     made = [Judgement(Kind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
     times, checking = [], []
     with TemporaryDirectory() as folder, Library.create(Path(folder) / "lib") as library:
@@ -79,7 +129,13 @@ def undone() -> list[dict[str, Any]]:
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark; it needs no real data."""
     with threadpool_limits(1):
-        return [*reranked(100_000, 100.0), *reranked(10_000, 40.0), *undone()]
+        return [
+            *reranked(100_000, 100.0),
+            *whole_call(100_000, 100.0),
+            *reranked(10_000, 40.0),
+            *whole_call(10_000, 40.0),
+            *undone(),
+        ]
 
 
 def row(
