@@ -22,7 +22,7 @@ from core.searches.contradictions import Contradiction, contradictions
 from core.searches.influence import Influence, influences
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Entry
-from core.searches.questions import Answer, ask, judgements_of
+from core.searches.questions import Answer, ask, judgements_of, next_query
 from core.searches.teaching import trust
 from core.tasks import SILENT, Reporter
 from core.workflows.bench import Bench, bench_for
@@ -182,6 +182,18 @@ def ask_next(
     if question is None:
         return None
     return AskedNext(*(bench.case_at(at) for at in (question.query, question.first, question.second)))
+
+
+def another_query(request: Refining, *, reporter: Reporter = SILENT) -> str | None:
+    """A training case the ledger has not asked about yet, for after QUESTIONS_EACH questions; or ``None``."""
+    bench = bench_for(request.library, request.metric, reporter)
+    entries = bench.ledger(request.ledger).entries
+    asked = {bench.place_of(entry.judgement.query) for entry in entries}
+    if request.query.case is not None:
+        asked.add(bench.place_of(request.query.case))
+    known = [place for place in asked if place is not None]
+    place = next_query(known, np.random.default_rng(len(entries)), bench.trained)
+    return None if place is None else bench.case_at(place)
 
 
 def answer(

@@ -193,6 +193,20 @@ def test_questions_are_about_training_cases_of_other_patients(table):
     assert passed.first not in (again.first, again.second)
 
 
+def test_another_query_is_a_training_case_not_asked_about(table):
+    request = request_for(table)
+    with Library.open(table, writable=False) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
+    seen = {"t/c0"}
+    for _ in range(5):
+        case = refining.another_query(request)
+        assert case in cases - seen
+        seen.add(case)
+        one = request_for(table, case=case)
+        refining.judge(one, [thumb(one, min(cases - {case}), True)])
+
+
 def test_influence_names_every_judgement_in_force(table):
     request = request_for(table)
     refined = refining.judge(request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
