@@ -136,18 +136,6 @@ def test_rows_of_local_descriptors_stay_single_precision_and_are_not_copied_with
     np.testing.assert_array_equal(back.X, X[::-1])
 
 
-def test_rows_of_local_descriptors_stay_single_precision_and_are_not_copied_without_need():
-    X = np.arange(12, dtype=np.float32).reshape(6, 2)
-    data = EvaluationData(X, np.array(["a", "b"] * 3))
-    assert data.X.dtype == np.float32
-    assert prepare(data).X is X
-    assert prepare(data, max_cases=4).X.dtype == np.float32
-    whole = EvaluationData(X.astype(np.int64), data.y)
-    assert whole.X.dtype == np.float64
-    back = data.rows(np.arange(6)[::-1])
-    np.testing.assert_array_equal(back.X, X[::-1])
-
-
 def test_attributes_go_with_their_cases():
     views = np.array(["prone", "supine", ""])
     data = EvaluationData(np.eye(3), np.array(["a", "b", "a"]), attributes={"view": views})
