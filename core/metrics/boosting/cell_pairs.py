@@ -219,7 +219,8 @@ class CellPairs:
             lower_minus, lower_plus = by_cell(self.dissimilar), by_cell(self.similar)
         else:
             first = members[starts[:-1], np.newaxis]
-            lower_minus, lower_plus = self.dissimilar[first] * rows_of_cells, self.similar[first] * rows_of_cells
+            lower_minus = self.dissimilar[first] * rows_of_cells
+            lower_plus = self.similar[first] * rows_of_cells
         between = lower_minus.T @ plus[:, 1:] - lower_plus.T @ minus[:, 1:]
         curvature = 0.5 * (between + between.T)
         curvature += self._weighted_squares(self._degree_minus - self._degree_plus - itself)

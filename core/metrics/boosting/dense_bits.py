@@ -14,8 +14,9 @@ from core.metrics.distance import Matrix
 
 #: Cases of a finding on average from which blocks of one finding are worth their number.
 _MANY_OF_A_FINDING = 12
-#: A pair that is changed costs as much as so many in a block.
+#: A pair that is changed costs as much as so many in a block, and some more once there is one.
 _COST_OF_CHANGED = 40
+_FIRST_CHANGED = 400
 
 
 class Cuts(NamedTuple):
@@ -170,4 +171,6 @@ class DensePairs:
 def _suits_findings(similarity: Similarity) -> bool:
     """Blocks by finding take less time than blocks of similar and blocks of dissimilar pairs."""
     n, findings = len(similarity), len(np.unique(similarity.codes))
-    return _COST_OF_CHANGED * len(similarity.changed) <= n * n and _MANY_OF_A_FINDING * findings <= n
+    changed = len(similarity.changed)
+    cost = _COST_OF_CHANGED * (changed + _FIRST_CHANGED) if changed else 0
+    return cost <= n * n and _MANY_OF_A_FINDING * findings <= n
