@@ -2,8 +2,8 @@
 
 No targets: what three small public sets give, by the protocol of bdm.txt, 4.2 (random halves, whole women on
 one side where they are known, 5 repeats), each feature set with its default steps. Nothing was chosen by
-these numbers. BUSI is 50 pictures here, so 25 are tested, and its malignant masses cover four times the area of
-the benign ones: descriptors of the cut-out region tell its size, and high values there say little of texture.
+these numbers. BUSI is 50 pictures here, so 25 are tested, and its malignant masses cover four times the area
+of the benign ones: what is cut out for them differs in size, and high values may speak of that.
 
 ``python -m tests.benchmarks.bench_words`` prints the table of this benchmark alone.
 """
