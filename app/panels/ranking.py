@@ -14,6 +14,7 @@ from app.operations import searching
 from app.panels.ranking_greys import QueryGreys
 from app.theme import news, theme
 from app.widgets.case_grid import CaseGrid
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader, header_button
@@ -201,10 +202,8 @@ class _Strip(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("strip")
-        self._counts = QLabel()
-        # Findings are called what their folders are called: text, never HTML.
-        self._counts.setTextFormat(Qt.TextFormat.PlainText)
-        self._counts.setProperty("role", "outcome")
+        # Long names of findings are shortened: they may not push the other panels together.
+        self._counts = ElidedLabel(role="outcome")
         self._chips = _Chips()
         self._note = QLabel()
         self._note.setProperty("role", "second")
@@ -217,8 +216,7 @@ class _Strip(QFrame):
         line = QHBoxLayout()
         line.setSpacing(6)
         line.addWidget(self._head)
-        line.addWidget(self._counts)
-        line.addStretch(1)
+        line.addWidget(self._counts, 1)
         left.addLayout(line)
         left.addWidget(self._chips)
         right = QVBoxLayout()

@@ -64,8 +64,8 @@ class RankedRow:
 
 @dataclass(frozen=True)
 class VoteFacts:
-    """Findings of the nearest (most frequent first). Until calibrated on held-out cases there is no
-    ``probability`` of ``finding`` and no ``interval``."""
+    """Findings of the nearest (most frequent first); ``without`` a finding are the others of them. Until
+    calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     finding: str | None = None
@@ -73,6 +73,7 @@ class VoteFacts:
     probability: float | None = None
     interval: tuple[float, float] | None = None
     measured_on: str | None = None
+    without: int = 0
 
 
 @dataclass(frozen=True)
@@ -154,12 +155,13 @@ class ReportDocument:
         return marks
 
     def vote_text(self) -> str:
-        """``10 nearest: 7 malignant, 3 benign``; empty where no neighbour has a finding."""
-        counts = self.vote.counts
+        """``10 nearest: 6 malignant, 3 benign, 1 not given``; empty where no neighbour has a finding."""
+        counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        told = ", ".join(f"{n} {finding}" for finding, n in counts.items())
-        return f"{sum(counts.values())} nearest: {told}"
+        told = [f"{n} {finding}" for finding, n in counts.items()]
+        told += [f"{without} not given"] if without else []
+        return f"{sum(counts.values()) + without} nearest: {', '.join(told)}"
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""

@@ -191,6 +191,7 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
     ]
     if document.vote.counts:
         chips = [marks[finding] for finding, count in document.vote.counts.items() for _ in range(count)]
+        chips += [UNKNOWN_MARK] * document.vote.without
         told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
     told.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:

@@ -31,7 +31,12 @@ def when(moment: str) -> str:
 
 
 def region_text(region: Region) -> str:
-    return f"{region.width} × {region.height} px at {region.x}, {region.y}"
+    """``30 × 20 px at 4, 5``, in a volume with its slices, counted from 1 as the viewer does."""
+    text = f"{region.width} × {region.height} px at {region.x}, {region.y}"
+    if region.z is None:
+        return text
+    first, last = region.z + 1, region.z + region.depth
+    return f"{text}, slice {first}" if first == last else f"{text}, slices {first} to {last}"
 
 
 def signed_text(amount: float) -> str:

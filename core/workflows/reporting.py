@@ -21,7 +21,7 @@ from core.workflows.desk import Desk, desk_for
 from core.workflows.drawing import draw
 from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
-from core.workflows.searching import Query, SearchResult, explain, search
+from core.workflows.searching import VOTERS, Query, SearchResult, explain, search
 
 #: Ranked cases on a report.
 LISTED = 20
@@ -72,7 +72,8 @@ def _document(desk: Desk, library: Path, result: SearchResult, *, identified: bo
     scores = desk.record.scores or {}
     snapshot = publish(library)
     asked = _query_facts(desk, result.query, identified=identified)
-    vote = VoteFacts(result.counts, next(iter(result.counts), None))
+    without = max(0, len(result.ranked[:VOTERS]) - sum(result.counts.values()))
+    vote = VoteFacts(result.counts, next(iter(result.counts), None), without=without)
     return ReportDocument(
         title="Retrieval report",
         created=now(),

@@ -122,6 +122,14 @@ def test_the_strip_counts_the_nearest(ranked, context):
     assert "2 f0, 2 f1, 2 f2, 2 f3 and 1 more" in texts(ranked)
 
 
+def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
+    before = ranked.minimumSizeHint().width()
+    context.state.set_ranking(
+        ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)})
+    )
+    assert ranked.minimumSizeHint().width() == before
+
+
 def test_a_ranking_without_cases(ranked, context):
     context.state.set_ranking(ranking(n=0, counts={}))
     assert "0 nearest:" in texts(ranked)

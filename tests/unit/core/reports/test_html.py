@@ -89,6 +89,13 @@ def test_a_calibrated_estimate_says_on_what() -> None:
     assert "Estimate for malignant: 0.71 (0.49–0.87), from held-out patients." in text
 
 
+def test_the_nearest_without_a_finding_are_counted_too() -> None:
+    html = report_html(report(vote=VoteFacts({"malignant": 2}, "malignant", without=8)))
+    assert "10 nearest: 2 malignant, 8 not given" in _page(html).text
+    chips = html[html.index('class="vote"') :].partition("</div>")[0]
+    assert chips.count('class="chip"') == 10
+
+
 def test_bars_stay_inside_their_columns() -> None:
     rows = (row(1, distance=0.0, parts=()), row(2, distance=0.4, parts=(("a", -0.2), ("b", 0.6))))
     html = report_html(report(ranking=rows))

@@ -4,9 +4,18 @@ import math
 
 import pytest
 
+from core.imaging.region import Region
 from core.metrics.card import MetricCard, Split
 from core.reports.card_facts import card_facts, score_name, score_text
-from core.reports.wording import distance_text, leading_parts, reach, signed_text, waterfall, when
+from core.reports.wording import (
+    distance_text,
+    leading_parts,
+    reach,
+    region_text,
+    signed_text,
+    waterfall,
+    when,
+)
 from tests.helpers.reports import report, row
 
 
@@ -110,3 +119,15 @@ def test_scores_without_a_value_are_empty() -> None:
     assert score_text(math.nan) == score_text(None) == score_text({"mean": None}) == ""
     assert score_name("auc:benign") == "AUC, benign"
     assert score_name("hit_rate@3") == "Hit rate @3"
+
+
+@pytest.mark.parametrize(
+    ("region", "text"),
+    [
+        (Region(4, 5, 30, 20), "30 × 20 px at 4, 5"),
+        (Region(4, 5, 30, 20, z=20), "30 × 20 px at 4, 5, slice 21"),
+        (Region(4, 5, 30, 20, z=20, depth=3), "30 × 20 px at 4, 5, slices 21 to 23"),
+    ],
+)
+def test_a_region_of_a_volume_says_on_which_slices(region: Region, text: str) -> None:
+    assert region_text(region) == text
