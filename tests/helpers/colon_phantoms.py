@@ -1,10 +1,11 @@
 """Pairs of colon phantoms, prone and supine: polyps on walls and folds, false positives, stool, deformation.
 
-A colon is cut into segments of 48 mm, one for each candidate, laid along the slices in random order, so that
-the slice does not tell the place along the colon. What a polyp is (size, shape, lobes, height, fold, density)
-stays; how it lies differs from view to view: turned about the colon, stretched, its segment wider or narrower,
-its wall thicker or thinner, fluid elsewhere, noise anew. False positives are bulbs of folds, lumps of stool and
-fatty bulges, drawn for each view alone. None of the numbers was chosen by a score.
+A colon is cut into segments of 48 mm, one for each candidate, laid along the slices in random order, so
+that the slice does not tell the place along the colon. What a polyp is (size, shape, lobes, height,
+fold, density) stays; how it lies differs from view to view: turned about the colon, stretched, its
+segment wider or narrower, its wall thicker or thinner, fluid elsewhere, noise anew. False positives are
+bulbs of folds, lumps of stool and fatty bulges, drawn for each view alone. None of the numbers was
+chosen by a score.
 """
 
 from __future__ import annotations
