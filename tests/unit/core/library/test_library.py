@@ -136,8 +136,8 @@ def test_a_folder_that_is_no_library_is_told(tmp_path):
 def test_damage_in_the_middle_is_named_when_it_is_met(tmp_path):
     path = make_library(tmp_path / "lib", cases=400)
     data = bytearray((path / CATALOGUE).read_bytes())
-    # Behind the first page of every table, which opening reads.
-    start = len(data) // 2 // 4096 * 4096
+    # Behind what opening reads: the schema, and the first page of every table.
+    start = len(data) * 3 // 4 // 4096 * 4096
     data[start:] = os.urandom(len(data) - start)
     (path / CATALOGUE).write_bytes(data)
     with Library.open(path) as opened, pytest.raises(BadInput, match=r"catalogue.sqlite is damaged"):
