@@ -59,6 +59,7 @@ def open_window(library: Path | None = None) -> int:
 
     give_freed_blocks_back()
     window = MainWindow()
+    window.fit(window.screen().availableGeometry().size())
     window.show()
     window.start(library)
     return application.exec()

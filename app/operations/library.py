@@ -98,8 +98,9 @@ def import_source(
     def show(result: ImportResult) -> None:
         said = f"{result.added:,} added, {result.unchanged:,} unchanged"
         if result.failed:
+            files = "1 file" if len(result.failed) == 1 else f"{len(result.failed):,} files"
             context.messages.warning(
-                f"{source.name}: {said}; {len(result.failed):,} files could not be read.",
+                f"{source.name}: {said}; {files} could not be read.",
                 " ".join(("File > Files not read… lists each with its reason.", *result.notes)),
             )
         else:

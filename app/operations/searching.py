@@ -5,12 +5,16 @@ from __future__ import annotations
 from app.context import Context
 from app.jobs import Lane
 from core.errors import SemblanceError
+from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
 from core.workflows import searching
 from core.workflows.searching import Query, SearchResult
 
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200
+#: Endings of files to ask with; DICOM files often have none and are under "All files".
+ENDINGS = sorted(PICTURE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+FILES = f"Pictures and DICOM ({' '.join(f'*{ending}' for ending in ENDINGS)});;All files (*)"
 
 
 def ask(context: Context, query: Query) -> None:

@@ -235,7 +235,8 @@ class EvaluationPanel(QWidget):
     def _tell(self) -> None:
         """Buttons, the split, and what to do where there is nothing to show."""
         metric, library = self._current_metric, self._state.library
-        can = metric is not None and library is not None and library.writable and self._scoring is None
+        can = metric is not None and metric.measurable and library is not None and library.writable
+        can = can and self._scoring is None
         self.score_button.setEnabled(can)
         self.again.setVisible(can and metric is not None and metric.stale)
         self.save_button.setEnabled(any(m.scores is not None for m in self._metrics))
@@ -263,6 +264,9 @@ class EvaluationPanel(QWidget):
 
     def _split(self) -> str:
         """How the current metric's cases were set apart."""
+        metric = self._current_metric
+        if metric is not None and not metric.measurable:
+            return "not scored: trained on all cases"
         split = self._state.metric.card.get("split") if self._state.metric is not None else None
         if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
             return ""

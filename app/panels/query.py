@@ -158,7 +158,7 @@ class QueryPanel(QWidget):
             self,
             "Search with a picture",
             "",
-            "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.pgm);;All files (*)",
+            searching.FILES,
         )
         if name:
             self.ask_file(Path(name))

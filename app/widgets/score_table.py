@@ -180,14 +180,23 @@ def _item(
     if column is NAME and metric.name in lines:
         found = lines[metric.name]
         line = -1 if found is None else found
+    stale = metric.stale and metric.measurable
     item.setData(
         _ROLE,
-        _Cell(text, metric.name == current, metric.stale, line, name=column is NAME, number=column.number),
+        _Cell(
+            text,
+            metric.name == current,
+            stale,
+            line,
+            name=column is NAME,
+            number=column.number,
+        ),
     )
     item.setData(_SORT_ROLE, order)
     if column is NAME:
         words = [metric.name] + (["the current metric"] if metric.name == current else [])
-        words += ["stale: score it again"] if metric.stale else []
+        if metric.stale:
+            words.append("stale: score it again" if metric.measurable else "not scored")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
         item.setToolTip(_tip(metric))
     return item
@@ -205,13 +214,16 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
             return "–", -1.0
         return (f"{number:.2f}" if key == "auc" else f"{number:,}"), float(number)
     if key == "measured":
-        words = scores.measured_on if scores is not None else "not measured yet"
+        unscored = "not measured yet" if metric.measurable else "not scored"
+        words = scores.measured_on if scores is not None else unscored
         return words, words
     words = str(getattr(metric, key))
     return words, words.casefold()
 
 
 def _tip(metric: ScoredMetric) -> str:
+    if not metric.measurable:
+        return "Trained on all cases: there is none left to measure it on."
     if metric.scores is None:
         return "Not measured yet: Score again measures it on cases it never saw."
     if metric.stale:

@@ -20,7 +20,6 @@ from app.operations import library as libraries
 from app.theme import set_theme
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
-from core.imaging.formats import has_picture_name
 from core.workflows.searching import Query
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class Commands(QObject):
         if (source / "catalogue.sqlite").is_file():
             self._window.open_library(source)
             return
-        if into is None and "metric" in self._state.there and has_picture_name(source.name):
+        if into is None and "metric" in self._state.there and source.suffix.lower() in searching.ENDINGS:
             searching.ask(self._context, Query(image=source))
             return
 
@@ -176,7 +175,7 @@ class Commands(QObject):
             self._window,
             "Ask with a picture",
             "",
-            "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.pgm *.ppm);;All files (*)",
+            searching.FILES,
         )
         if chosen:
             searching.ask(self._context, Query(image=Path(chosen)))

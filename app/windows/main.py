@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QPoint, Qt, QTimer
+from PySide6.QtCore import QLockFile, QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -292,6 +292,13 @@ class MainWindow(QMainWindow):
         geometry = self.context.settings.bytes("geometry")
         if geometry is not None:
             self.restoreGeometry(geometry)
+
+    def fit(self, available: QSize) -> None:
+        """Fill a screen of which less than the window's size is free."""
+        size = self.size().boundedTo(available)
+        if size != self.size():
+            self.resize(size)
+            self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
 
     def _lay_out(self) -> None:
         """The docks as they were left, or as they usually are; they can be sized only once they are shown."""

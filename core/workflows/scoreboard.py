@@ -42,6 +42,11 @@ class ScoredMetric:
     seed: int | None
 
     @property
+    def measurable(self) -> bool:
+        """Whether cases were held out to measure it on; not where it was trained on all."""
+        return self.scores is not None or self.seed is not None
+
+    @property
     def measured(self) -> str:
         """On what it was measured: "held-out" patients, "unknown" patients, "training", or "stale"."""
         if self.stale or self.scores is None:

@@ -129,6 +129,17 @@ def test_a_stale_metric_says_so_and_offers_to_be_scored_again(panel, context, jo
     assert asked == [(BOARD.path, "outdated")]
 
 
+def test_a_metric_trained_on_all_cases_is_not_called_stale_nor_offered_to_be_scored(panel, context):
+    context.state.set_library(snapshot(metric("alike", None, learner="euclidean", card={"split": None})))
+    context.state.set_metric("alike")
+    assert not panel.again.isVisible()
+    assert not panel.score_button.isEnabled()
+    assert panel.header._second.text() == "not scored: trained on all cases"
+    item = panel.table.item(0, 0)
+    assert item.data(Qt.ItemDataRole.AccessibleTextRole) == "alike, the current metric, not scored"
+    assert item.toolTip().startswith("Trained on all cases")
+
+
 def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
     context.state.set_library(replace(BOARD, writable=False))
     assert not panel.score_button.isEnabled()

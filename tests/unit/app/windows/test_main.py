@@ -6,8 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QObject, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QObject, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
@@ -25,6 +26,7 @@ from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.dicom_files import picture, save
 from tests.helpers.held_jobs import HeldEngine, HeldTask
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
@@ -333,6 +335,14 @@ def test_a_dropped_picture_is_asked_with(library, trained):
         assert window.state.ranking.ranked[0].case_id.endswith("level/p000.png")
 
 
+def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
+    file = save(picture(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
+    with open_window(library) as window:
+        drop(window, file)
+        settle(window)
+        assert window.state.query == Query(image=file)
+
+
 def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
     with open_window(library) as window:
         window.activateWindow()
@@ -443,3 +453,13 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         told = {line.name: line.value for line in dialog.rows.found}
         assert Path(told["File"]).name == Path(window.state.columns.ids[0]).name
         dialog.close()
+
+
+def test_a_window_larger_than_the_screen_fills_it(library):
+    with open_window(library) as window:
+        window.resize(1440, 900)
+        window.fit(QSize(1920, 1080))
+        assert (window.width(), window.height()) == (1440, 900)
+        assert not window.isMaximized()
+        window.fit(QSize(1280, 800))
+        assert window.isMaximized()
