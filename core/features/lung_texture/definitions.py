@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from core.features.definition import Definition
 
 FIRST_ORDER, LOW, PAIRS = "First order", "Low attenuation", "Co-occurrence"
 RUNS, DIFFERENCES = "Run length", "Grey-level difference"
-
-
-@dataclass(frozen=True)
-class Definition:
-    """``formula`` in words or symbols; ``unit`` "" for plain numbers."""
-
-    name: str
-    group: str
-    unit: str
-    formula: str
 
 
 _FIRST_ORDER = (

@@ -9,89 +9,77 @@ the largest; ``m`` their mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from core.features.definition import Definition
 from core.features.extractor import FeatureName
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One number: its name, group, unit ("" for none) and what it is."""
-
-    name: str
-    group: str
-    unit: str
-    formula: str
-
 
 _SIZE, _SHAPE, _RADIAL, _MARGIN = "Size", "Shape", "Radial length", "Margin"
 _CONTRAST, _GREY, _SURROUND, _TEXTURE, _BREAST = "Contrast", "Grey inside", "Grey around", "Texture", "Breast"
 
-FEATURES: tuple[Feature, ...] = (
-    Feature("Area", _SIZE, "mm² or px²", "A, pixels of the mass times the area of one"),
-    Feature("Perimeter", _SIZE, "mm or px", "P, Cauchy and Crofton's formula in four directions"),
-    Feature("Longest diameter", _SIZE, "mm or px", "largest distance between two points of the outline"),
-    Feature("Compactness", _SHAPE, "", "4 pi A / P²: 1 for a disc"),
-    Feature("Eccentricity", _SHAPE, "", "of the ellipse with the same second moments: 0 disc, 1 line"),
-    Feature("Solidity", _SHAPE, "", "A / area of the convex hull: 1 for convex shapes"),
-    Feature("Radial mean", _RADIAL, "", "m = mean of r_i"),
-    Feature("Radial deviation", _RADIAL, "", "standard deviation of r_i"),
-    Feature("Radial entropy", _RADIAL, "bit", "entropy of r_i in 20 bins over 0..1"),
-    Feature("Radial area ratio", _RADIAL, "", "mean of max(r_i - m, 0) / m"),
-    Feature("Radial crossings", _RADIAL, "", "how often r_i crosses m by more than 2 % of m"),
-    Feature("Radial roughness", _RADIAL, "", "sum of |r_i - r_(i+1)|"),
-    Feature(
+FEATURES: tuple[Definition, ...] = (
+    Definition("Area", _SIZE, "mm² or px²", "A, pixels of the mass times the area of one"),
+    Definition("Perimeter", _SIZE, "mm or px", "P, Cauchy and Crofton's formula in four directions"),
+    Definition("Longest diameter", _SIZE, "mm or px", "largest distance between two points of the outline"),
+    Definition("Compactness", _SHAPE, "", "4 pi A / P²: 1 for a disc"),
+    Definition("Eccentricity", _SHAPE, "", "of the ellipse with the same second moments: 0 disc, 1 line"),
+    Definition("Solidity", _SHAPE, "", "A / area of the convex hull: 1 for convex shapes"),
+    Definition("Radial mean", _RADIAL, "", "m = mean of r_i"),
+    Definition("Radial deviation", _RADIAL, "", "standard deviation of r_i"),
+    Definition("Radial entropy", _RADIAL, "bit", "entropy of r_i in 20 bins over 0..1"),
+    Definition("Radial area ratio", _RADIAL, "", "mean of max(r_i - m, 0) / m"),
+    Definition("Radial crossings", _RADIAL, "", "how often r_i crosses m by more than 2 % of m"),
+    Definition("Radial roughness", _RADIAL, "", "sum of |r_i - r_(i+1)|"),
+    Definition(
         "Fourier factor",
         _MARGIN,
         "",
         "1 - sum(|Z_k| / |k|) / sum |Z_k|, Z the outline's Fourier descriptors",
     ),
-    Feature(
+    Definition(
         "Spiculation at the margin",
         _MARGIN,
         "",
         "mean of |sin| of the angle between gradient and radius, weighted by |dg|, "
         "within 0.25 R of the outline",
     ),
-    Feature("Spiculation around", _MARGIN, "", "the same in the surround"),
-    Feature("Sharpness", _MARGIN, "1/mm or 1/px", "mean step of g across the outline, inwards"),
-    Feature(
+    Definition("Spiculation around", _MARGIN, "", "the same in the surround"),
+    Definition("Sharpness", _MARGIN, "1/mm or 1/px", "mean step of g across the outline, inwards"),
+    Definition(
         "Sharpness variation",
         _MARGIN,
         "",
         "deviation of that step / (its mean size + 0.001 per pixel)",
     ),
-    Feature("Contrast", _CONTRAST, "", "mean g inside - mean g around"),
-    Feature("Conspicuity", _CONTRAST, "", "size of the mean step across the outline / mean |dg| around"),
-    Feature("Mean inside", _GREY, "", "mean of g in the mass"),
-    Feature("Deviation inside", _GREY, "", "standard deviation"),
-    Feature("Skewness inside", _GREY, "", "third central moment / deviation³"),
-    Feature("Kurtosis inside", _GREY, "", "fourth central moment / deviation⁴ - 3"),
-    Feature("Mean around", _SURROUND, "", "mean of g in the surround"),
-    Feature("Deviation around", _SURROUND, "", "standard deviation"),
-    Feature("Skewness around", _SURROUND, "", "third central moment / deviation³"),
-    Feature("Texture inside", _TEXTURE, "1/mm or 1/px", "mean |dg| in the mass"),
-    Feature("Texture around", _TEXTURE, "1/mm or 1/px", "mean |dg| in the surround"),
-    Feature("Entropy inside", _TEXTURE, "bit", "entropy of g in the mass in 32 bins over 0..1"),
-    Feature(
+    Definition("Contrast", _CONTRAST, "", "mean g inside - mean g around"),
+    Definition("Conspicuity", _CONTRAST, "", "size of the mean step across the outline / mean |dg| around"),
+    Definition("Mean inside", _GREY, "", "mean of g in the mass"),
+    Definition("Deviation inside", _GREY, "", "standard deviation"),
+    Definition("Skewness inside", _GREY, "", "third central moment / deviation³"),
+    Definition("Kurtosis inside", _GREY, "", "fourth central moment / deviation⁴ - 3"),
+    Definition("Mean around", _SURROUND, "", "mean of g in the surround"),
+    Definition("Deviation around", _SURROUND, "", "standard deviation"),
+    Definition("Skewness around", _SURROUND, "", "third central moment / deviation³"),
+    Definition("Texture inside", _TEXTURE, "1/mm or 1/px", "mean |dg| in the mass"),
+    Definition("Texture around", _TEXTURE, "1/mm or 1/px", "mean |dg| in the surround"),
+    Definition("Entropy inside", _TEXTURE, "bit", "entropy of g in the mass in 32 bins over 0..1"),
+    Definition(
         "Breast area",
         _BREAST,
         "mm² or px²",
         "the largest part above a tenth of the 99th percentile of g",
     ),
-    Feature("Breast density", _BREAST, "", "share of it above Otsu's threshold of its grey"),
-    Feature("Breast mean", _BREAST, "", "mean of g in the breast"),
-    Feature("Breast deviation", _BREAST, "", "standard deviation"),
-    Feature("Breast skewness", _BREAST, "", "third central moment / deviation³"),
-    Feature("Breast kurtosis", _BREAST, "", "fourth central moment / deviation⁴ - 3"),
-    Feature("Breast entropy", _BREAST, "bit", "entropy of g in 32 bins over 0..1"),
-    Feature(
+    Definition("Breast density", _BREAST, "", "share of it above Otsu's threshold of its grey"),
+    Definition("Breast mean", _BREAST, "", "mean of g in the breast"),
+    Definition("Breast deviation", _BREAST, "", "standard deviation"),
+    Definition("Breast skewness", _BREAST, "", "third central moment / deviation³"),
+    Definition("Breast kurtosis", _BREAST, "", "fourth central moment / deviation⁴ - 3"),
+    Definition("Breast entropy", _BREAST, "bit", "entropy of g in 32 bins over 0..1"),
+    Definition(
         "Breast fluctuation, fine",
         _BREAST,
         "",
         "mean difference of g from its mean over 1/64 of the picture's side",
     ),
-    Feature(
+    Definition(
         "Breast fluctuation, coarse",
         _BREAST,
         "",

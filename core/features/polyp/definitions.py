@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+
+from core.features.definition import Definition
 
 #: Deviations of the Gaussians, in mm, through which the wall is looked at.
 SCALES = (1, 2, 3)
@@ -14,16 +15,6 @@ NEAR, FAR = 8, 16
 
 GEOMETRY, MORPHOLOGY, INTENSITY, CONTEXT = "Local geometry", "Morphology", "Intensity", "Context"
 POSITION = "Position"
-
-
-@dataclass(frozen=True)
-class Definition:
-    """``formula`` in words or symbols; ``unit`` "" for plain numbers."""
-
-    name: str
-    group: str
-    unit: str
-    formula: str
 
 
 _LOCAL = (
