@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
@@ -133,7 +133,10 @@ class Commands(QObject):
                 )
             dialog.deleteLater()
 
-        libraries.recognise(self._context, source, ask)
+        # The dialog waits for its answer: only once the job that recognised the source has ended.
+        libraries.recognise(
+            self._context, source, lambda found: QTimer.singleShot(0, self, lambda: ask(found))
+        )
 
     def show_not_read(self) -> None:
         if self._state.library is not None:

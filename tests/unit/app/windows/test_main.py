@@ -13,12 +13,13 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app import screenshot
+from app.dialogs.import_source import ImportDialog
 from app.jobs import Job, Jobs, Lane
 from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
 from app.theme import theme
-from app.windows import main
+from app.windows import commands, main
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
 from core.workflows import looking
@@ -341,6 +342,22 @@ def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
         drop(window, file)
         settle(window)
         assert window.state.query == Query(image=file)
+
+
+def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch, tmp_path):
+    seen = []
+
+    class Asked(ImportDialog):
+        def exec(self) -> int:
+            seen.append((self.kind(), [job.title for job in window.jobs.active if job.title]))
+            return 0
+
+    monkeypatch.setattr(commands, "ImportDialog", Asked)
+    source = striped_folder(tmp_path / "pictures")
+    with open_window() as window:
+        window.commands.bring_in(source)
+        wait_for(window, lambda: bool(seen))
+        assert seen == [("folder", [])]
 
 
 def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
