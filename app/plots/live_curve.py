@@ -109,7 +109,7 @@ class LiveCurve(QWidget):
         points.follow(run.points)
         if not points.rounds:
             self._tell(f"Training {run.name}", "", NOTHING)
-            self.plot.show_course(None, NOTHING if run.running else "It ended before its first round.")
+            self.plot.show_course(None, NOTHING if run.running else "No rounds to show.")
             return
         now = points.rounds[-1]
         of = f" of {run.rounds:,}" if run.rounds else ""
