@@ -25,8 +25,8 @@ from core.searches.ledger import Entry
 from core.searches.questions import Answer, ask, judgements_of, next_query
 from core.searches.teaching import trust
 from core.tasks import SILENT, Reporter
-from core.workflows.bench import Bench, bench_for
 from core.workflows.desk import own_write
+from core.workflows.refining_desk import Bench, bench_for
 from core.workflows.searching import Query, SearchResult, asked_of, ranked_result
 
 #: Cases among which influence is looked for.

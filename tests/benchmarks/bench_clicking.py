@@ -23,9 +23,9 @@ from core.retrieval.reranking import ClickIndex
 from core.searches.contradictions import contradictions
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
-from core.workflows.bench import close_benches
 from core.workflows.desk import close_desks
 from core.workflows.refining import Refining, begin, judge, thumb
+from core.workflows.refining_desk import close_benches
 from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.benchmarks.harness import Row, table

@@ -17,11 +17,11 @@ from core.searches.judgement import Kind
 from core.searches.questions import Answer
 from core.workflows import desk as desk_module
 from core.workflows import refining
-from core.workflows.bench import bench_for, close_benches
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.refining import Refining, closer, thumb
+from core.workflows.refining_desk import bench_for, close_benches
 from core.workflows.searching import Query, search
 from core.workflows.training import TrainRequest, score_metric, train_metric
 from tests.helpers.libraries import raw
