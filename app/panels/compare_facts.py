@@ -14,6 +14,8 @@ from core.workflows.looking import ViewedPicture
 ROW, NAMES = 24, 84
 #: Attributes beyond these lines are in the case's own details.
 _MOST = 14
+#: Numbers of the archive; nobody compares pictures by them.
+_IDENTIFIERS = frozenset(("study", "series", "instance"))
 
 
 class CompareFacts(QWidget):
@@ -121,6 +123,8 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedPicture | None)
         out["Slices"] = str(viewed.stack.slices)
     if viewed.case is not None:
         for name, value in viewed.case.attributes.items():
+            if name in _IDENTIFIERS:
+                continue
             out[name.replace("_", " ").capitalize()] = value
     return out
 

@@ -69,7 +69,9 @@ class RegionSearch(QObject):
         """Let everything beside the picture say what is drawn."""
         drawn = self._pane.view.region
         self._choice.setEnabled(drawn.region is not None)
-        self._choice.set_value(REGION if drawn.region is not None and drawn.in_use else WHOLE)
+        # Asked without a drawn one, a case with a region of its own is measured there.
+        by_region = drawn.in_use if drawn.region is not None else self._pane.case_region is not None
+        self._choice.set_value(REGION if by_region else WHOLE)
         self._tools.undo.setEnabled(drawn.can_undo)
         self.told.emit()
 

@@ -57,6 +57,11 @@ class PicturePane(QWidget):
         self.slices.failed.connect(self._tell_problem)
 
     @property
+    def case_region(self) -> Region | None:
+        """The part of the picture that the case itself is about."""
+        return self._case_region
+
+    @property
     def place(self) -> int | None:
         """The slice seen; ``None`` where there are none."""
         return self.slices.place if len(self.slices) > 1 else None
@@ -84,6 +89,7 @@ class PicturePane(QWidget):
     def show_nothing(self) -> None:
         self.slices.begin(None, None, 0, None)
         self._fit_bar()
+        self._case_region = None
         self.view.scrolls = False
         self.view.slice_text = ""
         self.view.show_picture(None)

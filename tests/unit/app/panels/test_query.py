@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
 from core.workflows import looking, opening
 from core.workflows.importing import import_source
+from core.workflows.looking import view_file
 from core.workflows.searching import Query
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
@@ -320,6 +322,14 @@ def test_drawing_does_not_load_the_picture_again(asked, jobs):
     draw(asked, PART)
     assert jobs.held == []
     assert (view.picture, view.viewport) == (shown, viewport)
+
+
+def test_a_case_with_a_region_of_its_own_is_asked_by_it(asked, context):
+    viewed = replace(view_file(context.state.query.image), region=PART)
+    asked._show_picture(viewed)
+    assert not asked.search_with.isEnabled()
+    assert asked.search_with.value() == "region"
+    assert asked.facts.text("Region") == "the case’s own, 24 × 16 px"
 
 
 def test_whole_picture_sets_the_region_aside_and_back(asked, context):
