@@ -100,7 +100,7 @@ class RankingPanel(QWidget):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        return f"{ranking.compared:,} compared, {1000 * sum(ranking.seconds.values()):.0f} ms"
+        return f"{ranking.compared:,} in {1000 * sum(ranking.seconds.values()):.0f} ms"
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("ranking_view", name)

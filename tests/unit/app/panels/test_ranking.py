@@ -108,7 +108,7 @@ def test_ranked_cases_are_cards_nearest_first(ranked):
     assert deck.alike.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
     assert deck.full == pytest.approx(2.5)
-    assert ranked.told == "99 compared, 12 ms"
+    assert ranked.told == "99 in 12 ms"
     assert not ranked.grab().isNull()
 
 
