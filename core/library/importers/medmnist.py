@@ -30,7 +30,8 @@ _NAMED = 6
 
 
 class MedMNISTImporter(Importer):
-    """An .npz of pictures, (n, h, w) or (n, h, w, 3), beside their labels; also in a folder or zip.
+    """An .npz of pictures, (n, h, w) or (n, h, w, 3), or of volumes, (n, depth, h, w), beside their labels;
+    also in a folder or zip.
 
     The part (train, val, test) becomes the attribute ``split``. Findings are the labels as written ("0",
     "1"), or their names where an array ``label_names`` gives one to each. Of several labels at a time those
@@ -39,7 +40,7 @@ class MedMNISTImporter(Importer):
 
     kind = "medmnist"
     title = "MedMNIST array file"
-    summary = "An .npz with train_images, train_labels and so on; 2-D pictures."
+    summary = "An .npz with train_images, train_labels and so on; pictures or volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
         entries = source.entries()
@@ -53,11 +54,17 @@ class MedMNISTImporter(Importer):
             except BadInput as error:
                 # Scanning tells the user what is wrong, which "of no known kind" would not.
                 return Recognition(0.1, error.message)
-        if not all(_is_pictures(shape) for shape in shapes.values()):
-            return Recognition(0.1, "An array file, but not of 2-D pictures.")
-        what = counted(sum(shape[0] for shape in shapes.values()), "picture", "pictures")
-        height, width = next(iter(shapes.values()))[1:3]
-        return Recognition(0.95, f"{what} of {width} x {height} pixels in {', '.join(shapes)}.")
+        count = sum(shape[0] for shape in shapes.values() if shape)
+        first = next(iter(shapes.values()))
+        if all(_is_volumes(shape) for shape in shapes.values()):
+            what, (depth, height, width) = counted(count, "volume", "volumes"), first[1:4]
+            size = f"{width} x {height} x {depth} voxels"
+        elif all(_is_pictures(shape) for shape in shapes.values()):
+            what, (height, width) = counted(count, "picture", "pictures"), first[1:3]
+            size = f"{width} x {height} pixels"
+        else:
+            return Recognition(0.1, "An array file, but not of pictures or volumes.")
+        return Recognition(0.95, f"{what} of {size} in {', '.join(shapes)}.")
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -88,6 +95,12 @@ def _is_pictures(shape: tuple[int, ...]) -> bool:
     return flat and 0 < math.prod(shape[1:3]) <= MAX_PIXELS
 
 
+def _is_volumes(shape: tuple[int, ...]) -> bool:
+    """(n, depth, h, w), also with one channel behind; a last side of 1 or 3 is taken for the channel."""
+    deep = (len(shape) == 4 and shape[3] not in _COLOURS) or (len(shape) == 5 and shape[4] == 1)
+    return deep and shape[1] > 0 and 0 < math.prod(shape[2:4]) <= MAX_PIXELS
+
+
 def _parts(file: ArrayFile) -> list[str]:
     """The splits whose pictures the file holds.
 
@@ -116,8 +129,8 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
         array = f"{split}_images"
         try:
             shape = file.header(array).shape
-            if not _is_pictures(shape):
-                raise BadInput(f"'{array}' holds no 2-D pictures: its shape is {shape}.")
+            if not (_is_pictures(shape) or _is_volumes(shape)):
+                raise BadInput(f"'{array}' holds neither pictures nor volumes: its shape is {shape}.")
             findings = _findings(file, split, shape[0])
         except BadInput as error:
             rejected.append(Rejected(f"{name}!{array}", str(error), failed=True))

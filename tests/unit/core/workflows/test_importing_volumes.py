@@ -189,3 +189,20 @@ def test_numbers_are_extracted_of_the_slice_that_is_shown(series, library):
     assert second.extracted == 2
     assert [f["case_id"] for f in second.failed] == ["scans/a"]
     assert "has changed since it was imported" in second.failed[0]["reason"]
+
+
+def test_medmnist_volumes_are_cases_of_many_slices(tmp_path):
+    source = tmp_path / "nodules3d.npz"
+    voxels = np.random.default_rng(4).integers(0, 256, (5, 12, 16, 20)).astype(np.uint8)
+    np.savez(source, train_images=voxels, train_labels=np.arange(5)[:, None] % 2)
+    library = tmp_path / "nodules.semblance"
+    result = import_source(source, library, kind="medmnist")
+    assert (result.added, result.failed) == (5, [])
+    with Library.open(library) as opened:
+        rows = [row.id for row in opened.catalogue.all_cases()]
+        details = opened.catalogue.details(rows)
+        assert {case.depth for case in details.values()} == {12}
+        with PictureReader() as reader:
+            stack = reader.stack(details[rows[3]].address)
+            assert np.array_equal(stack.volume().voxels, voxels[3])
+    assert import_source(source, library, kind="medmnist").unchanged == 5

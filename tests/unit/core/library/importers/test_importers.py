@@ -326,13 +326,21 @@ def test_medmnist_with_names_several_labels_and_strange_arrays(tmp_path):
     assert not scan.rejected["m.npz!strange"].failed
 
 
+def test_volumes_of_medmnist_are_recognised(tmp_path):
+    np.savez(tmp_path / "v.npz", train_images=np.zeros((3, 5, 6, 7), np.uint8))
+    with Source.open(tmp_path / "v.npz") as source:
+        importer, found = recognise(source)[0]
+    assert importer.kind == "medmnist"
+    assert found.explanation == "3 volumes of 7 x 6 x 5 voxels in train."
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         ({"test_labels": np.zeros((2, 1), int)}, "'test_labels' has the shape"),
         ({"test_labels": np.array([0.5])}, "'test_labels' has the shape"),
         ({"test_labels": np.array([{}], dtype=object)}, "holds no plain numbers"),
-        ({"test_images": np.zeros((1, 4, 4, 4))}, "no 2-D pictures"),
+        ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither pictures nor volumes"),
     ],
 )
 def test_a_bad_part_does_not_hide_the_others(tmp_path, more, told):
