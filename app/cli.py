@@ -206,7 +206,7 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or a picture."""
     from core.imaging.region import Region
-    from core.workflows.searching import Query
+    from core.searches.query import Query
     from core.workflows.searching import search as ask
 
     try:
@@ -283,8 +283,8 @@ def report(
     identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
 ) -> None:
     """Write a retrieval report; de-identified unless told otherwise."""
+    from core.searches.query import Query
     from core.workflows.reporting import write_search_report
-    from core.workflows.searching import Query
 
     with ConsoleReporter() as reporter:
         write_search_report(library, metric, Query(case), out, identified=identified, reporter=reporter)

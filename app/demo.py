@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.searches.query import Query
 from core.tasks import Reporter
 from core.workflows.demo import METRIC, demo_query, make_demo
 from core.workflows.reporting import write_search_report
-from core.workflows.searching import Query
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from app.program import make_application
 from app.settings import Settings
 from app.theme import set_theme
 from core.errors import SemblanceError
-from core.workflows.searching import Query
+from core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000

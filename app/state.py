@@ -10,9 +10,10 @@ from PySide6.QtCore import QObject, Signal
 
 from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
+from core.searches.query import Query
 from core.workflows.looking import Greys
 from core.workflows.opening import LibrarySnapshot, MetricFacts
-from core.workflows.searching import Query, SearchResult
+from core.workflows.searching import SearchResult
 from core.workflows.training import CurvePoint
 
 

@@ -10,10 +10,10 @@ from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import searching
 from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows import importing, opening, relinking
 from core.workflows.importing import ImportResult
 from core.workflows.opening import LibrarySnapshot
-from core.workflows.searching import Query
 
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:

@@ -7,8 +7,9 @@ from app.jobs import Lane
 from core.errors import SemblanceError
 from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows import searching
-from core.workflows.searching import Query, SearchResult
+from core.workflows.searching import SearchResult
 
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200

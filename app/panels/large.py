@@ -38,9 +38,9 @@ from app.widgets.panel_header import PanelHeader
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import ViewedPicture
-from core.workflows.searching import Query
 
 _SIDE = 296
 _RATE = "cine_rate"

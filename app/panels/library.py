@@ -25,7 +25,7 @@ from app.widgets.finding_chip import chip_pixmap
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
 from core.library.columns import NO_FINDING
-from core.workflows.searching import Query
+from core.searches.query import Query
 
 #: Findings listed before the list begins to scroll.
 LISTED = 8

@@ -17,7 +17,7 @@ from app.state import State
 from app.theme import set_theme
 from app.widgets import focus_ring
 from core.imaging.region import Region
-from core.workflows.searching import Query
+from core.searches.query import Query
 
 
 def preview(make: Callable[[Context], QWidget], width: int, height: int) -> None:

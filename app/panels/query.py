@@ -38,9 +38,9 @@ from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.library.columns import PictureState
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import Greys, ViewedPicture
-from core.workflows.searching import Query
 
 #: Below this height the facts go, so that the picture stays.
 FACTS_FROM = 400

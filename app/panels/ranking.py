@@ -20,7 +20,8 @@ from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
 from core.library.columns import CaseColumns
-from core.workflows.searching import VOTERS, Query, SearchResult
+from core.searches.query import Query
+from core.workflows.searching import VOTERS, SearchResult
 
 STRIP = 56
 

@@ -20,7 +20,7 @@ from app.operations import library as libraries
 from app.theme import set_theme
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
-from core.workflows.searching import Query
+from core.searches.query import Query
 
 if TYPE_CHECKING:
     from app.panels.library import LibraryPanel

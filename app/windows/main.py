@@ -42,9 +42,9 @@ from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
 from app.windows.warming import warm_asking, warm_looking
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import CardImage
-from core.workflows.searching import Query
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)

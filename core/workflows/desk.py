@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.library import open_library
+from core.library.judgements import JudgementTable
 from core.library.records import DERIVED, MetricRecord
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
+from core.searches.ledger import Ledger
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Desk:
         self._load_cases()
         self._lay_out(embedded)
         self._usual: float | None = None
+        self._ledgers: dict[str, Ledger] = {}
 
     def _load_cases(self) -> None:
         cases = self.library.catalogue.all_cases()
@@ -125,6 +128,12 @@ class Desk:
     def key_of(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self._facts[row][2], -1)
+
+    def ledger(self, name: str) -> Ledger:
+        """The judgements kept under ``name``, read when they are first asked for."""
+        if name not in self._ledgers:
+            self._ledgers[name] = Ledger(JudgementTable(self.library.catalogue, name))
+        return self._ledgers[name]
 
     def usual_nearest(self) -> float | None:
         """The distance that 99 % of the library's own cases have a neighbour within (of another patient

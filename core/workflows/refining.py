@@ -1,4 +1,4 @@
-"""Refine a metric by clicks: every call takes the whole request, and what is heavy stays in the process.
+"""Refine a metric by clicks: every call takes the whole search, and what is heavy stays in the process.
 
 The ledger lies in the library, so a process that was ended, or another one, goes on where it was. What is
 written is one small row a click; nothing of the library is laid out anew for it.
@@ -18,54 +18,21 @@ from core.imaging.region import Region
 from core.library.records import now
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import save_metric
-from core.searches.contradictions import Contradiction, contradictions
+from core.searches import questions
 from core.searches.influence import Influence, influences
 from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Entry
-from core.searches.questions import Answer, ask, judgements_of, next_query
-from core.searches.teaching import trust
+from core.searches.query import Query
+from core.searches.questions import Answer, judgements_of, next_query
+from core.searches.search import Search
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import own_write
-from core.workflows.refining_desk import Bench, bench_for
-from core.workflows.searching import Query, SearchResult, asked_of, ranked_result
+from core.workflows.asking import Asked, ask
+from core.workflows.desk import desk_for, own_write
+from core.workflows.refining_desk import bench_for
 
 #: Cases among which influence is looked for.
 NEAREST = 500
 #: Held-out cases the live score is measured on at most.
 SCORED = 400
-
-
-@dataclass(frozen=True)
-class Refining:
-    """What is refined, for which query, and where its judgements are kept.
-
-    ``ledger`` is any name; searches that share one share their judgements. ``strength`` 0 is the metric as it
-    was, 1 follows the clicks as far as their number warrants.
-    """
-
-    library: Path
-    metric: str
-    query: Query
-    ledger: str
-    strength: float = 1.0
-    k: int = 20
-    hide_same_patient: bool = True
-    fold_duplicates: bool = True
-
-
-@dataclass(frozen=True)
-class Refined:
-    """The ranking after a call, the ledger, and what in it disagrees.
-
-    ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
-    in the order of ``result.ranked``. ``trust``: how far the clicks are followed, 0 to 1, ``strength`` apart.
-    """
-
-    result: SearchResult
-    shifts: tuple[int, ...]
-    entries: tuple[Entry, ...]
-    contradictions: tuple[Contradiction, ...]
-    trust: float
 
 
 @dataclass(frozen=True)
@@ -77,73 +44,70 @@ class AskedNext:
     second: str
 
 
-def begin(request: Refining, *, reporter: Reporter = SILENT) -> Refined:
-    """The ranking with what the ledger holds already; also after the strength or the query was changed.
-
-    Raises:
-        BadArguments: no such metric.
-        BadInput: a metric without coordinates, or as :func:`core.workflows.searching.search`.
-    """
-    return _refined(request, bench_for(request.library, request.metric, reporter))
-
-
 def judge(
-    request: Refining, judgements: Sequence[Judgement], *, author: str = "", reporter: Reporter = SILENT
-) -> Refined:
+    library: Path,
+    search: Search,
+    judgements: Sequence[Judgement],
+    *,
+    k: int = 20,
+    author: str = "",
+    reporter: Reporter = SILENT,
+) -> Asked:
     """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
 
     Raises:
-        BadInput: a case that the library does not have.
+        BadInput: a case that the library does not have, or a metric that clicks cannot refine.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(request.library, request.metric, reporter)
+    bench = bench_for(library, search.metric, reporter)
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
                 bench.desk.row_of(case)
     made = [_signed(one, author) for one in judgements]
-    with own_write(request.library):
-        bench.ledger(request.ledger).add(made)
-    return _refined(request, bench)
+    with own_write(library):
+        bench.desk.ledger(search.ledger).add(made)
+    return ask(library, search, k=k, reporter=reporter)
 
 
-def undo(request: Refining, ids: Sequence[int] = (), *, reporter: Reporter = SILENT) -> Refined:
+def undo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> Asked:
     """Take back these judgements, or without ids the newest in force.
 
     Raises:
         BadArguments: no such judgement.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    ledger = bench.ledger(request.ledger)
-    with own_write(request.library):
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
         ledger.undo(ids) if ids else ledger.undo_last()
-    return _refined(request, bench)
+    return ask(library, search, k=k, reporter=reporter)
 
 
-def redo(request: Refining, ids: Sequence[int] = (), *, reporter: Reporter = SILENT) -> Refined:
+def redo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> Asked:
     """Put these judgements in force again, or without ids the one undone last.
 
     Raises:
         BadArguments: no such judgement.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    ledger = bench.ledger(request.ledger)
-    with own_write(request.library):
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
         ledger.redo(ids) if ids else ledger.redo_last()
-    return _refined(request, bench)
+    return ask(library, search, k=k, reporter=reporter)
 
 
-def reset(request: Refining, *, reporter: Reporter = SILENT) -> Refined:
+def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
     """Take back everything; each can be put in force again."""
-    bench = bench_for(request.library, request.metric, reporter)
-    ledger = bench.ledger(request.ledger)
-    with own_write(request.library):
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
         ledger.undo([entry.id for entry in ledger.in_force])
-    return _refined(request, bench)
+    return ask(library, search, k=k, reporter=reporter)
 
 
 def ask_next(
-    request: Refining, passed: Sequence[str] = (), *, reporter: Reporter = SILENT
+    library: Path, search: Search, passed: Sequence[str] = (), *, reporter: Reporter = SILENT
 ) -> AskedNext | None:
     """The question about the query whose answer would teach most; ``None`` when all were judged.
 
@@ -153,13 +117,13 @@ def ask_next(
     Raises:
         BadInput: the query is a picture from outside or a region: questions are about whole cases.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    desk, query = bench.desk, request.query
+    bench = bench_for(library, search.metric, reporter)
+    desk, query = bench.desk, search.query
     place = None if query.case is None or query.region else desk.place_of(desk.row_of(query.case))
     if place is None:
         raise BadInput("Questions are about a whole case of the library.", "Choose a case as the query.")
     judged: dict[Kind, list[int]] = {Kind.ALIKE: [], Kind.NOT_ALIKE: []}
-    in_force = bench.ledger(request.ledger).in_force
+    in_force = desk.ledger(search.ledger).in_force
     for entry in in_force:
         one = entry.judgement
         there = bench.place_of(one.case)
@@ -169,9 +133,9 @@ def ask_next(
     patient = desk.patients[place]
     if patient:
         allowed &= desk.patients != patient
-    question = ask(
+    question = questions.ask(
         bench.coordinates,
-        bench.form(in_force, request.strength),
+        bench.form(in_force, search.strength),
         place,
         judged[Kind.ALIKE],
         judged[Kind.NOT_ALIKE],
@@ -184,36 +148,43 @@ def ask_next(
     return AskedNext(*(bench.case_at(at) for at in (question.query, question.first, question.second)))
 
 
-def another_query(request: Refining, *, reporter: Reporter = SILENT) -> str | None:
+def another_query(library: Path, search: Search, *, reporter: Reporter = SILENT) -> str | None:
     """A training case the ledger has not asked about yet, for after QUESTIONS_EACH questions; or ``None``."""
-    bench = bench_for(request.library, request.metric, reporter)
-    entries = bench.ledger(request.ledger).entries
+    bench = bench_for(library, search.metric, reporter)
+    entries = bench.desk.ledger(search.ledger).entries
     asked = {bench.place_of(entry.judgement.query) for entry in entries}
-    if request.query.case is not None:
-        asked.add(bench.place_of(request.query.case))
+    if search.query.case is not None:
+        asked.add(bench.place_of(search.query.case))
     known = [place for place in asked if place is not None]
     place = next_query(known, np.random.default_rng(len(entries)), bench.trained)
     return None if place is None else bench.case_at(place)
 
 
 def answer(
-    request: Refining, asked: AskedNext, given: Answer, *, author: str = "", reporter: Reporter = SILENT
-) -> Refined:
+    library: Path,
+    search: Search,
+    asked: AskedNext,
+    given: Answer,
+    *,
+    k: int = 20,
+    author: str = "",
+    reporter: Reporter = SILENT,
+) -> Asked:
     """Keep the two judgements that an answer is; errors as :func:`judge`."""
     made = judgements_of(given, asked.query, asked.first, asked.second)
-    return judge(request, made, author=author, reporter=reporter)
+    return judge(library, search, made, k=k, author=author, reporter=reporter)
 
 
-def influence(request: Refining, *, reporter: Reporter = SILENT) -> list[Influence]:
+def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
     """What each judgement in force does to the ranks on screen; learns once for each of them.
 
     Raises:
         Cancelled: asked for by the reporter.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    index = bench.index_for(_vector(request, bench))
-    entries = bench.ledger(request.ledger).in_force
-    index.form = bench.form(entries, request.strength)
+    bench = bench_for(library, search.metric, reporter)
+    index = bench.index_for(bench.query_vector(search.query))
+    entries = bench.desk.ledger(search.ledger).in_force
+    index.form = bench.form(entries, search.strength)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     return influences(
@@ -221,23 +192,23 @@ def influence(request: Refining, *, reporter: Reporter = SILENT) -> list[Influen
         bench.vector_of(entries),
         bench.coordinates[near],
         vector,
-        k=request.k,
-        strength=request.strength,
+        k=k,
+        strength=search.strength,
         reporter=reporter,
     )
 
 
-def held_out_accuracy(request: Refining, *, reporter: Reporter = SILENT) -> float | None:
+def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
     """Retrieval accuracy@10 on cases the metric was not trained on and nobody judged: the curve of clicks.
 
     ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    entries = bench.ledger(request.ledger).in_force
-    return bench.held_out_accuracy(entries, request.strength, SCORED)
+    bench = bench_for(library, search.metric, reporter)
+    entries = bench.desk.ledger(search.ledger).in_force
+    return bench.held_out_accuracy(entries, search.strength, SCORED)
 
 
-def save_refined(request: Refining, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def save_refined(library: Path, search: Search, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Keep the refined metric as ``name``; its card as JSON. It has no scores until it is measured.
 
     Judged cases count as training cases, so :func:`core.workflows.training.score_metric` leaves them out.
@@ -246,52 +217,50 @@ def save_refined(request: Refining, name: str, *, reporter: Reporter = SILENT) -
         BadInput: no judgement is in force, or the name is that of the metric it came from.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(request.library, request.metric, reporter)
-    entries = bench.ledger(request.ledger).in_force
+    bench = bench_for(library, search.metric, reporter)
+    entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
-    if name == request.metric:
+    if name == search.metric:
         raise BadInput(f"The metric '{name}' is what this one came from.", "Choose another name.")
     authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
     metric = clicked_metric(
         bench.desk.metric,
         bench.space,
-        bench.form(entries, request.strength),
+        bench.form(entries, search.strength),
         name=name,
         judgements=len(entries),
         triplets=bench.n_triplets(entries),
         authors=authors,
-        strength=request.strength,
+        strength=search.strength,
     )
-    library, record = bench.desk.library, bench.desk.record
-    file = library.new_metric_file()
+    opened, record = bench.desk.library, bench.desk.record
+    file = opened.new_metric_file()
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
     card = {**metric.card.to_json(), "findings_map": findings_map}
     training = np.union1d(record.training, bench.judged_rows(entries))
-    library.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
+    opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
     return card
 
 
-def thumb(request: Refining, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
-    """``case`` is, or is not, like the query of the request; ``shown``: the cases on screen.
+def thumb(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
+    """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
 
     Raises:
         BadInput: the case is the query.
     """
     kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
-    return Judgement(
-        kind, *_named(request.query, case), region=_json(request.query.region), shown=tuple(shown)
-    )
+    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 
-def closer(request: Refining, case: str, other: str) -> Judgement:
-    """``case`` is closer to the query of the request than ``other`` is.
+def closer(search: Search, case: str, other: str) -> Judgement:
+    """``case`` is closer to the query of the search than ``other`` is.
 
     Raises:
         BadInput: two of the three are the same.
     """
-    return Judgement(Kind.CLOSER, *_named(request.query, case), other, _json(request.query.region))
+    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
 
 
 def _named(query: Query, case: str) -> tuple[str, str]:
@@ -312,36 +281,4 @@ def _signed(judgement: Judgement, author: str) -> Judgement:
         judgement.shown,
         judgement.author or author,
         judgement.time or now(),
-    )
-
-
-def _vector(request: Refining, bench: Bench) -> Any:
-    return bench.query_vector(request.query)
-
-
-def _refined(request: Refining, bench: Bench) -> Refined:
-    desk, ledger = bench.desk, bench.ledger(request.ledger)
-    entries = ledger.in_force
-    index = bench.index_for(_vector(request, bench))
-    index.form = bench.form(entries, request.strength)
-    asked = bench.rank_query(request.query, asked_of(desk, request.query))
-    result = ranked_result(
-        desk,
-        request.metric,
-        request.query,
-        asked,
-        index,
-        k=request.k,
-        hide_same_patient=request.hide_same_patient,
-        fold_duplicates=request.fold_duplicates,
-        usual=None,
-        features_seconds=0.0,
-    )
-    places = [desk.place_of(line.row) for line in result.ranked]
-    return Refined(
-        result,
-        bench.shifts(asked, [place for place in places if place is not None]),
-        tuple(ledger.entries),
-        tuple(contradictions(entries, bench.patient_of)),
-        trust(len(entries)),
     )

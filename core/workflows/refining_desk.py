@@ -13,7 +13,6 @@ from core.errors import BadInput
 from core.evaluation.evaluate_metric import accuracy_after_steps
 from core.evaluation.splits import patient_codes
 from core.imaging.region import Region
-from core.library.judgements import JudgementTable
 from core.metrics.distance import Matrix
 from core.metrics.distances import LinearDistance
 from core.metrics.online.click_form import ClickForm
@@ -22,18 +21,19 @@ from core.retrieval.index import Rows
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.reranking import ClickIndex
 from core.searches.judgement import Judgement
-from core.searches.ledger import Entry, Ledger
+from core.searches.ledger import Entry
+from core.searches.query import Query
 from core.searches.teaching import Coordinates, learn, triplets_of
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
-from core.workflows.searching import Query, numbers_of
+from core.workflows.searching import numbers_of
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 2
 
 
 class Bench:
-    """The cases of a desk in the coordinates clicks are learnt in, and the ledgers opened on them."""
+    """The cases of a desk in the coordinates clicks are learnt in."""
 
     def __init__(self, desk: Desk, reporter: Reporter = SILENT) -> None:
         """Raises BadInput for a metric that clicks cannot refine."""
@@ -45,7 +45,6 @@ class Bench:
         self.trained = np.isin(desk.rows, desk.record.training)
         if not self.trained.any():
             self.trained[:] = True
-        self._ledgers: dict[str, Ledger] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
         #: The distances before any click as the index holds them, and those of the others in order.
@@ -69,12 +68,6 @@ class Bench:
         if out is None:
             raise BadInput("No case has the metric's features.", "Extract them first.")
         return out
-
-    def ledger(self, name: str) -> Ledger:
-        """The ledger so named, read when it is first asked for."""
-        if name not in self._ledgers:
-            self._ledgers[name] = Ledger(JudgementTable(self.desk.library.catalogue, name))
-        return self._ledgers[name]
 
     # Cases by id
 

@@ -16,12 +16,13 @@ from core.reports.card_facts import card_facts
 from core.reports.curves import ACCURACY, ROC, Curve
 from core.reports.document import Fact, Plot, QueryFacts, RankedRow, ReportDocument, VoteFacts
 from core.reports.write import check_suffix, write_report
+from core.searches.query import Query
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 from core.workflows.drawing import draw
 from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
-from core.workflows.searching import VOTERS, Query, SearchResult, explain, search
+from core.workflows.searching import VOTERS, SearchResult, explain, search
 
 #: Ranked cases on a report.
 LISTED = 20

@@ -14,34 +14,18 @@ import numpy as np
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.features.registry import make_extractor
 from core.imaging import PictureAddress, PictureReader
-from core.imaging.region import Region
 from core.library.records import CaseDetails
 from core.retrieval.index import Index
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
+from core.searches.query import Query
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 
 #: Nearest cases whose findings are counted.
 VOTERS = 10
-
-
-@dataclass(frozen=True)
-class Query:
-    """A case of the library, or a picture from outside; either as a whole or its region."""
-
-    case: str | None = None
-    image: Path | None = None
-    region: Region | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "case_id": self.case,
-            "image": None if self.image is None else str(self.image),
-            "region": None if self.region is None else self.region.to_json(),
-        }
 
 
 @dataclass(frozen=True)

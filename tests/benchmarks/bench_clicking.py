@@ -23,10 +23,12 @@ from core.retrieval.reranking import ClickIndex
 from core.searches.contradictions import contradictions
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.asking import ask
 from core.workflows.desk import close_desks
-from core.workflows.refining import Refining, begin, judge, thumb
+from core.workflows.refining import judge, thumb
 from core.workflows.refining_desk import close_benches
-from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
@@ -64,15 +66,15 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         library = _library(Path(folder) / "lib", n)
         train_metric(library, TrainRequest("euclidean", "plain", steps="standardise", max_cases=1000))
-        request = Refining(library, "plain", Query(case="s/0"), "bench")
+        request = Search("plain", Query(case="s/0"), "bench")
         start = time.perf_counter()
-        ranked = begin(request).result.ranked
+        ranked = ask(library, request).result.ranked
         laid_out = time.perf_counter() - start
         times = []
         for click in range(CLICKS):
             made = thumb(request, ranked[click % len(ranked)].case_id, bool(click % 3))
             start = time.perf_counter()
-            ranked = judge(request, [made]).result.ranked
+            ranked = judge(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
         close_benches()
         close_desks()

@@ -61,7 +61,7 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     from PySide6.QtCore import Qt, QTimer
 
     from app.operations import searching
-    from core.workflows.searching import Query
+    from core.searches.query import Query
 
     ticks = [time.perf_counter()]
     timer = QTimer()

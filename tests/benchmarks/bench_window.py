@@ -64,7 +64,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
 
     from app.operations import library as libraries
     from app.operations import searching, training
-    from core.workflows.searching import Query
+    from core.searches.query import Query
     from core.workflows.training import TrainRequest
 
     context, columns = window.context, window.state.columns
@@ -129,7 +129,7 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     with open_window(library) as window:
         ids = window.state.columns.ids
         from app.operations import searching
-        from core.workflows.searching import Query
+        from core.searches.query import Query
 
         arrived: list[float] = []
         window.state.ranking_changed.connect(lambda: arrived.append(time.perf_counter()))

@@ -7,8 +7,9 @@ import pytest
 
 from app.state import State, TrainingRun
 from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows.opening import FeatureSetFacts
-from core.workflows.searching import Query, SearchResult
+from core.workflows.searching import SearchResult
 from tests.helpers.scored import metric, snapshot
 
 PART = Region(1, 2, 8, 8)

@@ -11,11 +11,12 @@ from app.models.thumbnails import Thumbnails
 from app.panels.compare import ComparePanel
 from app.settings import Settings
 from app.state import State
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.opening import publish
-from core.workflows.searching import Query, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder

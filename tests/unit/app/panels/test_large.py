@@ -17,12 +17,12 @@ from app.state import State
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows import looking, planes
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.looking import view_file
 from core.workflows.opening import publish
-from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder

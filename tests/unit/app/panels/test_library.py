@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.state import State
 from app.theme import set_theme
 from core.library.columns import case_columns
-from core.workflows.searching import Query
+from core.searches.query import Query
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 

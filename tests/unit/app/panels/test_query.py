@@ -23,10 +23,10 @@ from app.state import State
 from app.viewer.tools import RECTANGLE, SELECT
 from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows import looking, opening
 from core.workflows.importing import import_source
 from core.workflows.looking import view_file
-from core.workflows.searching import Query
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 

@@ -17,11 +17,12 @@ from app.state import State
 from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
+from core.searches.query import Query
 from core.workflows import looking, searching
 from core.workflows.importing import import_source
 from core.workflows.looking import Greys
 from core.workflows.opening import publish
-from core.workflows.searching import Query, RankedCase, SearchResult
+from core.workflows.searching import RankedCase, SearchResult
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
 

@@ -22,10 +22,10 @@ from app.theme import theme
 from app.windows import commands, main
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.held_jobs import HeldEngine, HeldTask

@@ -8,10 +8,11 @@ import pytest
 from core.errors import BadArguments
 from core.library.library import Library
 from core.metrics.storage import load_metric
+from core.searches.query import Query
 from core.workflows.evaluating import EvaluateRequest, evaluate
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import Query, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 

@@ -17,11 +17,11 @@ from core.errors import BadArguments
 from core.imaging.region_files import regions_json
 from core.library.library import Library
 from core.library.records import CATALOGUE
+from core.searches.query import Query
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.reporting import write_search_report
-from core.workflows.searching import Query
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, picture, save
 

@@ -14,15 +14,18 @@ from core.library.library import Library
 from core.metrics.storage import load_metric
 from core.searches.contradictions import Reason
 from core.searches.judgement import Kind
+from core.searches.query import Query
 from core.searches.questions import Answer
+from core.searches.search import Search
 from core.workflows import desk as desk_module
 from core.workflows import refining
+from core.workflows.asking import ask
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.refining import Refining, closer, thumb
+from core.workflows.refining import closer, thumb
 from core.workflows.refining_desk import bench_for, close_benches
-from core.workflows.searching import Query, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, score_metric, train_metric
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
@@ -56,8 +59,8 @@ def table(made, tmp_path):
     return tmp_path / "table" / "lib.semblance"
 
 
-def request_for(library, metric="plain", case="t/c0", **more) -> Refining:
-    return Refining(library, metric, Query(case=case), "mine", **more)
+def request_for(metric="plain", case="t/c0", **more) -> Search:
+    return Search(metric, Query(case=case), "mine", **more)
 
 
 def ranked(refined) -> list[str]:
@@ -70,23 +73,23 @@ def finding_of(library) -> dict[str, str]:
 
 
 def test_it_begins_with_the_metric_as_it_is(table):
-    refined = refining.begin(request_for(table, k=10))
+    refined = ask(table, request_for(), k=10)
     assert ranked(refined) == [
         line.case_id for line in search(table, "plain", Query(case="t/c0"), k=10).ranked
     ]
-    assert set(refined.shifts) == {0}
+    assert refined.shifts == ()
     assert refined.entries == ()
     assert refined.trust == 0.0
 
 
 def test_clicks_bring_cases_of_the_finding_forward(table):
-    findings, request = finding_of(table), request_for(table, k=36)
-    first = refining.begin(request)
+    findings, request = finding_of(table), request_for()
+    first = ask(table, request, k=36)
     for _ in range(12):
-        asked = refining.ask_next(request)
+        asked = refining.ask_next(table, request)
         kinds = tuple(findings[case] == findings["t/c0"] for case in (asked.first, asked.second))
         given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        last = refining.answer(request, asked, given.get(kinds, Answer.NEITHER), author="ann")
+        last = refining.answer(table, request, asked, given.get(kinds, Answer.NEITHER), k=36, author="ann")
     alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
     assert alike[1] > alike[0]
     assert len(last.entries) == 24
@@ -96,35 +99,37 @@ def test_clicks_bring_cases_of_the_finding_forward(table):
 
 
 def test_any_click_is_undone_and_made_again(table):
-    request = request_for(table)
-    start = ranked(refining.begin(request))
-    one = refining.judge(request, [thumb(request, start[5], True), thumb(request, start[0], False)])
-    two = refining.judge(request, [closer(request, start[7], start[1])])
+    request = request_for()
+    start = ranked(ask(table, request))
+    one = refining.judge(table, request, [thumb(request, start[5], True), thumb(request, start[0], False)])
+    two = refining.judge(table, request, [closer(request, start[7], start[1])])
     first = two.entries[0].id
-    without = refining.undo(request, [first])
+    without = refining.undo(table, request, [first])
     assert [entry.undone is None for entry in without.entries] == [False, True, True]
-    assert ranked(refining.redo(request, [first])) == ranked(two)
-    assert ranked(refining.undo(request)) == ranked(one)
-    assert ranked(refining.redo(request)) == ranked(two)
-    assert ranked(refining.reset(request)) == start
+    assert ranked(refining.redo(table, request, [first])) == ranked(two)
+    assert ranked(refining.undo(table, request)) == ranked(one)
+    assert ranked(refining.redo(table, request)) == ranked(two)
+    assert ranked(refining.reset(table, request)) == start
     with pytest.raises(BadArguments, match="no judgement 999"):
-        refining.undo(request, [999])
+        refining.undo(table, request, [999])
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
-    request = request_for(table, metric)
-    start = refining.begin(request)
-    full = refining.judge(request, [closer(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    request = request_for(metric)
+    start = ask(table, request)
+    full = refining.judge(
+        table, request, [closer(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
+    )
     assert ranked(full) != ranked(start)
-    assert ranked(refining.begin(dataclasses.replace(request, strength=0.0))) == ranked(start)
+    assert ranked(ask(table, dataclasses.replace(request, strength=0.0))) == ranked(start)
 
 
 def test_a_click_lays_nothing_out_anew(table):
-    request = request_for(table)
+    request = request_for()
     bench = bench_for(table, "plain")
-    refining.judge(request, [thumb(request, "t/c9", True)])
-    refining.undo(request)
+    refining.judge(table, request, [thumb(request, "t/c9", True)])
+    refining.undo(table, request)
     assert bench_for(table, "plain") is bench
     with Library.open(table) as other, other.catalogue.writing() as connection:
         connection.exec_driver_sql("UPDATE cases SET finding='kind 1' WHERE case_id='t/c4'")
@@ -132,108 +137,118 @@ def test_a_click_lays_nothing_out_anew(table):
 
 
 def test_another_process_goes_on_where_this_one_was(table):
-    request = request_for(table)
-    before = refining.judge(request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
+    request = request_for()
+    before = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
     close_benches()
     close_desks()
-    again = refining.begin(request)
+    again = ask(table, request)
     assert again.entries == before.entries
     assert ranked(again) == ranked(before)
-    other = refining.begin(dataclasses.replace(request, ledger="another"))
+    other = ask(table, dataclasses.replace(request, ledger="another"))
     assert other.entries == ()
 
 
 def test_what_disagrees_is_told_with_its_clicks(table):
-    request = request_for(table)
-    refined = refining.judge(request, [thumb(request, "t/c9", True), thumb(request, "t/c9", False)])
+    request = request_for()
+    refined = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c9", False)])
     (told,) = refined.contradictions
     assert told.reason == Reason.BOTH_WAYS
     assert told.entries == tuple(entry.id for entry in refined.entries)
-    own = refining.judge(request, [thumb(request, "t/c1", False)])
+    own = refining.judge(table, request, [thumb(request, "t/c1", False)])
     assert Reason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
 
 def test_bad_clicks_are_refused_and_not_kept(table):
-    request = request_for(table)
+    request = request_for()
     with pytest.raises(BadInput, match="against itself"):
         thumb(request, "t/c0", True)
     with pytest.raises(BadInput, match="no case 't/gone'"):
-        refining.judge(request, [thumb(request, "t/c3", True), thumb(request, "t/gone", True)])
-    assert refining.begin(request).entries == ()
+        refining.judge(table, request, [thumb(request, "t/c3", True), thumb(request, "t/gone", True)])
+    assert ask(table, request).entries == ()
+    city = request_for("city")
     with pytest.raises(BadInput, match="no coordinates"):
-        refining.begin(request_for(table, "city"))
+        refining.judge(table, city, [thumb(city, "t/c3", True)])
+    assert ask(table, city).entries == ()
+
+
+def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
+    refining.judge(table, request_for(), [thumb(request_for(), "t/c9", True)])
+    asked = ask(table, request_for("city"))
+    assert ranked(asked) == [line.case_id for line in search(table, "city", Query(case="t/c0")).ranked]
+    assert len(asked.entries) == 1
+    assert "no coordinates" in str(asked.refused)
 
 
 def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
-    request = request_for(table)
-    refining.judge(request, [closer(request, "t/c9", "t/c4")])
+    request = request_for()
+    refining.judge(table, request, [closer(request, "t/c9", "t/c4")])
     with raw(table) as connection:
         connection.execute("UPDATE judgements SET other='t/gone'")
     close_benches()
-    refined = refining.begin(request)
+    refined = ask(table, request)
     assert refined.entries[0].judgement.other == "t/gone"
     assert set(refined.shifts) == {0}
 
 
 def test_questions_are_about_training_cases_of_other_patients(table):
-    request = request_for(table)
+    request = request_for()
     with Library.open(table, writable=False) as opened:
         trained = set(opened.metric("plain").training.tolist())
         rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
     seen = set()
-    while (asked := refining.ask_next(request)) is not None:
+    while (asked := refining.ask_next(table, request)) is not None:
         assert asked.query == "t/c0"
         assert {rows[asked.first], rows[asked.second]} <= trained
         assert not {asked.first, asked.second} & {"t/c0", "t/c1", *seen}
         seen |= {asked.first, asked.second}
-        refining.answer(request, asked, Answer.NEITHER)
+        refining.answer(table, request, asked, Answer.NEITHER)
     assert len(seen) >= 50
-    passed = refining.ask_next(dataclasses.replace(request, ledger="new"))
-    again = refining.ask_next(dataclasses.replace(request, ledger="new"), [passed.first])
+    passed = refining.ask_next(table, dataclasses.replace(request, ledger="new"))
+    again = refining.ask_next(table, dataclasses.replace(request, ledger="new"), [passed.first])
     assert passed.first not in (again.first, again.second)
 
 
 def test_another_query_is_a_training_case_not_asked_about(table):
-    request = request_for(table)
+    request = request_for()
     with Library.open(table, writable=False) as opened:
         trained = set(opened.metric("plain").training.tolist())
         cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
     seen = {"t/c0"}
     for _ in range(5):
-        case = refining.another_query(request)
+        case = refining.another_query(table, request)
         assert case in cases - seen
         seen.add(case)
-        one = request_for(table, case=case)
-        refining.judge(one, [thumb(one, min(cases - {case}), True)])
+        one = request_for(case=case)
+        refining.judge(table, one, [thumb(one, min(cases - {case}), True)])
 
 
 def test_influence_names_every_judgement_in_force(table):
-    request = request_for(table)
-    refined = refining.judge(request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
-    refining.undo(request, [refined.entries[0].id])
-    assert [one.entry for one in refining.influence(request)] == [refined.entries[1].id]
+    request = request_for()
+    refined = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
+    refining.undo(table, request, [refined.entries[0].id])
+    assert [one.entry for one in refining.influence(table, request)] == [refined.entries[1].id]
 
 
 def test_the_held_out_score_leaves_out_what_was_judged(table):
-    request = request_for(table)
-    start = refining.held_out_accuracy(request)
+    request = request_for()
+    start = refining.held_out_accuracy(table, request)
     assert 0.0 <= start <= 1.0
     with Library.open(table, writable=False) as opened:
         fresh = {row.case_id for row in opened.catalogue.all_cases()} - {"t/c0", "t/c1"}
-    refining.judge(request, [thumb(request, case, True) for case in sorted(fresh)])
-    assert refining.held_out_accuracy(request) is None
+    refining.judge(table, request, [thumb(request, case, True) for case in sorted(fresh)])
+    assert refining.held_out_accuracy(table, request) is None
 
 
 def test_it_is_saved_as_a_metric_with_its_card(table):
-    request = request_for(table)
+    request = request_for()
     with pytest.raises(BadInput, match="nothing to save"):
-        refining.save_refined(request, "better")
+        refining.save_refined(table, request, "better")
     refined = refining.judge(
-        request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)], author="ann"
+        table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)], author="ann"
     )
     with pytest.raises(BadInput, match="came from"):
-        refining.save_refined(request, "plain")
-    card = refining.save_refined(request, "better")
+        refining.save_refined(table, request, "plain")
+    card = refining.save_refined(table, request, "better")
     assert card["learner"] == "clicks"
     assert card["constraints"]["judgements"] == 2
     assert "2 judgements by ann on the metric 'plain'" in card["notes"][-1]
@@ -257,24 +272,24 @@ def test_a_region_and_a_picture_from_outside_are_queries_too(made, tmp_path):
     library = made / "pictures.semblance"
     outside = tmp_path / "outside.png"
     shutil.copy(sorted((made / "pictures" / "level").iterdir())[0], outside)
-    cases = ranked(refining.begin(Refining(library, "plain", Query(image=outside), "l")))
+    cases = ranked(ask(library, Search("plain", Query(image=outside), "l")))
     region = Region(2, 2, 12, 12)
     for query in (
         Query(image=outside),
         Query(image=outside, region=region),
         Query(case=cases[0], region=region),
     ):
-        request = Refining(library, "plain", query, "l")
-        refining.judge(request, [closer(request, cases[-1], cases[1])])
+        request = Search("plain", query, "l")
+        refining.judge(library, request, [closer(request, cases[-1], cases[1])])
         with pytest.raises(BadInput, match="whole case"):
-            refining.ask_next(request)
+            refining.ask_next(library, request)
     close_benches()
-    last = refining.begin(request)
+    last = ask(library, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3
     assert {entry.judgement.kind for entry in last.entries} == {Kind.CLOSER}
     outside.unlink()
     close_benches()
-    gone = refining.begin(request)
+    gone = ask(library, request)
     assert len(gone.entries) == 3
 
 

@@ -18,12 +18,13 @@ from core.imaging.region import Region
 from core.library.library import Library
 from core.library.records import DERIVED
 from core.metrics.storage import load_metric
+from core.searches.query import Query
 from core.tasks import Cancelled
 from core.workflows import desk as desk_module
 from core.workflows.desk import close_desks, desk_for
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import Query, explain, search
+from core.workflows.searching import explain, search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.bad_pictures import encoded, pattern
 from tests.helpers.listening import Listening

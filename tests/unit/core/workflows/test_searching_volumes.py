@@ -8,10 +8,11 @@ from core.errors import BadInput
 from core.imaging.container import PictureReader
 from core.imaging.region import Region
 from core.library import open_library
+from core.searches.query import Query
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import Query, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded

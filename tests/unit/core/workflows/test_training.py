@@ -10,10 +10,11 @@ from PIL import Image
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.library.library import Library
 from core.metrics.storage import load_metric
+from core.searches.query import Query
 from core.tasks import Cancelled
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import Query, search
+from core.workflows.searching import search
 from core.workflows.training import CurvePoint, TrainRequest, score_metric, train_metric
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening

@@ -1,0 +1,103 @@
+"""Ask as a person does in the window: with the judgements, examples and concepts of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import BadInput
+from core.searches.contradictions import Contradiction, contradictions
+from core.searches.ledger import Entry
+from core.searches.search import Search
+from core.searches.teaching import trust
+from core.tasks import SILENT, Reporter
+from core.workflows.desk import desk_for
+from core.workflows.refining_desk import Bench, bench_for
+from core.workflows.searching import SearchResult, asked_of, ranked_result, search
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The ranking of a search, its ledger, and what in it disagrees.
+
+    ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
+    in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
+    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks, examples and
+    concepts, and was asked without them.
+    """
+
+    search: Search
+    result: SearchResult
+    shifts: tuple[int, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    trust: float = 0.0
+    refused: BadInput | None = None
+
+
+def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
+    """The ``k`` cases nearest to what ``search`` asks.
+
+    Without judgements in force, examples and concepts this is :func:`core.workflows.searching.search`.
+
+    Raises:
+        BadArguments: no such metric, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    desk = desk_for(library, search.metric, reporter)
+    entries = desk.ledger(search.ledger).entries if search.ledger else []
+    judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
+    if not judged and not search.moved:
+        return Asked(search, plain(library, search, k, reporter), entries=tuple(entries))
+    try:
+        bench = bench_for(library, search.metric, reporter)
+    except BadInput as refused:
+        return Asked(search, plain(library, search, k, reporter), entries=tuple(entries), refused=refused)
+    return asked_of_bench(bench, search, k)
+
+
+def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> SearchResult:
+    """The ranking of ``asked`` by its metric alone."""
+    return search(
+        library,
+        asked.metric,
+        asked.query,
+        k=k,
+        hide_same_patient=asked.hide_same_patient,
+        fold_duplicates=asked.fold_duplicates,
+        reporter=reporter,
+    )
+
+
+def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
+    """The ranking of ``search`` by what its judgements taught.
+
+    Raises:
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    desk, ledger = bench.desk, bench.desk.ledger(search.ledger)
+    entries = ledger.in_force
+    index = bench.index_for(bench.query_vector(search.query))
+    index.form = bench.form(entries, search.strength)
+    asked = bench.rank_query(search.query, asked_of(desk, search.query))
+    result = ranked_result(
+        desk,
+        search.metric,
+        search.query,
+        asked,
+        index,
+        k=k,
+        hide_same_patient=search.hide_same_patient,
+        fold_duplicates=search.fold_duplicates,
+        usual=None,
+        features_seconds=0.0,
+    )
+    places = [desk.place_of(line.row) for line in result.ranked]
+    return Asked(
+        search,
+        result,
+        bench.shifts(asked, [place for place in places if place is not None]),
+        tuple(ledger.entries),
+        tuple(contradictions(entries, bench.patient_of)),
+        trust(len(entries)),
+    )
