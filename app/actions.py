@@ -52,6 +52,8 @@ COMMANDS = (
     Command("ask_case", "Ask with this case", "Case", "Ctrl+Return", "search", "library"),
     Command("compare", "Compare with the query", "Case", "Ctrl+M", "compare", "ranking"),
     Command("view_large", "Look at it large", "Case", "Ctrl+L", "expand", "library"),
+    Command("why", "Why it is near", "Case", "Ctrl+Y", "help", "library"),
+    Command("refine", "Refine by judgements", "Case", "Ctrl+J", "thumb-up", "library"),
     Command("header", "What the file says…", "Case", "Ctrl+H", "table", "library"),
     Command("next_case", "Next case", "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", "Previous case", "Case", "Ctrl+Up", "chevron-up", "library"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from PySide6.QtCore import QObject, Signal
 from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
+from core.searches.search import Search, new_ledger
+from core.workflows.asking import Asked
 from core.workflows.looking import Greys
 from core.workflows.opening import LibrarySnapshot, MetricFacts
 from core.workflows.searching import SearchResult
@@ -28,8 +31,16 @@ class TrainingRun:
     running: bool = True
 
 
+#: Stands for a query until there is one.
+_NOTHING = Query()
+
+
 class State(QObject):
-    """Plain values with signals; widgets read them and listen, operations write them."""
+    """Plain values with signals; widgets read them and listen, operations write them.
+
+    ``search_changed``: anything of :attr:`search` is different; ``options_changed``: what is hidden, folded,
+    diverse or called no good match.
+    """
 
     library_changed = Signal()
     cases_changed = Signal()
@@ -37,6 +48,7 @@ class State(QObject):
     query_changed = Signal()
     ranking_changed = Signal()
     training_changed = Signal()
+    search_changed = Signal()
     options_changed = Signal()
     greys_changed = Signal()
 
@@ -45,13 +57,12 @@ class State(QObject):
         self.library: LibrarySnapshot | None = None
         self.metric: MetricFacts | None = None
         self.features = ""
-        self.query: Query | None = None
-        self.ranking: SearchResult | None = None
+        #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
+        self.asked: Asked | None = None
         self.training: TrainingRun | None = None
         #: How the query's picture is seen; ``None`` for colour and without a picture.
         self.greys: Greys | None = None
-        self.hide_same_patient = True
-        self.fold_alike = True
+        self._search = Search("", _NOTHING, new_ledger())
         self._empty = no_cases()
 
     @property
@@ -63,10 +74,47 @@ class State(QObject):
     def path(self) -> Path | None:
         return self.library.path if self.library else None
 
+    @property
+    def search(self) -> Search | None:
+        """What is asked, with all that was changed about it; ``None`` without a query or metric."""
+        search = self._search
+        return None if self.metric is None or search.query == _NOTHING else search
+
+    @property
+    def ledger(self) -> str:
+        """Where the judgements of the present search are kept."""
+        return self._search.ledger
+
+    @property
+    def query(self) -> Query | None:
+        return None if self._search.query == _NOTHING else self._search.query
+
+    @property
+    def ranking(self) -> SearchResult | None:
+        return None if self.asked is None else self.asked.result
+
+    @property
+    def hide_same_patient(self) -> bool:
+        return self._search.hide_same_patient
+
+    @property
+    def fold_alike(self) -> bool:
+        return self._search.fold_duplicates
+
     def set_library(self, library: LibrarySnapshot | None) -> None:
-        """Another library, or none: nothing of the one before stays."""
+        """Another library, or none: nothing of the one before stays but the options."""
         self.library = library
-        self.metric = self.query = self.ranking = self.training = None
+        self.metric = self.asked = self.training = None
+        before = self._search
+        self._search = Search(
+            "",
+            _NOTHING,
+            new_ledger(),
+            hide_same_patient=before.hide_same_patient,
+            fold_duplicates=before.fold_duplicates,
+            diverse=before.diverse,
+            unusual=before.unusual,
+        )
         self.features = ""
         if library is not None:
             self._choose_defaults()
@@ -74,6 +122,7 @@ class State(QObject):
         self.cases_changed.emit()
         self.metric_changed.emit()
         self.query_changed.emit()
+        self.search_changed.emit()
         self.ranking_changed.emit()
         self.training_changed.emit()
 
@@ -85,6 +134,8 @@ class State(QObject):
         self._choose_defaults()
         self.cases_changed.emit()
         self.metric_changed.emit()
+        if self.metric is None or self.metric.name != name:
+            self.search_changed.emit()
 
     def _choose_defaults(self) -> None:
         assert self.library is not None
@@ -94,6 +145,16 @@ class State(QObject):
         if self.metric is None and self.library.metrics:
             self.metric = self.library.metrics[-1]
             self.features = self.metric.features
+        self._follow_metric()
+
+    def _follow_metric(self) -> None:
+        """The search is by the current metric; feature groups of other features mean nothing to it."""
+        name = self.metric.name if self.metric else ""
+        if name != self._search.metric:
+            known = {m.name: m.features for m in self.library.metrics} if self.library else {}
+            same = known.get(name) == known.get(self._search.metric)
+            without = self._search.without if same else ()
+            self._search = replace(self._search, metric=name, without=without)
 
     def set_metric(self, name: str) -> None:
         if self.library is None or (self.metric is not None and self.metric.name == name):
@@ -101,7 +162,9 @@ class State(QObject):
         found = next((m for m in self.library.metrics if m.name == name), None)
         if found is not None:
             self.metric, self.features = found, found.features
+            self._follow_metric()
             self.metric_changed.emit()
+            self.search_changed.emit()
 
     def set_features(self, name: str) -> None:
         if name != self.features:
@@ -109,24 +172,53 @@ class State(QObject):
             self.metric_changed.emit()
 
     def set_query(self, query: Query | None) -> None:
-        self.query = query
+        """Ask something else, or nothing. Examples stay with a query whose region alone is another; the
+        judgements stay with the search."""
+        before, wanted = self._search.query, query or _NOTHING
+        changes: dict[str, Any] = {"query": wanted}
+        if (before.case, before.image) != (wanted.case, wanted.image):
+            changes |= {"like": (), "unlike": ()}
+        self._search = replace(self._search, **changes)
         self.query_changed.emit()
+        self.search_changed.emit()
 
     def set_region(self, region: Region | None) -> None:
         """Ask with a part of the present query, or with the whole of it."""
         if self.query is not None and self.query.region != region:
             self.set_query(replace(self.query, region=region))
 
-    def set_ranking(self, ranking: SearchResult | None) -> None:
-        self.ranking = ranking
+    def change_search(self, **changes: Any) -> None:
+        """Other fields of the search than its metric and query; ``search_changed`` where one is different."""
+        changed = replace(self._search, **changes)
+        if changed != self._search:
+            options = {"hide_same_patient", "fold_duplicates", "diverse", "unusual"} & set(changes)
+            self._search = changed
+            self.search_changed.emit()
+            if options:
+                self.options_changed.emit()
+
+    def restore_search(self, search: Search) -> None:
+        """Take over a kept search, as far as its metric is there; nothing is ranked yet."""
+        self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
+        self.asked = None
+        self.set_metric(search.metric)
+        self.query_changed.emit()
+        self.options_changed.emit()
+        self.search_changed.emit()
+        self.ranking_changed.emit()
+
+    def set_asked(self, asked: Asked | None) -> None:
+        """The ranking of the present search, or none."""
+        self.asked = asked
         self.ranking_changed.emit()
 
     def set_option(self, *, hide_same_patient: bool | None = None, fold_alike: bool | None = None) -> None:
+        changes: dict[str, Any] = {}
         if hide_same_patient is not None:
-            self.hide_same_patient = hide_same_patient
+            changes["hide_same_patient"] = hide_same_patient
         if fold_alike is not None:
-            self.fold_alike = fold_alike
-        self.options_changed.emit()
+            changes["fold_duplicates"] = fold_alike
+        self.change_search(**changes)
 
     def set_greys(self, greys: Greys | None) -> None:
         """The query's picture is seen in other greys."""
@@ -162,11 +254,6 @@ class State(QObject):
             out.add("training")
         return out
 
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Mapping[str, Any]:
         """What to keep in the library for the next start."""
-        return {
-            "query": self.query.to_json() if self.query else None,
-            "metric": self.metric.name if self.metric else None,
-            "hide_same_patient": self.hide_same_patient,
-            "fold_alike": self.fold_alike,
-        }
+        return self._search.to_json()

@@ -9,8 +9,7 @@ from typing import Any
 from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import searching
-from core.imaging.region import Region
-from core.searches.query import Query
+from core.searches.search import Search
 from core.workflows import importing, opening, relinking
 from core.workflows.importing import ImportResult
 from core.workflows.opening import LibrarySnapshot
@@ -164,23 +163,14 @@ def _restore(context: Context, path: Path) -> None:
     def show(memory: Mapping[str, Any] | None) -> None:
         if memory is None or context.state.path != path:
             return
-        context.state.set_option(
-            hide_same_patient=bool(memory.get("hide_same_patient", True)),
-            fold_alike=bool(memory.get("fold_alike", True)),
-        )
-        if memory.get("metric"):
-            context.state.set_metric(str(memory["metric"]))
-        query = memory.get("query")
-        if query and context.state.query is None:
-            searching.ask(context, _query(query))
+        try:
+            search = Search.from_json(memory)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            # What an older version kept in another form: the library opens as if it were new.
+            return
+        if context.state.query is None:
+            context.state.restore_search(search)
+            searching.rank(context)
 
     job.done.connect(show)
     job.failed.connect(context.messages.error)
-
-
-def _query(memory: Mapping[str, Any]) -> Query:
-    return Query(
-        memory.get("case_id"),
-        Path(memory["image"]) if memory.get("image") else None,
-        Region.from_json(memory["region"]) if memory.get("region") else None,
-    )

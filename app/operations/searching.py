@@ -8,8 +8,8 @@ from core.errors import SemblanceError
 from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows import searching
-from core.workflows.searching import SearchResult
+from core.workflows import asking
+from core.workflows.asking import Asked
 
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200
@@ -36,28 +36,25 @@ def rank(context: Context) -> None:
     state = context.state
     if state.path is None or state.query is None:
         return
-    if state.metric is None:
-        state.set_ranking(None)
+    if state.search is None:
+        state.set_asked(None)
         return
     job = context.jobs.run(
         "Searching",
-        searching.search,
+        asking.ask,
         state.path,
-        state.metric.name,
-        state.query,
+        state.search,
         k=SHOWN,
-        hide_same_patient=state.hide_same_patient,
-        fold_duplicates=state.fold_alike,
         lane=Lane.ASK,
         channel="ask",
         quiet=True,
     )
 
-    def show(result: SearchResult) -> None:
-        state.set_ranking(result)
+    def show(asked: Asked) -> None:
+        state.set_asked(asked)
 
     def fail(error: SemblanceError) -> None:
-        state.set_ranking(None)
+        state.set_asked(None)
         context.messages.error(error)
 
     job.done.connect(show)

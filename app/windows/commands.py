@@ -68,6 +68,8 @@ class Commands(QObject):
             "ask_file": self.ask_file,
             "region": lambda: window.query.set_tool("rectangle"),
             "whole_picture": lambda: searching.ask_region(self._context, None),
+            "why": lambda: window.show_side("why"),
+            "refine": lambda: window.show_side("refine"),
             "extract": self.extract,
             "train": window.train.train,
             "stop_training": window.train.stop,
@@ -246,7 +248,7 @@ class Commands(QObject):
 
     def train(self) -> None:
         """Show the Train panel, ready to go."""
-        self._window.docks["train"].show()
+        self._window.show_side("train")
         self._window.train.train_button.setFocus()
 
     def show_card(self) -> None:

@@ -28,7 +28,7 @@ from app.panels.large import LargePanel
 from app.panels.library import LibraryPanel
 from app.panels.query import QueryPanel
 from app.panels.ranking import RankingPanel
-from app.panels.train import TrainPanel
+from app.panels.side import SidePanel
 from app.settings import Settings
 from app.state import State
 from app.theme import news, theme
@@ -52,7 +52,7 @@ USUAL = (1440, 900)
 NARROW = 1360
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 
 
 class MainWindow(QMainWindow):
@@ -107,12 +107,13 @@ class MainWindow(QMainWindow):
     def _make_docks(self) -> None:
         self.library = LibraryPanel(self.context, self.thumbnails)
         self.query = QueryPanel(self.context)
-        self.train = TrainPanel(self.context)
+        self.side = SidePanel(self.context, self.thumbnails)
+        self.train = self.side.train
         self.evaluation = EvaluationPanel(self.context)
         self.docks = {
             "library": Dock("Library", "library", self.library, [self.library.view]),
             "query": Dock("Query", "query", self.query, header=self.query.header),
-            "train": Dock("Train", "train", self.train),
+            "side": Dock("Why, Train, Refine", "side", self.side, header=self.side.header),
             "evaluation": Dock("Evaluation", "evaluation", self.evaluation, header=self.evaluation.header),
         }
         self.place_docks()
@@ -120,6 +121,7 @@ class MainWindow(QMainWindow):
             dock.help_wanted.connect(self._help)
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
         self.query.help_wanted.connect(lambda: self._help("query"))
+        self.side.help_wanted.connect(self._help)
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
 
     def place_docks(self) -> None:
@@ -135,13 +137,13 @@ class MainWindow(QMainWindow):
             dock.setFloating(False)
         self.addDockWidget(left, self.docks["library"])
         self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
-        self.addDockWidget(right, self.docks["train"])
+        self.addDockWidget(right, self.docks["side"])
         self.addDockWidget(bottom, self.docks["evaluation"])
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
         small = self.narrow
-        horizontal = [self.docks["library"], self.docks["query"], self.docks["train"]]
+        horizontal = [self.docks["library"], self.docks["query"], self.docks["side"]]
         widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
         self.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
         height = theme().px(216 if small else 236)
@@ -310,6 +312,11 @@ class MainWindow(QMainWindow):
             dock.wanted = not dock.isHidden()
         QTimer.singleShot(0, self, self.library.show_current)
 
+    def show_side(self, name: str) -> None:
+        """Bring one of the panels at the right to the front."""
+        self.docks["side"].show()
+        self.side.show_tab(name)
+
     # Pages on the whole window
 
     @property
@@ -351,7 +358,7 @@ class MainWindow(QMainWindow):
         while widget is not None:
             for name, dock in self.docks.items():
                 if widget is dock:
-                    return name
+                    return self.side.current if name == "side" else name
             if widget is self.ranking:
                 return "ranking"
             if widget is self.compare:

@@ -60,7 +60,7 @@ class Search:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What :meth:`to_json` gave, whole or in part.
+        """What :meth:`to_json` gave, whole or in part; version 0.1 called ``fold_duplicates`` fold_alike.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: other data.
@@ -75,7 +75,7 @@ class Search:
             tuple(Query.from_json(one) for one in data.get("unlike", ())),
             tuple((str(name), float(amount)) for name, amount in data.get("concepts", ())),
             bool(data.get("hide_same_patient", True)),
-            bool(data.get("fold_duplicates", True)),
+            bool(data.get("fold_duplicates", data.get("fold_alike", True))),
             float(data.get("diverse", 0.0)),
             float(data.get("unusual", UNUSUAL)),
         )

@@ -89,7 +89,7 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             window.state.metric.name,
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
-        window.docks["train"].toggleViewAction().trigger()
+        window.docks["side"].toggleViewAction().trigger()
         settle(window)
 
     with open_window() as window:
@@ -103,5 +103,5 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
             [c.case_id for c in window.state.ranking.ranked[:20]],
         )
         assert found == left
-        assert not window.docks["train"].isVisible()
+        assert not window.docks["side"].isVisible()
         assert window.docks["evaluation"].isVisible()

@@ -18,6 +18,7 @@ from core.workflows.importing import import_source
 from core.workflows.opening import publish
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.asked import asked_for
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 
@@ -46,7 +47,7 @@ def panel(qtbot, jobs, trained):
     context.state.set_library(publish(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_ranking(search(trained, "plain", query, k=8))
+    context.state.set_asked(asked_for(search(trained, "plain", query, k=8)))
     panel = ComparePanel(context, Thumbnails(lambda _rows, done: done([])))
     qtbot.addWidget(panel)
     panel.resize(1200, 760)
@@ -136,4 +137,4 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
 
 def test_no_ranking_any_more_leads_back(panel, qtbot):
     with qtbot.waitSignal(panel.closed):
-        panel.state.set_ranking(None)
+        panel.state.set_asked(None)

@@ -18,7 +18,7 @@ from app.widgets.score_table import FULL
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.reports.curves import ACCURACY, ROC, TRAINING
 from core.searches.query import Query
-from core.workflows import searching, training
+from core.workflows import training
 from core.workflows.training import CurvePoint
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
@@ -159,7 +159,7 @@ def test_a_metric_without_scores_stays_in_the_table(panel, context):
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 def test_a_metric_chosen_in_a_table_becomes_current_and_ranks(panel, context, jobs, qtbot, monkeypatch, by):
     ranked = []
-    monkeypatch.setattr(searching, "search", lambda *given, **_: ranked.append(given[1]))
+    monkeypatch.setattr(asking, "ask", lambda _library, search, **_: ranked.append(search.metric))
     context.state.set_library(BOARD)
     context.state.set_query(Query(case="c001"))
     jobs.held.clear()

@@ -18,11 +18,12 @@ from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
 from core.searches.query import Query
-from core.workflows import looking, searching
+from core.workflows import looking
 from core.workflows.importing import import_source
 from core.workflows.looking import Greys
 from core.workflows.opening import publish
 from core.workflows.searching import RankedCase, SearchResult
+from tests.helpers.asked import asked_for
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
 
@@ -79,7 +80,7 @@ def ranked(panel, context):
     """The panel with a ranking of twenty cases."""
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
-    context.state.set_ranking(ranking(same_patient=3, near_duplicates=2))
+    context.state.set_asked(asked_for(ranking(same_patient=3, near_duplicates=2)))
     return panel
 
 
@@ -88,11 +89,11 @@ def searches(monkeypatch):
     """What was searched for, by (hide same patient, fold alike); each finds the same."""
     asked = []
 
-    def search(_library, _metric, query, *, hide_same_patient, fold_duplicates, **_):
-        asked.append((query, hide_same_patient, fold_duplicates))
-        return ranking()
+    def ask(_library, search, **_):
+        asked.append((search.query, search.hide_same_patient, search.fold_duplicates))
+        return asked_for(ranking())
 
-    monkeypatch.setattr(searching, "search", search)
+    monkeypatch.setattr(asking, "ask", ask)
     return asked
 
 
@@ -117,42 +118,42 @@ def test_the_strip_counts_the_nearest(ranked, context):
     assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
     assert "Support, not a diagnosis" in texts(ranked)
     assert "no calibrated estimate" in texts(ranked)
-    context.state.set_ranking(ranking(n=4, counts={"benign": 1}))
+    context.state.set_asked(asked_for(ranking(n=4, counts={"benign": 1})))
     assert "4 nearest: | 1 benign, 3 not given" in texts(ranked)
-    context.state.set_ranking(ranking(counts={f"f{n}": 2 for n in range(5)}))
+    context.state.set_asked(asked_for(ranking(counts={f"f{n}": 2 for n in range(5)})))
     assert "2 f0, 2 f1, 2 f2, 2 f3 and 1 more" in texts(ranked)
 
 
 def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
     before = ranked.minimumSizeHint().width()
-    context.state.set_ranking(
-        ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)})
+    context.state.set_asked(
+        asked_for(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
     )
     assert ranked.minimumSizeHint().width() == before
 
 
 def test_a_ranking_without_cases(ranked, context):
-    context.state.set_ranking(ranking(n=0, counts={}))
+    context.state.set_asked(asked_for(ranking(n=0, counts={})))
     assert "0 nearest:" in texts(ranked)
     assert len(ranked.grid.deck()) == 0
 
 
 def test_findings_are_text_and_never_html(ranked, context):
-    context.state.set_ranking(ranking(counts={"<b>odd</b>": 10}))
+    context.state.set_asked(asked_for(ranking(counts={"<b>odd</b>": 10})))
     label = next(label for label in ranked.findChildren(QLabel) if "odd" in label.text())
     assert label.textFormat() == Qt.TextFormat.PlainText
 
 
 def test_no_good_match_is_said(ranked, context):
     assert "No good match" not in texts(ranked)
-    context.state.set_ranking(ranking(no_good_match=True))
+    context.state.set_asked(asked_for(ranking(no_good_match=True)))
     assert "<b>No good match</b>: nearest is beyond the usual 2.000" in texts(ranked)
 
 
 def test_what_is_hidden_is_counted(ranked, context):
     assert ranked.same_patient.text() == "same patient hidden (3)"
     assert ranked.alike.text() == "alike folded (2)"
-    context.state.set_ranking(None)
+    context.state.set_asked(None)
     assert ranked.same_patient.text() == "same patient hidden"
 
 
@@ -223,7 +224,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
-    monkeypatch.setattr(searching, "search", fail)
+    monkeypatch.setattr(asking, "ask", fail)
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
     ranked.ask_current()
@@ -239,12 +240,12 @@ def test_cases_that_are_gone_are_left_out(ranked, context):
 
 
 def test_a_new_ranking_begins_at_the_top(ranked, context):
-    context.state.set_ranking(ranking(n=90))
+    context.state.set_asked(asked_for(ranking(n=90)))
     ranked.grab()
     bar = ranked.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_ranking(ranking(n=80))
+    context.state.set_asked(asked_for(ranking(n=80)))
     assert bar.value() == 0
 
 

@@ -153,12 +153,12 @@ def test_larger_text_makes_a_window_narrow(library):
 @pytest.mark.parametrize("close_first", [False, True])
 def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
     with open_window(library) as window:
-        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["train"])
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["side"])
         window.docks["query"].toggleViewAction().trigger()
         if close_first:
             window.actions_["close_library"].trigger()
     with open_window(library) as window:
-        train, query = window.docks["train"], window.docks["query"]
+        train, query = window.docks["side"], window.docks["query"]
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
         assert query.isHidden()
         window.actions_["layout"].trigger()

@@ -1,0 +1,12 @@
+"""Rankings as the window gets them."""
+
+from __future__ import annotations
+
+from core.searches.search import Search
+from core.workflows.asking import Asked
+from core.workflows.searching import SearchResult
+
+
+def asked_for(result: SearchResult | None) -> Asked | None:
+    """``result`` as the answer to a search that nothing refines."""
+    return None if result is None else Asked(Search(result.metric, result.query), result)

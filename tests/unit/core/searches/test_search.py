@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.imaging.region import Region
+from core.searches.query import Query
+from core.searches.search import Search, new_ledger
+
+FULL = Search(
+    "mine",
+    Query(image=Path("a/b.png"), region=Region(1, 2, 8, 9)),
+    "l1",
+    0.25,
+    ("shape", "texture"),
+    (Query(case="c1"), Query(image=Path("c.png"))),
+    (Query(case="c2", region=Region(0, 0, 4, 4)),),
+    (("round", -0.5),),
+    False,
+    False,
+    0.3,
+    0.05,
+)
+
+
+@pytest.mark.parametrize("search", [FULL, Search("plain", Query(case="c0"))])
+def test_it_comes_back_from_json_as_it_was(search):
+    assert Search.from_json(json.loads(json.dumps(search.to_json()))) == search
+
+
+def test_what_an_older_version_kept_is_read():
+    old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
+    kept = Search.from_json(old)
+    assert kept == Search("m", Query(case="c0"), hide_same_patient=False, fold_duplicates=False)
+
+
+@pytest.mark.parametrize(
+    ("search", "moved"),
+    [
+        (FULL, True),
+        (Search("m", Query(case="c0"), concepts=(("round", 0.0),)), False),
+        (Search("m", Query(case="c0"), unlike=(Query(case="c1"),)), True),
+    ],
+)
+def test_examples_and_concepts_move_what_is_asked(search, moved):
+    assert search.moved is moved
+
+
+def test_no_two_ledgers_have_one_name():
+    assert len({new_ledger() for _ in range(100)}) == 100
