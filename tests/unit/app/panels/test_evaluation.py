@@ -18,7 +18,7 @@ from app.widgets.score_table import FULL
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.reports.curves import ACCURACY, ROC, TRAINING
 from core.searches.query import Query
-from core.workflows import training
+from core.workflows import asking, training
 from core.workflows.training import CurvePoint
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot

@@ -18,7 +18,7 @@ from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
 from core.searches.query import Query
-from core.workflows import looking
+from core.workflows import asking, looking
 from core.workflows.importing import import_source
 from core.workflows.looking import Greys
 from core.workflows.opening import publish
