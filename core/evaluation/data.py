@@ -22,8 +22,9 @@ class EvaluationData:
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
     ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
-    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library. ``attributes`` by name,
-    (n,) each: what else is known of the cases, "" where it is not.
+    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) what
+    cases are called, ``None`` where they have no names. ``attributes`` by name, (n,) each: what else is known
+    of the cases, "" where it is not.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -37,6 +38,7 @@ class EvaluationData:
     source: str = ""
     masses: bool = False
     case_rows: npt.NDArray[np.int64] | None = None
+    case_ids: npt.NDArray[np.str_] | None = None
     attributes: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,9 +91,16 @@ class EvaluationData:
             return self
         groups = None if self.groups is None else self.groups[rows]
         ids = None if self.case_rows is None else self.case_rows[rows]
+        names = None if self.case_ids is None else self.case_ids[rows]
         attributes = {name: values[rows] for name, values in self.attributes.items()}
         return replace(
-            self, X=self.X[rows], y=self.y[rows], groups=groups, case_rows=ids, attributes=attributes
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            groups=groups,
+            case_rows=ids,
+            case_ids=names,
+            attributes=attributes,
         )
 
     def source_json(self) -> dict[str, Any]:

@@ -7,26 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.data import prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.friedman import friedman_over, holm
 from core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from core.evaluation.protocols.registry import protocol_class
+from core.evaluation.reading import Source, read_source
 from core.evaluation.result import EvaluationResult
-from core.library import open_library
-from core.library.importers.tables_csv import Table, read_table
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import chosen_steps
 from core.parameters import parse_settings
 from core.tasks import SILENT, Reporter
-from core.workflows.training import library_data
 
-BUILTIN = "builtin:"
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"
 
@@ -146,7 +139,8 @@ def _evaluated(
 ) -> tuple[EvaluationResult, list[dict[str, str]]]:
     """The result, and the rows of the table that could not be used."""
     reporter.progress(0, None, "Reading")
-    data, extractor, left_out = _data(request, protocol.attributes)
+    source = Source(request.library, request.table, request.features)
+    data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     steps = chosen_steps(request.steps, extractor)
@@ -177,42 +171,3 @@ def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
             )
         own[name].append(rest)
     return own
-
-
-def _data(
-    request: EvaluateRequest, attributes: Sequence[str]
-) -> tuple[EvaluationData, str, list[dict[str, str]]]:
-    """The cases, the extractor whose default steps suit them, and the rows that could not be used."""
-    if request.library is not None:
-        with open_library(request.library) as opened:
-            feature_set = opened.features.get(request.features)
-            return library_data(opened, feature_set, attributes), feature_set.extractor, []
-    assert request.table is not None
-    if request.table.startswith(BUILTIN):
-        return builtin_table(request.table.removeprefix(BUILTIN)), "raw", []
-    path = Path(request.table)
-    table = read_table(path)
-    patients = table.patient_ids
-    kept = [place for place, column in enumerate(table.columns) if column not in attributes]
-    return (
-        EvaluationData(
-            table.X[:, kept],
-            np.array([finding or "" for finding in table.findings], dtype=np.str_),
-            None if patients is None else np.array([p or "" for p in patients], dtype=np.str_),
-            tuple(table.columns[place] for place in kept),
-            source=str(path),
-            attributes=_attributes(table, attributes),
-        ),
-        "raw",
-        [{"row": str(row.line), "reason": row.reason} for row in table.failed],
-    )
-
-
-def _attributes(table: Table, names: Sequence[str]) -> dict[str, npt.NDArray[np.str_]]:
-    """Those of the attributes that are columns of a table, of words or of numbers."""
-    found = {name: table.attributes[name] for name in names if name in table.attributes}
-    for name in names:
-        if name in table.columns:
-            numbers = table.X[:, table.columns.index(name)].tolist()
-            found[name] = ["" if number != number else repr(number) for number in numbers]  # noqa: PLR0124
-    return {name: np.array(values, dtype=np.str_) for name, values in found.items()}

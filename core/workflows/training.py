@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from core.errors import BadInput
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
+from core.evaluation.reading import library_data
 from core.evaluation.splits import holdout, patient_codes
-from core.features.registry import extractor_class
 from core.library import open_library
 from core.library.records import FeatureSet
 from core.metrics.card import Split
@@ -77,30 +77,6 @@ class TrainResult:
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
-
-
-def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
-    """Numbers, findings, patients and ``attributes`` of the cases that have the features."""
-    rows, numbers = library.features.read(feature_set)
-    facts = {int(r.id): (r.finding or "", r.patient or "") for r in library.catalogue.all_cases()}
-    patients = [facts[int(row)][1] for row in rows]
-    kinds = {source.kind for source in library.catalogue.sources()}
-    besides = library.catalogue.attributes(attributes) if attributes else {}
-    return EvaluationData(
-        # Rows of local descriptors are many times larger than what is counted of them.
-        numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
-        np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
-        np.array(patients, dtype=np.str_) if any(patients) else None,
-        tuple(name for name, _ in feature_set.columns),
-        feature_set.groups,
-        str(library.path),
-        masses=bool(kinds & {"mammograms", "ultrasound"}),
-        case_rows=rows,
-        attributes={
-            name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
-            for name in attributes
-        },
-    )
 
 
 def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:

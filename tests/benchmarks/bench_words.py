@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from core.engine import limit_threads
+from core.evaluation.reading import library_data
 from core.library import open_library
 from core.metrics.steps import apply_steps, chosen_steps, fit_steps
 from core.workflows.evaluating import EvaluateRequest, evaluate
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.training import library_data
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

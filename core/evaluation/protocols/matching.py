@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
+from core.errors import BadInput
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.neighbours import metric_distances, tie_numbers
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.protocols.runner import Plan, Trial, repeat_seed
 from core.evaluation.protocols.split_protocol import SplitProtocol
-from core.evaluation.result import EvaluationResult, Measured
+from core.evaluation.result import Measured
 from core.evaluation.splits import HoldOut, folds
 from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.steps import Step
+    pass
 
 Rows = npt.NDArray[np.intp]
 
@@ -77,65 +75,26 @@ class MatchingProtocol(SplitProtocol):
             split for one in seeds for split in folds(strata, data.groups, one, FOLDS)
         ]
 
-    def run(
-        self,
-        data: EvaluationData,
-        learners: Sequence[LearnerSpec],
-        *,
-        steps: Sequence[Step] = (),
-        repeats: int | None = None,
-        seed: int = 0,
-        reporter: Reporter = SILENT,
-    ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments("There must be at least one repeat.", "Use --repeats 1, for example.")
+    def plan(
+        self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
+    ) -> Plan:
         data = prepare(data)
+        repeats = self.checked_repeats(repeats)
         views = Views(data, str(self.settings["negative"]))
         rule, splits = self.splits(data, repeats, seed)
-        baselines = {}
-        if any(spec.name == GEODESIC for spec in learners):
-            baselines[GEODESIC] = _positions(data, views)
-        result = run_trials(
-            self.name,
+        return Plan(
             replace(data, y=views.identities),
-            learners,
-            splits,
+            data,
+            rule,
+            tuple(splits),
             lambda trial: _measure(trial, views),
-            rule=rule,
-            compared=self.compared,
-            steps=steps,
-            seed=seed,
+            FOLDS,
             triplets=views.triplets,
-            baselines=baselines,
-            reporter=_Told(reporter, data),
+            baselines={GEODESIC: _positions(data, views)} if GEODESIC in learners else {},
         )
-        return replace(result, source=data.source_json())
 
     def measure(self, trial: Trial) -> Measured:
         return _measure(trial, Views(trial.data, str(self.settings["negative"])))
-
-
-class _Told(Reporter):
-    """Partial results speak of the findings there are, not of what is made of them."""
-
-    def __init__(self, whole: Reporter, data: EvaluationData) -> None:
-        self._whole, self._data = whole, data
-
-    def progress(self, done: int, total: int | None, what: str) -> None:
-        self._whole.progress(done, total, what)
-
-    def partial(self, result: object) -> None:
-        if isinstance(result, EvaluationResult):
-            result = replace(result, source=self._data.source_json())
-        self._whole.partial(result)
-
-    def check_cancelled(self) -> None:
-        self._whole.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._whole.stop_requested
 
 
 class Views:

@@ -13,6 +13,7 @@ from core.parameters import Parameter, Value, checked
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from core.evaluation.protocols.runner import Plan
     from core.metrics.steps import Step
 
 
@@ -73,3 +74,18 @@ class Protocol(abc.ABC):
             BadInput: too few cases, findings or patients.
             Cancelled: the reporter asked for it.
         """
+
+    @abc.abstractmethod
+    def plan(
+        self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
+    ) -> Plan:
+        """Every split of ``repeats`` repeats, and how each is measured; ``learners`` names them.
+
+        Raises:
+            BadArguments: fewer than one repeat.
+            BadInput: too few cases, findings or patients.
+        """
+
+    @abc.abstractmethod
+    def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
+        """The learner with the paper's parameters where the user set none."""

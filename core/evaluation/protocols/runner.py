@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from core.metrics.training import TrainingPoint
 
 #: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
-_FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
+FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
 #: The learner that learns nothing.
-_PLAIN = "euclidean"
+PLAIN = "euclidean"
 #: Steps of progress within one fit.
 _FINE = 100
 
@@ -55,6 +55,39 @@ class Trial:
     points: tuple[TrainingPoint, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a protocol measures some data: every split it makes, and what it does on each.
+
+    ``data`` is what learners are fitted on, ``told`` what is said of it; ``rule`` says how the ``splits``
+    were made, ``per_repeat`` of them one after another in each repeat. ``triplets`` gives those of a split's
+    training rows, for the learners that take them. ``baselines``: names that are the plain distance on other
+    numbers of the same cases, without steps. ``points``: training curves are kept until measured.
+    """
+
+    data: EvaluationData
+    told: EvaluationData
+    rule: str
+    splits: tuple[HoldOut, ...]
+    measure: Callable[[Trial], Measured]
+    per_repeat: int = 1
+    triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None
+    baselines: Mapping[str, EvaluationData] = field(default_factory=dict)
+    points: bool = False
+
+    def prepared(self, place: int, steps: Sequence[Step], baseline: str | None = None) -> PreparedSplit:
+        """The split at ``place``, refused if it leaks, with its training rows after ``steps``.
+
+        Raises:
+            BadInput: a case or a patient is in two of its parts.
+        """
+        split = self.splits[place]
+        split.check(self.data.groups, self.data.n_cases)
+        if baseline is not None:
+            return PreparedSplit(self.baselines[baseline], split, (), None)
+        return PreparedSplit(self.data, split, steps, self.triplets)
+
+
 def repeat_seed(seed: int, repeat: int) -> int:
     """The seed of one repeat; the same however many repeats there are."""
     return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
@@ -62,49 +95,70 @@ def repeat_seed(seed: int, repeat: int) -> int:
 
 def run_trials(
     protocol: str,
-    data: EvaluationData,
+    plan: Plan,
     learners: Sequence[LearnerSpec],
-    splits: Sequence[HoldOut],
-    measure: Callable[[Trial], Measured],
     *,
-    rule: str,
     compared: Sequence[str],
     steps: Sequence[Step],
     seed: int,
-    points: bool = False,
-    triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None = None,
-    baselines: Mapping[str, EvaluationData] | None = None,
     reporter: Reporter = SILENT,
 ) -> EvaluationResult:
-    """Fit every learner on the training rows of every split and ``measure`` it.
+    """Fit every learner on the training rows of every split of ``plan`` and measure it.
 
-    ``rule`` says how the splits were made; ``compared`` are the scores judged between learners. ``points``:
-    keep the training curve of every fit until it is measured. ``triplets`` gives those of a split's training
-    rows, for the learners that take them. ``baselines``: names among ``learners`` that are the plain distance
-    on other numbers of the same cases, without steps. The rest is as in
+    ``compared`` are the scores judged between learners. The rest is as in
     :meth:`core.evaluation.protocols.protocol.Protocol.run`.
     """
-    others = baselines or {}
-    runs = _runs(learners, others)
-    for repeat, split in enumerate(splits):
-        split.check(data.groups, data.n_cases)
-        prepared = _PreparedSplit(data, split, steps, triplets)
-        own = {name: _PreparedSplit(other, split, (), None) for name, other in others.items()}
+    runs = _runs(learners, plan.baselines)
+    splits = plan.splits
+    for repeat in range(len(splits)):
+        prepared = plan.prepared(repeat, steps)
+        own = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
         for place, run in enumerate(runs):
             reporter.check_cancelled()
             what = f"{run.spec.name}, repeat {repeat + 1} of {len(splits)}"
-            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, points)
+            share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points)
             share.progress(0, 1, what)
-            run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), measure, share)
+            run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share)
             share.progress(1, 1, what)
-        result = _result(protocol, data, runs, splits[: repeat + 1], rule, compared, steps, seed)
+        result = _result(protocol, plan, runs, splits[: repeat + 1], compared, steps, seed)
         reporter.partial(result)
         if reporter.stop_requested:
             break
     return result
 
 
-class _PreparedSplit:
+def fit_and_measure(
+    learner: Learner,
+    prepared: PreparedSplit,
+    measure: Callable[[Trial], Measured],
+    reporter: Reporter,
+    points: Callable[[], Sequence[TrainingPoint]] = tuple,
+) -> tuple[Measured, float]:
+    """What the metric that ``learner`` fits on the training rows scores, and the seconds of the fit.
+
+    Raises:
+        SemblanceError: rows the steps, the learner or the measuring cannot use.
+    """
+    if prepared.problem is not None:
+        raise prepared.problem
+    metric, seconds = _fit(learner, prepared, reporter)
+    trial = Trial(metric, prepared.data, prepared.split, reporter, learner, tuple(points()))
+    return measure(trial), seconds
+
+
+def _fit(learner: Learner, prepared: PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
+    from core.metrics.pipeline import attach_steps
+
+    begin = time.perf_counter()
+    triplets = prepared.triplets if "triplets" in learner.accepts else None
+    learner.fit(prepared.rows, prepared.y, triplets=triplets, groups=prepared.groups, reporter=reporter)
+    metric = learner.metric()
+    seconds = time.perf_counter() - begin
+    data = prepared.data
+    return attach_steps(metric, prepared.fitted, data.feature_names, data.feature_groups), seconds
+
+
+class PreparedSplit:
     """The training rows of a split after the steps, made once for all learners."""
 
     def __init__(
@@ -126,7 +180,7 @@ class _PreparedSplit:
             if triplets is not None:
                 self.triplets = triplets(split)
             self.fitted, self.rows = fit_steps(steps, data.X[split.train], self.y)
-        except _FAILURES as problem:
+        except FAILURES as problem:
             self.problem = problem
 
 
@@ -146,35 +200,19 @@ class _Run:
         return make_learner(self._learner, random_state=seed, **self.spec.params)
 
     def go(
-        self, prepared: _PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _Share
+        self, prepared: PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _Share
     ) -> None:
         if self.failure is not None:
             return
         try:
-            if prepared.problem is not None:
-                raise prepared.problem
             learner = self._make(seed)
-            metric, seconds = self._fit(learner, prepared, reporter)
-            points = tuple(reporter.points)
-            trial = Trial(metric, prepared.data, prepared.split, reporter, learner, points)
-            self.measured.append(measure(trial))
+            measured, seconds = fit_and_measure(learner, prepared, measure, reporter, lambda: reporter.points)
+            self.measured.append(measured)
             self.seconds.append(seconds)
         except BadArguments:
             raise
-        except _FAILURES as problem:
-            told = str(problem) if isinstance(problem, SemblanceError) else _in_words(problem)
-            self.failure = Failure(self.spec.name, f"Repeat {len(self.measured) + 1}: {told}")
-
-    def _fit(self, learner: Learner, prepared: _PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
-        from core.metrics.pipeline import attach_steps
-
-        begin = time.perf_counter()
-        triplets = prepared.triplets if "triplets" in learner.accepts else None
-        learner.fit(prepared.rows, prepared.y, triplets=triplets, groups=prepared.groups, reporter=reporter)
-        metric = learner.metric()
-        seconds = time.perf_counter() - begin
-        data = prepared.data
-        return attach_steps(metric, prepared.fitted, data.feature_names, data.feature_groups), seconds
+        except FAILURES as problem:
+            self.failure = Failure(self.spec.name, f"Repeat {len(self.measured) + 1}: {in_words(problem)}")
 
 
 class _Share(Reporter):
@@ -206,10 +244,13 @@ def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadArguments(f"The learner '{twice[0]}' is named twice.", "Name each learner once.")
-    return [_Run(spec, _PLAIN if spec.name in baselines else spec.name) for spec in learners]
+    return [_Run(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
 
-def _in_words(problem: Exception) -> str:
+def in_words(problem: Exception) -> str:
+    """What is said of one of :data:`FAILURES`."""
+    if isinstance(problem, SemblanceError):
+        return str(problem)
     if isinstance(problem, MemoryError):
         return "There was not enough memory; use fewer cases or fewer features."
     return f"The computation failed ({problem})."
@@ -217,10 +258,9 @@ def _in_words(problem: Exception) -> str:
 
 def _result(
     protocol: str,
-    data: EvaluationData,
+    plan: Plan,
     runs: Sequence[_Run],
     splits: Sequence[HoldOut],
-    rule: str,
     compared: Sequence[str],
     steps: Sequence[Step],
     seed: int,
@@ -235,20 +275,19 @@ def _result(
             steps_text(steps),
             run.measured,
             run.seconds,
-            printed_values(protocol, data.X.shape, data.findings, run.spec.name, run.params),
+            printed_values(protocol, plan.data.X.shape, plan.data.findings, run.spec.name, run.params),
         )
         for run in runs
         if run.failure is None
     ]
     n_train = float(np.mean([len(split.train) for split in splits]))
     n_test = float(np.mean([len(split.test) for split in splits]))
-    source: dict[str, Any] = data.source_json()
     return EvaluationResult(
         protocol=protocol,
-        source=source,
+        source=plan.told.source_json(),
         seed=seed,
         repeats=len(splits),
-        split=SplitFacts(rule, splits[0].by_patient, n_train, n_test),
+        split=SplitFacts(plan.rule, splits[0].by_patient, n_train, n_test),
         results=tuple(results),
         comparisons=compare(results, compared, n_train, n_test),
         failed=tuple(run.failure for run in runs if run.failure is not None),

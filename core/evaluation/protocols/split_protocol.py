@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from core.errors import BadArguments
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Trial, repeat_seed, run_trials
+from core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
 from core.evaluation.result import EvaluationResult, Measured
 from core.evaluation.splits import HoldOut, folds, halves
 from core.parameters import Value
@@ -54,28 +54,40 @@ class SplitProtocol(Protocol):
         seed: int = 0,
         reporter: Reporter = SILENT,
     ) -> EvaluationResult:
-        repeats = self.repeats if repeats is None else repeats
-        if repeats < 1:
-            raise BadArguments(
-                "There must be at least one repeat.", f"Use --repeats {self.repeats}, for example."
-            )
-        data = prepare(data)
-        rule, splits = self.splits(data, repeats, seed)
         return run_trials(
             self.name,
-            data,
-            [self._as_in_the_paper(spec) for spec in learners],
-            splits,
-            self.measure,
-            rule=rule,
+            self.plan(data, repeats, seed, [spec.name for spec in learners]),
+            [self.as_in_the_paper(spec) for spec in learners],
             compared=self.compared,
             steps=steps,
             seed=seed,
-            points=self.keeps_points,
             reporter=reporter,
         )
 
-    def _as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
+    def plan(
+        self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
+    ) -> Plan:
+        data = prepare(data)
+        repeats = self.checked_repeats(repeats)
+        rule, splits = self.splits(data, repeats, seed)
+        return Plan(
+            data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.keeps_points
+        )
+
+    def checked_repeats(self, repeats: int | None) -> int:
+        """As many as asked for, or the usual number.
+
+        Raises:
+            BadArguments: fewer than one.
+        """
+        if repeats is not None and repeats < 1:
+            raise BadArguments(
+                "There must be at least one repeat.", f"Use --repeats {self.repeats}, for example."
+            )
+        return repeats or self.repeats
+
+    def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
+        """The learner with the paper's parameters where the user set none."""
         return replace(spec, params={**self.paper_params.get(spec.name, {}), **spec.params})
 
 

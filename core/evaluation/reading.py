@@ -1,0 +1,104 @@
+"""Cases to be measured on, from a library's feature set, a CSV file or a built-in table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.builtin_tables import PREFIX, builtin_table
+from core.evaluation.data import EvaluationData
+from core.features.registry import extractor_class
+from core.library import open_library
+from core.library.importers.tables_csv import Table, read_table
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+    from core.library.records import FeatureSet
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where cases come from: a ``library`` with its feature set, or a ``table`` (a CSV file, ``builtin:NAME``)."""
+
+    library: Path | None = None
+    table: str | None = None
+    features: str | None = None
+
+
+def read_source(
+    source: Source, attributes: Sequence[str] = ()
+) -> tuple[EvaluationData, str, list[dict[str, str]]]:
+    """The cases, the extractor whose default steps suit them, and the rows that could not be used.
+
+    Raises:
+        BadArguments: no such built-in table or feature set.
+        BadInput: a library or file that cannot be read.
+    """
+    if source.library is not None:
+        with open_library(source.library) as opened:
+            feature_set = opened.features.get(source.features)
+            return library_data(opened, feature_set, attributes), feature_set.extractor, []
+    table = source.table or ""
+    if table.startswith(PREFIX):
+        return builtin_table(table), "raw", []
+    read = read_table(Path(table))
+    return (
+        table_data(read, table, attributes),
+        "raw",
+        [{"row": str(row.line), "reason": row.reason} for row in read.failed],
+    )
+
+
+def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
+    """Numbers, findings, patients and ``attributes`` of the cases that have the features."""
+    rows, numbers = library.features.read(feature_set)
+    facts = {int(r.id): (r.finding or "", r.patient or "", r.case_id) for r in library.catalogue.all_cases()}
+    patients = [facts[int(row)][1] for row in rows]
+    kinds = {source.kind for source in library.catalogue.sources()}
+    besides = library.catalogue.attributes(attributes) if attributes else {}
+    return EvaluationData(
+        # Rows of local descriptors are many times larger than what is counted of them.
+        numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
+        np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
+        np.array(patients, dtype=np.str_) if any(patients) else None,
+        tuple(name for name, _ in feature_set.columns),
+        feature_set.groups,
+        str(library.path),
+        masses=bool(kinds & {"mammograms", "ultrasound"}),
+        case_rows=rows,
+        case_ids=np.array([facts[int(row)][2] for row in rows], dtype=np.str_),
+        attributes={
+            name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
+            for name in attributes
+        },
+    )
+
+
+def table_data(table: Table, source: str, attributes: Sequence[str] = ()) -> EvaluationData:
+    """Numbers, findings and patients of a table's rows; columns named in ``attributes`` are no features."""
+    patients = table.patient_ids
+    kept = [place for place, column in enumerate(table.columns) if column not in attributes]
+    return EvaluationData(
+        table.X[:, kept],
+        np.array([finding or "" for finding in table.findings], dtype=np.str_),
+        None if patients is None else np.array([p or "" for p in patients], dtype=np.str_),
+        tuple(table.columns[place] for place in kept),
+        source=source,
+        case_ids=np.array(table.case_ids, dtype=np.str_),
+        attributes=_attributes(table, attributes),
+    )
+
+
+def _attributes(table: Table, names: Sequence[str]) -> dict[str, npt.NDArray[np.str_]]:
+    """Those of the attributes that are columns of a table, of words or of numbers."""
+    found = {name: table.attributes[name] for name in names if name in table.attributes}
+    for name in names:
+        if name in table.columns:
+            numbers = table.X[:, table.columns.index(name)].tolist()
+            found[name] = ["" if number != number else repr(number) for number in numbers]  # noqa: PLR0124
+    return {name: np.array(values, dtype=np.str_) for name, values in found.items()}
