@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where cases come from: a ``library`` with its feature set, or a ``table`` (a CSV file, ``builtin:NAME``)."""
+    """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
+
+    ``features`` names the library's feature set, where it has several.
+    """
 
     library: Path | None = None
     table: str | None = None
