@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from core.library.columns import CaseColumns, Indices, no_cases
 
+#: What a thumb says of a case.
+JUDGED = {1: "like the query", -1: "not like the query"}
+
 
 @dataclass(frozen=True, eq=False)
 class Deck:
@@ -17,7 +20,8 @@ class Deck:
 
     A ranking also has ``distances`` (m,) and may have ``alike`` (m,), how many near-duplicates are folded
     under each, and ``ranks`` (m,) where they are not simply 1, 2, 3. A distance of ``full`` fills the bar.
-    ``waiting`` (m,) marks cases whose features are still being made; ``judgements`` go by catalogue row.
+    ``shifts`` (m,) tells by how many ranks each stands before where clicks found it. ``waiting`` (m,) marks
+    cases whose features are still being made; ``judgements`` go by catalogue row.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
@@ -25,6 +29,7 @@ class Deck:
     distances: npt.NDArray[np.float64] | None = None
     alike: npt.NDArray[np.int64] | None = None
     ranks: npt.NDArray[np.int64] | None = None
+    shifts: npt.NDArray[np.int64] | None = None
     waiting: npt.NDArray[np.bool_] | None = None
     full: float | None = None
     judgements: Mapping[int, int] = field(default_factory=dict)
@@ -55,6 +60,11 @@ class Deck:
     def rank(self, place: int) -> int:
         return place + 1 if self.ranks is None else int(self.ranks[place])
 
+    def shift(self, place: int) -> str:
+        """By how many ranks clicks moved the case, as shown; empty where it stands as before."""
+        moved = 0 if self.shifts is None else int(self.shifts[place])
+        return f"{moved:+d}".replace("-", "\N{MINUS SIGN}") if moved else ""
+
     def share(self, place: int) -> float:
         """How far the bar at ``place`` is filled, 0 to 1."""
         if self.distances is None:
@@ -74,7 +84,10 @@ class Deck:
             parts.append(f"patient {patient}")
         if self.distances is not None:
             parts.append(f"distance {distance_text(float(self.distances[place]))}")
-        return ", ".join(parts)
+        if self.shift(place):
+            parts.append(f"moved {self.shift(place)}")
+        judged = JUDGED.get(self.judgements.get(self.case_row(place), 0))
+        return ", ".join([*parts, judged] if judged else parts)
 
 
 def distance_text(distance: float) -> str:

@@ -14,7 +14,7 @@ from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, Theme, colour, theme
 from app.widgets.card_layout import MARGIN, CardLayout
-from app.widgets.card_pieces import THUMB, thumbs
+from app.widgets.card_pieces import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import CENTRE, RIGHT, lettering
 from core.library.columns import NO_FINDING, PictureState
@@ -30,6 +30,9 @@ class CardState:
     current: bool = False
     hovered: bool = False
     focused: bool = False
+    selected: bool = False
+    #: A word on what the card is about to be in a comparison; empty for none.
+    role: str = ""
 
 
 class ScaledPictures:
@@ -127,17 +130,17 @@ class CardPainter:
         square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
         self._picture(place, square)
         if deck.ranked:
-            self._mark(square, str(deck.rank(place)), at_bottom=False)
+            self._mark(square, str(deck.rank(place)), deck.shift(place))
         if deck.alike is not None and deck.alike[place] > 0:
             self._mark(square, f"+{deck.alike[place]} alike", at_bottom=True)
+        if state.role:
+            self._role(square, state.role)
 
-        judgement = deck.judgements.get(deck.case_row(place), 0)
-        judged = self._judging and (state.current or state.hovered or judgement != 0)
         line = QRect(square.x(), square.bottom() + 6, side, tokens.px(SIDE))
         word_room = side - line.height() - 4
-        if judged:
-            self._thumbs(line, judgement)
-            word_room -= 2 * THUMB + 3
+        if self._offers_thumbs(place, state):
+            self._thumbs(thumbs(line), place)
+            word_room -= thumbs_width() + 2
         index = deck.index(place)
         if deck.waiting is not None and deck.waiting[place]:
             self._small.draw(self._painter, line, "no features yet", tokens.third)
@@ -155,13 +158,17 @@ class CardPainter:
 
     def _back(self, at: QRect, state: CardState) -> None:
         tokens, painter = self._theme, self._painter
-        if not (state.current or state.hovered):
+        if not (state.current or state.hovered or state.selected or state.role):
             return
+        chosen = state.current or state.selected
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.setBrush(colour(tokens.selected if state.current else tokens.card_hover))
-        if state.current:
-            width = 2.0 if state.focused else 1.0
-            painter.setPen(QPen(colour(tokens.accent), width))
+        painter.setBrush(colour(tokens.selected if chosen else tokens.card_hover))
+        if state.current or state.role:
+            width = 2.0 if state.focused or state.role else 1.0
+            pen = QPen(colour(tokens.accent), width)
+            if state.role:
+                pen.setDashPattern([3, 2])
+            painter.setPen(pen)
             half = width / 2
             painter.drawRoundedRect(QRectF(at).adjusted(half, half, -half, -half), 4, 4)
         else:
@@ -223,18 +230,35 @@ class CardPainter:
         self._painter.fillRect(bar, colour("#3D3D43"))
         self._painter.fillRect(QRect(bar.x(), bar.y(), 20, 2), colour(self._theme.picture_text))
 
-    def _mark(self, square: QRect, text: str, *, at_bottom: bool) -> None:
+    def _mark(self, square: QRect, text: str, quiet: str = "", *, at_bottom: bool = False) -> None:
+        """White on black in a corner of the picture, ``quiet`` in grey behind it."""
         painter = self._painter
         width = max(18, int(self._bold.width(text)) + 10)
         height = self._theme.px(17)
-        box = QRect(square.x(), square.y(), width, height)
+        after = int(self._small.width(quiet)) + 4 if quiet else 0
+        box = QRect(square.x(), square.y(), width + after, height)
         if at_bottom:
             box.moveBottomRight(square.bottomRight())
         painter.fillRect(box, colour("#000000", 0.66))
-        self._bold.draw(self._painter, box, text, "#FFFFFF", CENTRE)
+        self._bold.draw(painter, QRect(box.x(), box.y(), width, height), text, "#FFFFFF", CENTRE)
+        if quiet:
+            where = QRect(box.x() + width - 2, box.y(), after, height)
+            self._small.draw(painter, where, quiet, self._theme.picture_text)
 
-    def _thumbs(self, line: QRect, judgement: int) -> None:
-        for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), thumbs(line), strict=True):
+    def _role(self, square: QRect, text: str) -> None:
+        """What the case is about to be in a comparison, across the foot of its picture."""
+        band = QRect(square.x(), 0, square.width(), self._theme.px(18))
+        band.moveBottom(square.bottom())
+        self._painter.fillRect(band, colour(self._theme.accent_filled))
+        self._bold.draw(self._painter, band, text, self._theme.on_accent, CENTRE)
+
+    def _offers_thumbs(self, place: int, state: CardState) -> bool:
+        judged = self._deck.judgements.get(self._deck.case_row(place), 0) != 0
+        return self._judging and (state.current or state.hovered or state.selected or judged)
+
+    def _thumbs(self, where: tuple[QRect, QRect], place: int) -> None:
+        judgement = self._deck.judgements.get(self._deck.case_row(place), 0)
+        for name, verdict, at in zip(("thumb-up", "thumb-down"), (1, -1), where, strict=True):
             on = judgement == verdict
             shade = self._theme.accent if on else self._theme.third
             fill = self._theme.tool_on if on else "none"
@@ -257,9 +281,12 @@ class CardPainter:
 
     def _row(self, place: int, at: QRect, state: CardState) -> None:
         deck, tokens, painter = self._deck, self._theme, self._painter
-        if state.current or state.hovered:
-            painter.fillRect(at, colour(tokens.selected if state.current else tokens.card_hover))
-        if state.current:
+        if state.current or state.hovered or state.selected:
+            chosen = state.current or state.selected
+            painter.fillRect(at, colour(tokens.selected if chosen else tokens.card_hover))
+        if state.role:
+            painter.fillRect(at, colour(tokens.tool_on))
+        if state.current or state.role:
             painter.fillRect(QRect(at.x(), at.y(), 2, at.height()), colour(tokens.accent))
             if state.focused:
                 painter.setPen(colour(tokens.accent))
@@ -270,21 +297,26 @@ class CardPainter:
         if deck.ranked:
             box = QRect(x, at.y(), tokens.px(28), at.height())
             self._bold.draw(self._painter, box, str(deck.rank(place)), tokens.second, RIGHT)
-            x += box.width() + 10
+            x += box.width() + 4
+            if deck.shifts is not None:
+                moved = QRect(x, at.y(), tokens.px(30), at.height())
+                self._small.draw(self._painter, moved, deck.shift(place), tokens.third)
+                x += moved.width()
+            x += 6
         side = self._layout.thumb
         self._picture(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
         x += side + 8
         chip = tokens.px(SIDE)
         self._chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
         x += chip + 7
-        x, right = self._row_ends(place, index, x, at)
+        x, right = self._row_ends(place, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
         self._base.draw(self._painter, where, deck.columns.labels[index], tokens.text, middle=True)
 
-    def _row_ends(self, place: int, index: int, x: int, at: QRect) -> tuple[int, int]:
+    def _row_ends(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
         """Draw what a row has at its right; gives the left and right ends of what stays free."""
         deck, tokens = self._deck, self._theme
-        right = at.right() - 11
+        right = at.right() - ROW_END
         if deck.ranked:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
@@ -292,9 +324,19 @@ class CardPainter:
                 word = deck.columns.finding_name(index) or "unknown"
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
-            length = min(tokens.px(180), max(tokens.px(44), at.width() // 3))
+            length = bar_length(at)
             self._bar(QRect(right - length, at.y() + at.height() // 2 - 8, length, 16), place)
             right -= length + 12
+            if self._judging:
+                # Their room is kept free, so that no name moves when they appear.
+                if self._offers_thumbs(place, state):
+                    self._thumbs(thumbs_of(at, self._layout), place)
+                right -= thumbs_width() + 12
+            if state.role:
+                room = int(self._bold.width(state.role)) + 2
+                word = QRect(right - room, at.y(), room, at.height())
+                self._bold.draw(self._painter, word, state.role, tokens.accent, RIGHT)
+                right -= room + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
                 text = f"+{deck.alike[place]} alike"
                 room = int(self._small.width(text)) + 2

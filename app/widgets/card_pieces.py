@@ -10,17 +10,33 @@ from app.widgets.finding_chip import SIDE
 
 THUMB = 14
 ALIKE, NOT_ALIKE = 1, -1
+#: Room at the right end of a list's row.
+ROW_END = 11
+
+
+def thumbs_width() -> int:
+    """The room that both thumbs take."""
+    return 2 * theme().px(THUMB) + 1
 
 
 def thumbs(line: QRect) -> tuple[QRect, QRect]:
-    """Where thumbs up and down are on the upper line of a card's caption."""
-    y = line.y() + (line.height() - THUMB) // 2
-    down = QRect(line.right() + 1 - THUMB, y, THUMB, THUMB)
-    return down.translated(-THUMB - 1, 0), down
+    """Where thumbs up and down are at the right end of a line."""
+    side = theme().px(THUMB)
+    y = line.y() + (line.height() - side) // 2
+    down = QRect(line.right() + 1 - side, y, side, side)
+    return down.translated(-side - 1, 0), down
+
+
+def bar_length(row: QRect) -> int:
+    """The room of the distance at the right end of a list's row."""
+    return min(theme().px(180), max(theme().px(44), row.width() // 3))
 
 
 def thumbs_of(card: QRect, layout: CardLayout) -> tuple[QRect, QRect]:
-    """Where thumbs up and down are on a whole card."""
+    """Where thumbs up and down are on a whole card or row."""
+    if layout.rows:
+        end = card.right() - ROW_END - bar_length(card) - 12
+        return thumbs(QRect(card.x(), card.y(), end + 1 - card.x(), card.height()))
     y = card.y() + MARGIN + layout.thumb + 5
     return thumbs(QRect(card.x() + MARGIN, y, layout.thumb, theme().px(SIDE)))
 
