@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.theme import set_look
 from core.errors import BadInput
 from core.metrics.card import MetricCard
-from core.metrics.registry import learner_class
+from core.metrics.registry import CLICKS, learner_class, learner_title
 from core.reports.card_facts import card_facts
 from core.workflows.opening import MetricFacts
 
@@ -76,9 +76,11 @@ def metric_lines(metric: MetricFacts) -> list[tuple[str, str]]:
     except BadInput as error:
         return [("Metric", metric.name), ("Card", error.message)]
     lines = [("Metric", metric.name), ("Measured on", card.measured_on or NOT_MEASURED)]
-    learner = learner_class(card.learner)
-    lines += [(fact.label, fact.value) for fact in card_facts(card, learner.title)]
-    lines.append(("Paper", learner.paper))
+    lines += [(fact.label, fact.value) for fact in card_facts(card, learner_title(card.learner))]
+    if card.authors:
+        lines.append(("Judged by", ", ".join(card.authors)))
+    if card.learner != CLICKS:
+        lines.append(("Paper", learner_class(card.learner).paper))
     versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
     return [*lines, ("Versions", versions)] if versions else lines
 

@@ -32,6 +32,7 @@ class MetricCard:
     ``scores`` hold by name what was measured on ``measured_on``. ``steps`` are descriptions in order;
     ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones,
     ``selected_columns`` those a selection kept, the first chosen first. ``notes`` say how training ended.
+    ``authors``: whose judgements it learnt from; they stay in the library and are part of no report.
     ``created`` is ISO 8601 in UTC. ``content_hash`` covers what decides the distances, not this card.
     """
 
@@ -53,6 +54,7 @@ class MetricCard:
     selected_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rounds: int | None = None
+    authors: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
     content_hash: str = ""
@@ -105,7 +107,7 @@ def _split(values: Mapping[str, Any]) -> Split:
 _TEXTS = dict.fromkeys(
     ("learner", "name", "library", "feature_set", "measured_on", "created", "content_hash"), (str,)
 )
-_LISTS = dict.fromkeys(("steps", "dropped_columns", "selected_columns", "notes"), (list,))
+_LISTS = dict.fromkeys(("steps", "dropped_columns", "selected_columns", "notes", "authors"), (list,))
 _TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
 _KINDS: dict[str, tuple[type, ...]] = {
     **_TEXTS,

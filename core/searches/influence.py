@@ -21,14 +21,17 @@ Rows = npt.NDArray[np.int64]
 class Influence:
     """Of the judgement ``entry`` on the first ``k`` ranks.
 
-    ``mean_shift``: how many ranks these cases stand elsewhere without it, on average. ``most_moved``: the
-    place, among the candidates, of the case it moved most, and ``shift``, its rank without the judgement less
-    its rank with it: above 0 the judgement brought it forward.
+    ``mean_shift``: how many ranks these cases stand elsewhere without it, on average, and ``moved`` how many
+    of them do. ``most_moved``: the place, among the candidates, of the case it moved most, ``rank`` its rank
+    (from 1) and ``shift``, its rank without the judgement less its rank with it: above 0 the judgement
+    brought it forward.
     """
 
     entry: int
     mean_shift: float
+    moved: int
     most_moved: int
+    rank: int
     shift: int
 
 
@@ -57,9 +60,15 @@ def influences(
         reporter.progress(place, len(entries), "Influence of each judgement")
         rest = said[:place] + said[place + 1 :]
         shift = _ranks(learn(rest, coordinates, len(query), strength), differences) - now
-        most = int(shown[np.abs(shift[shown]).argmax()]) if len(shown) else 0
-        mean = float(np.abs(shift[shown]).mean()) if len(shown) else 0.0
-        out.append(Influence(entry.id, mean, most, int(shift[most]) if len(shown) else 0))
+        if not len(shown):
+            out.append(Influence(entry.id, 0.0, 0, 0, 0, 0))
+            continue
+        of_shown = np.abs(shift[shown])
+        most = int(shown[of_shown.argmax()])
+        moved = int(np.count_nonzero(of_shown))
+        out.append(
+            Influence(entry.id, float(of_shown.mean()), moved, most, int(now[most]) + 1, int(shift[most]))
+        )
     return out
 
 

@@ -21,6 +21,14 @@ class Kind(StrEnum):
     CLOSER = "closer"
 
 
+def key_of(query: str, region: Mapping[str, Any] | None) -> str:
+    """See :attr:`Judgement.asked`."""
+    if region is None:
+        return query
+    text = json.dumps(dict(region), sort_keys=True)
+    return f"{query}#{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+
 @dataclass(frozen=True)
 class Judgement:
     """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
@@ -56,10 +64,7 @@ class Judgement:
     @property
     def asked(self) -> str:
         """The query as a key: equal for the same region of the same case or picture."""
-        if self.region is None:
-            return self.query
-        text = json.dumps(dict(self.region), sort_keys=True)
-        return f"{self.query}#{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+        return key_of(self.query, self.region)
 
     @property
     def said(self) -> tuple[str, str, str, str]:

@@ -90,13 +90,14 @@ class Ledger:
         return changed
 
     def undo_last(self) -> list[int]:
-        """Take back the newest in force, if any."""
-        return self.undo([entry.id for entry in self.in_force[-1:]])
+        """Take back the newest in force, if any, with what was said at the same moment."""
+        newest = self.in_force
+        return self.undo(_together(newest, newest[-1]) if newest else [])
 
     def redo_last(self) -> list[int]:
-        """Put in force what was undone last, if anything."""
-        undone = [(e.undone, e.id) for e in self._entries.values() if e.undone is not None]
-        return self.redo([max(undone)[1]] if undone else [])
+        """Put in force what was undone last, if anything, with what was said at the same moment."""
+        undone = [e for e in self._entries.values() if e.undone is not None]
+        return self.redo(_together(undone, max(undone, key=lambda e: e.undone or 0)) if undone else [])
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         wanted = list(dict.fromkeys(ids))
@@ -110,3 +111,11 @@ class Ledger:
             self._store.set_undone(changes)
         for key, place in changes:
             self._entries[key] = replace(self._entries[key], undone=place)
+
+
+def _together(entries: Iterable[Entry], one: Entry) -> list[int]:
+    """Ids of those made in the same call as ``one``, such as several cases judged by one key."""
+    made = (one.judgement.time, one.judgement.author)
+    if not one.judgement.time:
+        return [one.id]
+    return [entry.id for entry in entries if (entry.judgement.time, entry.judgement.author) == made]

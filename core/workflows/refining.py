@@ -7,7 +7,8 @@ written is one small row a click; nothing of the library is laid out anew for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,19 @@ import numpy as np
 
 from core.errors import BadInput
 from core.imaging.region import Region
-from core.library.records import now
+from core.metrics.online.click_space import no_coordinates
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import save_metric
 from core.searches import questions
 from core.searches.influence import Influence, influences
-from core.searches.judgement import Judgement, Kind
+from core.searches.judgement import Judgement, Kind, key_of
 from core.searches.query import Query
 from core.searches.questions import Answer, judgements_of, next_query
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.asking import Asked, ask
 from core.workflows.desk import desk_for, own_write
-from core.workflows.refining_desk import bench_for
+from core.workflows.refining_desk import HeldOutScore, bench_for
 
 #: Cases among which influence is looked for.
 NEAREST = 500
@@ -51,11 +52,15 @@ def judge(
     *,
     k: int = 20,
     author: str = "",
+    instead: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> Asked:
     """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
 
+    ``instead``: ids of earlier judgements they take the place of, which are taken back.
+
     Raises:
+        BadArguments: no such earlier judgement.
         BadInput: a case that the library does not have, or a metric that clicks cannot refine.
         SemblanceError: the library cannot be written to.
     """
@@ -64,16 +69,20 @@ def judge(
         for case in (judgement.case, judgement.other):
             if case is not None:
                 bench.desk.row_of(case)
-    made = [_signed(one, author) for one in judgements]
+    # One moment for all of them tells that they were made together.
+    moment = datetime.now(UTC).isoformat(timespec="microseconds")
+    made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
+    ledger = bench.desk.ledger(search.ledger)
     with own_write(library):
-        bench.desk.ledger(search.ledger).add(made)
+        ledger.undo(instead)
+        ledger.add(made)
     return ask(library, search, k=k, reporter=reporter)
 
 
 def undo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> Asked:
-    """Take back these judgements, or without ids the newest in force.
+    """Take back these judgements, or without ids the newest in force and those made together with it.
 
     Raises:
         BadArguments: no such judgement.
@@ -87,7 +96,7 @@ def undo(
 def redo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> Asked:
-    """Put these judgements in force again, or without ids the one undone last.
+    """Put these judgements in force again, or without ids those undone last.
 
     Raises:
         BadArguments: no such judgement.
@@ -104,6 +113,17 @@ def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SI
     with own_write(library):
         ledger.undo([entry.id for entry in ledger.in_force])
     return ask(library, search, k=k, reporter=reporter)
+
+
+def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
+    """Why clicks cannot refine ``metric``; ``None`` where they can.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    embeds = desk_for(library, metric, reporter).metric.distance.embeds
+    return None if embeds else no_coordinates()
 
 
 def ask_next(
@@ -178,6 +198,8 @@ def answer(
 def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
     """What each judgement in force does to the ranks on screen; learns once for each of them.
 
+    ``most_moved`` is the catalogue row of the case.
+
     Raises:
         Cancelled: asked for by the reporter.
     """
@@ -187,7 +209,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     index.form = bench.form(entries, search.strength)
     vector = index.query
     near = index.search(vector, NEAREST).rows
-    return influences(
+    found = influences(
         entries,
         bench.vector_of(entries),
         bench.coordinates[near],
@@ -196,6 +218,8 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
         strength=search.strength,
         reporter=reporter,
     )
+    rows = bench.desk.rows[near]
+    return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
 
 
 def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
@@ -208,8 +232,24 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
     return bench.held_out_accuracy(entries, search.strength, SCORED)
 
 
-def save_refined(library: Path, search: Search, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
+    """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
+    bench = bench_for(library, search.metric, reporter)
+    entries = bench.desk.ledger(search.ledger).in_force
+    return bench.held_out_score(entries, search.strength, SCORED)
+
+
+def save_refined(
+    library: Path,
+    search: Search,
+    name: str,
+    *,
+    authors: Sequence[str] | None = None,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
     """Keep the refined metric as ``name``; its card as JSON. It has no scores until it is measured.
+
+    ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so :func:`core.workflows.training.score_metric` leaves them out.
 
@@ -223,7 +263,8 @@ def save_refined(library: Path, search: Search, name: str, *, reporter: Reporter
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
     if name == search.metric:
         raise BadInput(f"The metric '{name}' is what this one came from.", "Choose another name.")
-    authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
+    if authors is None:
+        authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
     metric = clicked_metric(
         bench.desk.metric,
         bench.space,
@@ -271,14 +312,7 @@ def _json(region: Region | None) -> dict[str, Any] | None:
     return None if region is None else region.to_json()
 
 
-def _signed(judgement: Judgement, author: str) -> Judgement:
-    return Judgement(
-        judgement.kind,
-        judgement.query,
-        judgement.case,
-        judgement.other,
-        judgement.region,
-        judgement.shown,
-        judgement.author or author,
-        judgement.time or now(),
-    )
+def asked_key(search: Search) -> str:
+    """What :attr:`core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
+    query = search.query
+    return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from core.errors import BadInput
-from core.evaluation.evaluate_metric import accuracy_after_steps
+from core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
+from core.evaluation.intervals import over_queries
+from core.evaluation.neighbours import distances_after_steps
+from core.evaluation.scores import retrieval_accuracy
 from core.evaluation.splits import patient_codes
 from core.imaging.region import Region
 from core.metrics.distance import Matrix
@@ -190,6 +194,29 @@ class Bench:
 
     def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
         """See :func:`core.workflows.refining.held_out_accuracy`."""
+        part = self._held_out(entries, most)
+        if part is None:
+            return None
+        per_query = part.accuracies(self, self.form(entries, strength))
+        return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
+
+    def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
+        """See :func:`core.workflows.refining.held_out_score`."""
+        part = self._held_out(entries, most)
+        if part is None:
+            return None
+        now = part.accuracies(self, self.form(entries, strength))
+        before = part.accuracies(self, ClickForm.start(self.coordinates.shape[1]))
+        if np.isnan(now).all():
+            return None
+        mean, low, high = (
+            float(values[0]) for values in over_queries(now[:, np.newaxis], seed=0, groups=part.patients)
+        )
+        words = HELD_OUT_CASES if part.patients is None else HELD_OUT_PATIENTS
+        return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
+
+    def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
+        """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         desk = self.desk
         seen = np.isin(desk.rows, desk.record.training) | np.isin(desk.rows, self.judged_rows(entries))
         codes = patient_codes([patient or "" for patient in desk.patients], len(desk.rows))
@@ -201,11 +228,35 @@ class Bench:
         if len(places) < 2:
             return None
         findings = np.unique([str(desk.findings[place]) for place in places], return_inverse=True)[1]
-        embedded = self.form(entries, strength).embed(self.coordinates[places])
-        own = None if codes is None else codes[places]
-        return accuracy_after_steps(
-            LinearDistance(embedded.shape[1]), embedded, findings.astype(np.intp), own
-        )
+        return _HeldOut(places, findings.astype(np.intp), None if codes is None else codes[places])
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` any click, on
+    ``cases`` that nobody trained on or judged; ``measured_on`` says of what kind they are."""
+
+    accuracy: float
+    interval: tuple[float, float]
+    before: float
+    cases: int
+    measured_on: str
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    """Places (q,) of cases to measure on, with their findings and patients as numbers."""
+
+    places: Rows
+    findings: Rows
+    patients: Rows | None
+
+    def accuracies(self, bench: Bench, form: ClickForm) -> Matrix:
+        """(q,) retrieval accuracy@10 of each under ``form``, NaN where it has none."""
+        embedded = form.embed(bench.coordinates[self.places])
+        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded)
+        per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
+        return per_query
 
 
 _benches: OrderedDict[tuple[Path, str], Bench] = OrderedDict()

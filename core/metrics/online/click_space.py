@@ -20,6 +20,14 @@ _DENSE = 512
 _PAIRS = 4000
 
 
+def no_coordinates() -> BadInput:
+    """What is told of a metric that clicks cannot refine."""
+    return BadInput(
+        "This metric has no coordinates in which clicks could be learnt.",
+        "Refine a metric that has, such as BDM, MetricBoost's matrix form or Euclidean.",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class ClickSpace:
     """Maps rows after a metric's steps to coordinates whose median squared pair distance is 2.
@@ -42,10 +50,7 @@ class ClickSpace:
             BadInput: a distance without embedding, fewer than two cases, or all cases at one place.
         """
         if not base.embeds:
-            raise BadInput(
-                "This metric has no coordinates in which clicks could be learnt.",
-                "Refine a metric that has, such as BDM, MetricBoost's matrix form or Euclidean.",
-            )
+            raise no_coordinates()
         if len(rows) < 2:
             raise BadInput(
                 "There are too few cases to refine a metric on.", "Extract features of more cases."

@@ -33,8 +33,8 @@ def clicked_metric(
     ``form`` is taken as it is: ``strength`` only says on the card how far it was followed. The scores of
     ``base`` are not those of the result, so the card has none.
     """
-    by = f" by {', '.join(authors)}" if authors else ""
-    came_from = f"{judgements} judgement{'' if judgements == 1 else 's'}{by} on the metric '{base.card.name}'"
+    # Who judged is a field of its own: notes stand in reports.
+    came_from = f"{judgements} judgement{'' if judgements == 1 else 's'} on the metric '{base.card.name}'"
     parameters: dict[str, Any] = {
         "base": base.card.name,
         "base_learner": base.card.learner,
@@ -57,6 +57,7 @@ def clicked_metric(
         imputed=old.imputed,
         dropped_columns=old.dropped_columns,
         notes=(*old.notes, f"Refined with {came_from}."),
+        authors=tuple(dict.fromkeys((*old.authors, *authors))),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -11,7 +11,9 @@ import pytest
 from core.errors import BadArguments, BadInput
 from core.imaging.region import Region
 from core.library.library import Library
+from core.metrics.card import MetricCard
 from core.metrics.storage import load_metric
+from core.reports.card_facts import card_facts
 from core.searches.contradictions import Reason
 from core.searches.judgement import Kind
 from core.searches.query import Query
@@ -251,7 +253,12 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     card = refining.save_refined(table, request, "better")
     assert card["learner"] == "clicks"
     assert card["constraints"]["judgements"] == 2
-    assert "2 judgements by ann on the metric 'plain'" in card["notes"][-1]
+    assert "2 judgements on the metric 'plain'" in card["notes"][-1]
+    assert card["authors"] == ["ann"]
+    # Notes stand in reports, names may not.
+    assert "ann" not in [
+        word for fact in card_facts(MetricCard.from_json(card)) for word in fact.value.split()
+    ]
     found = search(table, "better", Query(case="t/c0"))
     assert [line.case_id for line in found.ranked] == ranked(refined)
     np.testing.assert_allclose(
@@ -301,3 +308,79 @@ def test_desks_stay_current_only_through_own_writes(table):
     with desk_module.own_write(table):
         pass
     assert desk_module.desk_for(table, "plain") is not desk
+
+
+def test_what_was_said_together_is_undone_together(table):
+    search = request_for()
+    refining.judge(table, search, [thumb(search, "t/c9", True)])
+    both = refining.judge(table, search, [thumb(search, case, False) for case in ("t/c4", "t/c6")])
+    undone = refining.undo(table, search)
+    assert [entry.undone is None for entry in undone.entries] == [True, False, False]
+    assert ranked(refining.redo(table, search)) == ranked(both)
+
+
+def test_a_change_of_mind_takes_the_place_of_the_first_click(table):
+    search = request_for()
+    first = refining.judge(table, search, [thumb(search, "t/c9", True)]).entries[0].id
+    changed = refining.judge(table, search, [thumb(search, "t/c9", False)], instead=[first])
+    assert changed.contradictions == ()
+    assert [(entry.judgement.kind, entry.undone is None) for entry in changed.entries] == [
+        (Kind.ALIKE, False),
+        (Kind.NOT_ALIKE, True),
+    ]
+    with pytest.raises(BadArguments, match="no judgement 999"):
+        refining.judge(table, search, [thumb(search, "t/c8", True)], instead=[999])
+    assert len(refining.undo(table, search).entries) == 2
+
+
+def test_why_a_metric_cannot_follow_clicks_is_known_before_one_is_made(table):
+    assert refining.refusal(table, "plain") is None
+    refused = refining.refusal(table, "city")
+    assert "no coordinates" in refused.message
+    assert refused.hint
+
+
+def test_influence_tells_the_case_it_moved_most(table):
+    search = request_for()
+    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    found = refining.influence(table, search)
+    shown = ranked(ask(table, search))
+    with Library.open(table, writable=False) as opened:
+        ids = {int(row.id): row.case_id for row in opened.catalogue.all_cases()}
+    assert any(one.moved for one in found)
+    for one in found:
+        assert 0 <= one.moved <= 20
+        assert 1 <= one.rank <= 20
+        assert ids[one.most_moved] in ids.values()
+    assert len(shown) == 20
+
+
+def test_the_held_out_score_says_what_it_was_measured_on(table):
+    search = request_for()
+    before = refining.held_out_score(table, search)
+    assert before.accuracy == before.before == refining.held_out_accuracy(table, search)
+    assert before.interval[0] <= before.accuracy <= before.interval[1]
+    assert before.measured_on == "held-out patients"
+    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)])
+    after = refining.held_out_score(table, search)
+    assert after.cases < before.cases
+
+
+def test_a_thousand_clicks_that_contradict_each_other_leave_a_metric(table):
+    """Every pair is judged both ways, in circles too: nothing becomes infinite or negative."""
+    search = request_for()
+    cases = [f"t/c{n}" for n in range(2, 80)]
+    made = [thumb(search, case, alike) for case in cases for alike in (True, False)]
+    rng = np.random.default_rng(0)
+    while len(made) < 1000:
+        one, two = rng.choice(cases, 2, replace=False)
+        made += [closer(search, one, two), closer(search, two, one)]
+    told = refining.judge(table, search, made)
+    assert len(told.contradictions) > 50
+    distances = np.array([line.distance for line in told.result.ranked])
+    assert np.isfinite(distances).all()
+    assert (distances >= 0.0).all()
+    bench = bench_for(table, "plain")
+    form = bench.form(bench.desk.ledger(search.ledger).in_force, 1.0)
+    assert np.linalg.eigvalsh(form.dense()).min() >= -1e-9
+    assert np.isfinite(form.dense()).all()
