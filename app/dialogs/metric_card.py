@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 from app.theme import set_look
 from core.errors import BadInput
 from core.metrics.card import MetricCard
-from core.metrics.registry import CLICKS, learner_class, learner_title
+from core.metrics.online.clicks import LEARNER as CLICKS
+from core.metrics.registry import learner_class, learner_title
 from core.reports.card_facts import card_facts
 from core.workflows.opening import MetricFacts
 

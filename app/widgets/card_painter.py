@@ -334,8 +334,8 @@ class CardPainter:
                 right -= thumbs_width() + 12
             if state.role:
                 room = int(self._bold.width(state.role)) + 2
-                word = QRect(right - room, at.y(), room, at.height())
-                self._bold.draw(self._painter, word, state.role, tokens.accent, RIGHT)
+                told = QRect(right - room, at.y(), room, at.height())
+                self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
                 right -= room + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
                 text = f"+{deck.alike[place]} alike"
