@@ -11,6 +11,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
+from core.evaluation.intervals import wilson
 from core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
 from core.reports.cells import csv_text
 from core.reports.curves import AccuracyCurve, RocCurve, TrainingCurve
@@ -22,8 +23,6 @@ MOST_DRAWN = 5
 TABLE_K = (1, 10, 50)
 HELD_OUT, UNKNOWN, TRAINING, STALE = "held-out", "unknown", "training", "stale"
 _TRUST = (HELD_OUT, UNKNOWN, TRAINING, STALE)
-#: Two-sided 95 % of the normal distribution.
-_Z = 1.959964
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +166,7 @@ def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, 
     """95 % interval of each share of ``n`` cases, Wilson (1927); empty without cases."""
     if n < 1:
         return (), ()
-    share = np.asarray(shares, dtype=np.float64)
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-    low, high = np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
+    low, high = wilson(np.asarray(shares, dtype=np.float64), n)
     return tuple(low.tolist()), tuple(high.tolist())
 
 

@@ -27,6 +27,7 @@ from core.metrics.storage import load_metric, save_metric
 from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
+from core.workflows.calibrating import calibrated_vote
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -122,12 +123,25 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         scores = evaluate_metric(
             metric, data, split.train, split.test, seed=request.seed, reporter=reporter
         ).to_json()
+        assert train.case_rows is not None
+        calibration = calibrated_vote(
+            opened,
+            metric,
+            everything,
+            train.case_rows,
+            findings=renamed,
+            measured_on=scores["measured_on"],
+            seed=request.seed,
+            reporter=reporter,
+        )
+        scores["calibration"] = None if calibration is None else calibration.to_json()
+        error = {} if calibration is None else {"calibration_error": calibration.ece}
         metric = metric.with_card(
             name=request.name,
             library=opened.name,
             feature_set=feature_set.name,
             split=Split(request.seed, request.held_out, split.by_patient),
-            scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"]},
+            scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"], **error},
             measured_on=scores["measured_on"],
         )
         kept = {**scores, "training_curve": curve.points_json()}
@@ -205,17 +219,28 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
     with open_library(library, writable=True) as opened:
         record = opened.metric(name)
         feature_set = next(s for s in opened.features.all() if s.id == record.feature_set)
-        renamed = record.card.get("findings_map") or ""
-        data = prepare(
-            library_data(opened, feature_set), findings=parse_findings_map(renamed) if renamed else None
-        )
+        mapped = record.card.get("findings_map") or ""
+        renamed = parse_findings_map(mapped) if mapped else None
+        everything = library_data(opened, feature_set)
+        data = prepare(everything, findings=renamed)
         assert data.case_rows is not None
         trained = np.isin(data.case_rows, record.training)
         patients = patient_codes(data.groups, data.n_cases)
         fresh = ~trained if patients is None else ~np.isin(patients, patients[trained])
+        metric = load_metric(record.file)
         scores = evaluate_metric(
-            load_metric(record.file), data, np.flatnonzero(trained), np.flatnonzero(fresh), reporter=reporter
+            metric, data, np.flatnonzero(trained), np.flatnonzero(fresh), reporter=reporter
         ).to_json()
+        calibration = calibrated_vote(
+            opened,
+            metric,
+            everything,
+            record.training,
+            findings=renamed,
+            measured_on=scores["measured_on"],
+            reporter=reporter,
+        )
+        scores["calibration"] = None if calibration is None else calibration.to_json()
         kept = {**scores, "training_curve": (record.scores or {}).get("training_curve", [])}
         opened.set_scores(name, kept)
         return scores

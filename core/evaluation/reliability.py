@@ -1,0 +1,72 @@
+"""Whether probabilities come true: observed shares in ten bins, and the expected calibration error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.intervals import wilson
+
+Vector = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+BINS = 10
+#: Forecasts drawn to know how far a perfect forecaster errs by chance.
+DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Cases whose estimate lies in ``low`` to ``high``: their number, mean estimate, observed share with its
+    95 % interval (Wilson 1927)."""
+
+    low: float
+    high: float
+    n: int
+    predicted: float
+    observed: float
+    interval: tuple[float, float]
+
+
+def bin_of(probability: Vector) -> npt.NDArray[np.intp]:
+    """(n,) number of the bin of each probability; 1 belongs to the last."""
+    return np.minimum((np.asarray(probability) * BINS).astype(np.intp), BINS - 1)
+
+
+def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
+    """The bins that have a case, in order."""
+    place = bin_of(probability)
+    out = []
+    for number in np.unique(place).tolist():
+        inside = place == number
+        n, hits = int(inside.sum()), int(truth[inside].sum())
+        mean = float(probability[inside].mean())
+        low, high = wilson(hits / n, n)
+        out.append(Bin(number / BINS, (number + 1) / BINS, n, mean, hits / n, (low, high)))
+    return tuple(out)
+
+
+def expected_calibration_error(probability: Vector, truth: Truth) -> float:
+    """Mean over cases of |observed share - mean estimate| of their bin (Naeini et al. 2015, ten equal bins)."""
+    place = bin_of(probability)
+    gap = np.bincount(place, truth.astype(np.float64) - probability, minlength=BINS)
+    return float(np.abs(gap).sum() / len(probability))
+
+
+def perfect_error(probability: Vector, *, seed: int = 0, share: float = 0.95) -> float:
+    """The error below which a forecaster whose every estimate is true stays with chance ``share``.
+
+    Findings are drawn from the estimates themselves, :data:`DRAWS` times.
+    """
+    rng = np.random.default_rng(seed)
+    place, n = bin_of(probability), len(probability)
+    sums = np.bincount(place, probability, minlength=BINS)
+    # One draw of the many cases of equal estimate is one binomial number.
+    levels, counts = np.unique(np.round(probability, 6), return_counts=True)
+    hits = rng.binomial(counts, levels, size=(DRAWS, len(levels))).astype(np.float64)
+    totals = np.zeros((DRAWS, BINS))
+    for number in range(BINS):
+        totals[:, number] = hits[:, bin_of(levels) == number].sum(axis=1)
+    return float(np.quantile(np.abs(totals - sums).sum(axis=1) / n, share))
