@@ -271,7 +271,9 @@ def _table(
     odds = log_odds(votes, voters)
     p = levels.fit(kind)(odds)
     spread = VoteSpread(levels.votes, levels.voters, levels.positive, levels.total)
-    variance = p * (1.0 - p) / (spread.effective(votes, voters) + 1.0) + _curve_variance(levels, kind, odds, seed)
+    variance = p * (1.0 - p) / (spread.effective(votes, voters) + 1.0) + _curve_variance(
+        levels, kind, odds, seed
+    )
     cases = np.maximum(p * (1.0 - p) / variance - 1.0, 1e-2)
     low, high = (betaincinv(p * cases, (1.0 - p) * cases, end) for end in (0.025, 0.975))
     # A very skew distribution may have its mean outside its middle 95 %.

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.evaluation.calibration import LEAST, Calibration, HeldOutVotes, calibrate
+from core.evaluation.reliability import expected_calibration_error
+from tests.helpers.known_chances import Population, coverage_of
+
+
+def held_out(n: int = 400, seed: int = 0, patients: int | None = None, finding: str | None = "sick"):
+    """Votes that exaggerate: nine of ten mean seven of ten."""
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, 11, n)
+    truth = rng.random(n) < 0.5 + 0.25 * np.tanh((votes - 5) / 3)
+    return HeldOutVotes(
+        np.arange(n) + 1000,
+        votes,
+        np.full(n, 10),
+        truth,
+        None if patients is None else rng.integers(0, patients, n),
+        finding,
+        "held-out patients",
+    )
+
+
+NAMES = ("healthy", "sick")
+
+
+def test_exaggerated_votes_are_taken_back():
+    made = calibrate(held_out(2000), NAMES)
+    for votes in (1, 5, 9):
+        found = made.estimate({"sick": votes, "healthy": 10 - votes})
+        chance = 0.5 + 0.25 * np.tanh((votes - 5) / 3)
+        wanted = chance if found.finding == "sick" else 1 - chance
+        assert found.probability == pytest.approx(wanted, abs=0.05)
+        assert found.interval[0] <= found.probability <= found.interval[1]
+        assert found.finding == ("sick" if votes >= 5 and chance >= 0.5 else "healthy") or votes == 5
+
+
+def test_of_two_findings_the_estimate_is_of_the_one_with_most_votes_and_its_interval_turns_with_it():
+    made = calibrate(held_out(), NAMES)
+    sick, healthy = made.estimate({"sick": 8, "healthy": 2}), made.estimate({"sick": 2, "healthy": 8})
+    assert (sick.finding, healthy.finding) == ("sick", "healthy")
+    p, low, high = made.table[9][2]
+    assert healthy.probability == pytest.approx(1 - p)
+    assert healthy.interval == pytest.approx((1 - high, 1 - low))
+    assert made.estimate({"healthy": 10}).finding == "healthy"
+
+
+def test_of_several_findings_the_estimate_is_of_the_first():
+    made = calibrate(held_out(finding=None), ("a", "b", "c"))
+    found = made.estimate({"b": 7, "a": 2, "c": 1})
+    assert (found.finding, found.probability) == ("b", made.table[9][7][0])
+    assert made.estimate({"unknown": 4}) is None
+    assert made.estimate({}) is None
+    assert made.estimate({"b": 7, "a": 4}) is None
+
+
+def test_fewer_voters_say_less():
+    made = calibrate(held_out(), NAMES)
+    widths = [high - low for _, low, high in (made.table[n - 1][n] for n in (2, 5, 10))]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_the_error_is_measured_on_cases_the_curve_was_not_fitted_on():
+    votes = held_out(120, patients=40)
+    made = calibrate(votes, NAMES)
+    p = np.array([p for _, p, _ in made.cases])
+    truth = np.array([had for _, _, had in made.cases])
+    assert made.ece == pytest.approx(expected_calibration_error(p, truth))
+    assert [row for row, _, _ in made.cases] == votes.rows.tolist()
+    # One and the same vote gets several probabilities: each part has a curve of its own.
+    assert len({p for (_, p, _), v in zip(made.cases, votes.votes, strict=True) if v == 5}) > 1
+    # Cases of one patient are never on both sides: each is told by one curve.
+    by_patient: dict[tuple[int, int], set[float]] = {}
+    for (_, p, _), unit, v in zip(made.cases, votes.patients, votes.votes, strict=True):
+        by_patient.setdefault((unit, v), set()).add(p)
+    assert all(len(seen) == 1 for seen in by_patient.values())
+
+
+def test_the_bins_hold_all_cases_and_tell_them():
+    made = calibrate(held_out(), NAMES)
+    assert sum(one.n for one in made.bins) == made.n_cases == 400
+    rows = [row for number in range(len(made.bins)) for row in made.rows_of_bin(number)]
+    assert sorted(rows) == list(range(1000, 1400))
+    assert [len(made.rows_of_bin(number)) for number in range(len(made.bins))] == [b.n for b in made.bins]
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        held_out(LEAST - 1),
+        dataclasses.replace(held_out(), truth=np.zeros(400, dtype=bool)),
+        dataclasses.replace(held_out(), voters=np.zeros(400, dtype=int), votes=np.zeros(400, dtype=int)),
+        dataclasses.replace(held_out(), patients=np.zeros(400, dtype=int)),
+    ],
+)
+def test_too_little_to_calibrate_on_gives_none(votes):
+    assert calibrate(votes, NAMES) is None
+
+
+def test_it_is_kept_as_json_and_damage_is_told():
+    made = calibrate(held_out(patients=100), NAMES)
+    kept = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    assert Calibration.from_json(kept) == made
+    for name, value in (("table", [[1]]), ("bins", 3), ("findings", []), ("ece", None)):
+        with pytest.raises(BadInput, match="cannot be read"):
+            Calibration.from_json({**kept, name: value})
+    del kept["cases"]
+    with pytest.raises(BadInput, match="Score the metric again"):
+        Calibration.from_json(kept)
+
+
+def test_the_same_seed_gives_the_same():
+    assert calibrate(held_out(), NAMES, seed=3) == calibrate(held_out(), NAMES, seed=3)
+
+
+def test_the_interval_holds_the_chance_of_a_query_as_often_as_it_says():
+    """Over populations of several forms, each with 2,500 queries whose chances are known."""
+    found = [coverage_of(one, queries=2500, seed=7) for one in Population]
+    assert 0.93 <= np.mean(found) <= 0.97, found
+    assert min(found) > 0.9, found
