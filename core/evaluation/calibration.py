@@ -8,6 +8,7 @@ the other's is the rest); of more it is that of whichever finding has most votes
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -62,9 +63,9 @@ class Estimate:
 class Calibration:
     """A calibrated vote and how well it keeps its word on patients it was not fitted on.
 
-    ``table[n - 1][v]`` are probability, low and high where ``v`` of ``n`` nearest vote for the finding. ``ece``
-    is the expected calibration error of cross-fitted probabilities, ``perfect`` its 95th percentile were every
-    one of them true. ``cases``: (row id, cross-fitted probability, had the finding) of every held-out case.
+    ``table[n - 1][v]`` are probability, low and high where ``v`` of ``n`` nearest vote for the finding.
+    ``ece`` is the expected calibration error of cross-fitted probabilities, ``perfect`` its 95th percentile
+    were every one of them true. ``cases``: (row id, cross-fitted probability, had the finding) of every held-out case.
     """
 
     method: str
@@ -213,7 +214,7 @@ class _Levels:
     def _count(self) -> None:
         inside, m = self.level[self.chosen], len(self.odds)
         self.total = np.bincount(inside, minlength=m).astype(np.float64)
-        self.positive = np.bincount(inside, self.truth[self.chosen], minlength=m)
+        self.positive: Vector = np.bincount(inside, self.truth[self.chosen], minlength=m).astype(np.float64)
 
     def of(self, rows: Rows) -> _Levels:
         """The same levels, counted over some ``rows`` only."""
@@ -261,8 +262,8 @@ def _table(
 ) -> tuple[tuple[tuple[float, float, float], ...], ...]:
     """Probability with interval for every number of votes of every number of voters.
 
-    The interval is that of a Beta distribution about the probability whose variance is that of one query given
-    its votes (:class:`VoteSpread`) and that of the curve over draws of whole patients.
+    The interval is that of a Beta distribution about the probability; its variance is that of one query
+    given its votes (:class:`VoteSpread`) and that of the curve over draws of whole patients.
     """
     from scipy.special import betaincinv
 
@@ -278,9 +279,9 @@ def _table(
     low, high = (betaincinv(p * cases, (1.0 - p) * cases, end) for end in (0.025, 0.975))
     # A very skew distribution may have its mean outside its middle 95 %.
     low, high = np.minimum(low, p), np.maximum(high, p)
-    cells = [tuple(round(float(x), 6) for x in cell) for cell in zip(p, low, high, strict=True)]
-    starts = np.cumsum([0, *range(2, most + 2)])
-    return tuple(tuple(cells[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True))  # type: ignore[misc]
+    cells = [(round(a, 6), round(b, 6), round(c, 6)) for a, b, c in np.stack([p, low, high], axis=1).tolist()]
+    starts = np.cumsum([0, *range(2, most + 2)]).tolist()
+    return tuple(tuple(cells[a:b]) for a, b in itertools.pairwise(starts))
 
 
 def _curve_variance(levels: _Levels, kind: str, odds: Vector, seed: int) -> Vector:
@@ -290,8 +291,8 @@ def _curve_variance(levels: _Levels, kind: str, odds: Vector, seed: int) -> Vect
     seen = []
     for _ in range(RESAMPLES):
         times = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)[unit].astype(np.float64)
-        total = np.bincount(levels.level, times, minlength=m)
-        positive = np.bincount(levels.level, times * levels.truth, minlength=m)
+        total = np.bincount(levels.level, times, minlength=m).astype(np.float64)
+        positive = np.bincount(levels.level, times * levels.truth, minlength=m).astype(np.float64)
         seen.append(FITS[kind](levels.odds, positive, total)(odds))
     variance: Vector = np.var(seen, axis=0)
     return variance

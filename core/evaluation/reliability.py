@@ -49,7 +49,7 @@ def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
 
 
 def expected_calibration_error(probability: Vector, truth: Truth) -> float:
-    """Mean over cases of |observed share - mean estimate| of their bin (Naeini et al. 2015, ten equal bins)."""
+    """Mean over cases of |observed share - mean estimate| of their bin; Naeini et al. (2015), ten bins."""
     place = bin_of(probability)
     gap = np.bincount(place, truth.astype(np.float64) - probability, minlength=BINS)
     return float(np.abs(gap).sum() / len(probability))
