@@ -65,7 +65,8 @@ class Calibration:
 
     ``table[n - 1][v]`` are probability, low and high where ``v`` of ``n`` nearest vote for the finding.
     ``ece`` is the expected calibration error of cross-fitted probabilities, ``perfect`` its 95th percentile
-    were every one of them true. ``cases``: (row id, cross-fitted probability, had the finding) of every held-out case.
+    were every one of them true. ``cases``: (row id, cross-fitted probability, had the
+    finding) of every held-out case.
     """
 
     method: str

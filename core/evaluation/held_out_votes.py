@@ -36,8 +36,9 @@ def held_out_votes(
     """The votes of the :data:`VOTERS` nearest of the cases ``asked``, places in the index.
 
     ``coordinates`` (n, m) and ``ties`` (n, d) are what ``index`` holds; ``findings`` (n,), ``None`` for a
-    case without; ``patients`` (n,) "" where unknown; ``keys`` (n,) as :func:`core.retrieval.ranking.rank` takes
-    them; ``rows`` (n,) ids of the cases. ``None`` where there are fewer than two findings, or no one to ask.
+    case without; ``patients`` (n,) "" where unknown; ``keys`` (n,) as in
+    :func:`core.retrieval.ranking.rank`; ``rows`` (n,) ids of the cases. ``None`` where there are fewer than
+    two findings, or no one to ask.
 
     Raises:
         Cancelled: asked for by the reporter.
