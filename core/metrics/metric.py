@@ -119,7 +119,7 @@ class Metric:
         """
         pair = np.stack([np.asarray(row, dtype=np.float64).reshape(-1) for row in (q, x)])
         rows, names = as_rows(pair, self.n_features, missing=True), self.feature_groups
-        tail = self._linear_tail()
+        tail = self.linear_tail()
         for step in self.steps[: len(self.steps) - len(tail)]:
             rows, names = step.transform(rows), step.names(names)
         mapped = self.transform(pair)
@@ -134,12 +134,19 @@ class Metric:
             gradient = step.pull_back(gradient)
         return parts_by_group((rows[0] - rows[1]) * gradient, names, float(e @ e))
 
-    def _linear_tail(self) -> tuple[Step, ...]:
+    def linear_tail(self) -> tuple[Step, ...]:
         """The steps after the last one that is not linear."""
         start = len(self.steps)
         while start and self.steps[start - 1].linear:
             start -= 1
         return self.steps[start:]
+
+    def names_before_tail(self) -> tuple[str, ...]:
+        """The groups of the columns that :meth:`linear_tail` takes: what distances are explained with."""
+        names = self.feature_groups
+        for step in self.steps[: len(self.steps) - len(self.linear_tail())]:
+            names = step.names(names)
+        return names
 
     def save(self, path: Path) -> None:
         """Store at ``path``; see :func:`core.metrics.storage.save_metric`."""

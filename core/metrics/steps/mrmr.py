@@ -64,8 +64,8 @@ class MRMR(Step):
         return np.ascontiguousarray(X[:, self.kept_])
 
     def pull_back(self, gradient: Matrix) -> Matrix:
-        out = np.zeros(self._n_features)
-        out[self.kept_] = gradient
+        out = np.zeros((*gradient.shape[:-1], self._n_features))
+        out[..., self.kept_] = gradient
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from core.metrics.steps.mrmr import MRMR
 from core.metrics.steps.pca import PCA
 from core.metrics.steps.standardise import Standardise
 from core.metrics.steps.step import Step
+from core.metrics.steps.without import Without
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
 
 _MEANINGS = (
     "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "

@@ -54,8 +54,8 @@ class Standardise(Step):
         return moved
 
     def pull_back(self, gradient: Matrix) -> Matrix:
-        out = np.zeros(self._n_features)
-        out[self.kept_] = gradient / self.deviation_
+        out = np.zeros((*gradient.shape[:-1], self._n_features))
+        out[..., self.kept_] = gradient / self.deviation_
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:

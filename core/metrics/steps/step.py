@@ -45,7 +45,7 @@ class Step(abc.ABC):
         """(n, d) -> (n, m) float64."""
 
     def pull_back(self, gradient: Matrix) -> Matrix:
-        """(m,) -> (d,): A'g for a linear step x -> Ax + c.
+        """(..., m) -> (..., d): A'g for a linear step x -> Ax + c.
 
         Raises:
             NotImplementedError: the step is not linear.

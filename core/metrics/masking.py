@@ -1,0 +1,52 @@
+"""A metric made blind to some groups of features."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+import numpy as np
+
+from core.errors import BadArguments
+from core.metrics.metric import Metric
+from core.metrics.steps.impute import Impute
+from core.metrics.steps.without import Without
+
+
+def explained_groups(metric: Metric) -> tuple[str, ...]:
+    """The groups its distances are explained with and can be asked without, in the order of their columns.
+
+    Local descriptors are told by the words a codebook counts.
+    """
+    return tuple(dict.fromkeys(metric.names_before_tail()))
+
+
+def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
+    """``metric`` with the columns of ``groups`` set to the medians of its training rows in every case.
+
+    Which constant it is matters only to distances that are not linear.
+
+    Raises:
+        BadArguments: a group the metric does not have, or all it has.
+    """
+    if not groups:
+        return metric
+    names = metric.names_before_tail()
+    known = tuple(dict.fromkeys(names))
+    unknown = [group for group in groups if group not in known]
+    if unknown:
+        raise BadArguments(
+            f"The metric has no group of features '{unknown[0]}'.", f"It has: {', '.join(known[:20])}."
+        )
+    left_out = tuple(name for name in known if name in set(groups))
+    if len(left_out) == len(known):
+        raise BadArguments("Without all its features nothing can be compared.", "Leave one group of them in.")
+    columns = np.flatnonzero(np.isin(np.array(names, dtype=object), left_out)).astype(np.int64)
+    start = len(metric.steps) - len(metric.linear_tail())
+    last = metric.steps[start - 1] if start else None
+    constants = last.medians_[columns] if isinstance(last, Impute) else np.zeros(len(columns))
+    step = Without(len(names), columns, constants, left_out)
+    card = dataclasses.replace(metric.card, steps=(*metric.card.steps, step.describe()))
+    return dataclasses.replace(
+        metric, steps=(*metric.steps[:start], step, *metric.steps[start:]), card=card
+    )
