@@ -8,6 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from core.errors import BadArguments
+from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
 from core.metrics.steps.impute import Impute
 from core.metrics.steps.without import Without
@@ -19,6 +20,14 @@ def explained_groups(metric: Metric) -> tuple[str, ...]:
     Local descriptors are told by the words a codebook counts.
     """
     return tuple(dict.fromkeys(metric.names_before_tail()))
+
+
+def resting_values(metric: Metric) -> Matrix:
+    """(d',) what columns become that are left out: the medians of the training rows, 0 where unknown."""
+    head = metric.steps[: len(metric.steps) - len(metric.linear_tail())]
+    if head and isinstance(head[-1], Impute):
+        return head[-1].medians_
+    return np.zeros(len(metric.names_before_tail()))
 
 
 def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
@@ -43,10 +52,7 @@ def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
         raise BadArguments("Without all its features nothing can be compared.", "Leave one group of them in.")
     columns = np.flatnonzero(np.isin(np.array(names, dtype=object), left_out)).astype(np.int64)
     start = len(metric.steps) - len(metric.linear_tail())
-    last = metric.steps[start - 1] if start else None
-    constants = last.medians_[columns] if isinstance(last, Impute) else np.zeros(len(columns))
+    constants = resting_values(metric)[columns]
     step = Without(len(names), columns, constants, left_out)
     card = dataclasses.replace(metric.card, steps=(*metric.card.steps, step.describe()))
-    return dataclasses.replace(
-        metric, steps=(*metric.steps[:start], step, *metric.steps[start:]), card=card
-    )
+    return dataclasses.replace(metric, steps=(*metric.steps[:start], step, *metric.steps[start:]), card=card)

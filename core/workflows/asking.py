@@ -44,13 +44,13 @@ def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILE
         BadArguments: no such metric, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or a picture that cannot be read.
     """
-    desk = desk_for(library, search.metric, reporter)
+    desk = desk_for(library, search.metric, reporter, without=search.without)
     entries = desk.ledger(search.ledger).entries if search.ledger else []
     judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
     if not judged and not search.moved:
         return Asked(search, plain(library, search, k, reporter), entries=tuple(entries))
     try:
-        bench = bench_for(library, search.metric, reporter)
+        bench = bench_for(library, search.metric, reporter, without=search.without)
     except BadInput as refused:
         return Asked(search, plain(library, search, k, reporter), entries=tuple(entries), refused=refused)
     return asked_of_bench(bench, search, k)
@@ -65,6 +65,7 @@ def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> 
         k=k,
         hide_same_patient=asked.hide_same_patient,
         fold_duplicates=asked.fold_duplicates,
+        without=asked.without,
         reporter=reporter,
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import secrets
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from core.errors import BadInput
 from core.library import open_library
 from core.library.judgements import JudgementTable
 from core.library.records import DERIVED, MetricRecord
+from core.metrics.masking import without_groups
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
 from core.retrieval.ranking import Query as RankQuery
@@ -26,12 +28,15 @@ from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
 from core.tasks import SILENT, Reporter
+from core.workflows.stepped import SteppedCases
 
 if TYPE_CHECKING:
     from core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 4
+#: Sets of feature groups left out that one desk keeps ready.
+BLIND_KEPT = 4
 #: Cases whose nearest neighbour tells what distance is usual, and how far is too far.
 SAMPLE, UNUSUAL = 300, 0.99
 
@@ -53,6 +58,9 @@ class Desk:
         self._lay_out(embedded)
         self._usual: float | None = None
         self._ledgers: dict[str, Ledger] = {}
+        #: Its cases after the metric's steps, read when they are first needed.
+        self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
+        self._blind: OrderedDict[frozenset[str], Desk] = OrderedDict()
 
     def _load_cases(self) -> None:
         cases = self.library.catalogue.all_cases()
@@ -129,6 +137,36 @@ class Desk:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self._facts[row][2], -1)
 
+    def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> Desk:
+        """The same cases compared without some groups of features; nothing of it is written to the disk.
+
+        Raises:
+            BadArguments: a group the metric does not have, or all it has.
+        """
+        wanted = frozenset(groups)
+        if not wanted:
+            return self
+        blind = self._blind.pop(wanted, None)
+        if blind is None:
+            blind = copy.copy(self)
+            blind.metric = without_groups(self.metric, wanted)
+            blind.stepped = self.stepped.without(blind.metric, wanted)
+            rows = blind.stepped.rows(reporter)
+            distance = blind.metric.distance
+            none = np.empty((len(rows), 0))
+            blind._lay_out(
+                (
+                    self.rows,
+                    distance.embed(rows) if distance.embeds else rows,
+                    rows if distance.ties else none,
+                )
+            )
+            blind._usual = None
+        self._blind[wanted] = blind
+        while len(self._blind) > BLIND_KEPT:
+            self._blind.popitem(last=False)
+        return blind
+
     def ledger(self, name: str) -> Ledger:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
@@ -157,13 +195,21 @@ class Desk:
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
 
 
-def desk_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Desk:
+def desk_for(
+    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+) -> Desk:
     """The desk of ``metric``, laid out anew when the library changed since the last call.
 
+    ``without``: groups of features that count for nothing.
+
     Raises:
-        BadArguments: no such metric.
+        BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, or no case has the metric's features.
     """
+    return _whole_desk(library, metric, reporter).without(without, reporter)
+
+
+def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
     key = (library.absolute(), metric)
     known = _desks.pop(key, None)
     if known is not None:

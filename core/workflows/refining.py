@@ -64,7 +64,7 @@ def judge(
         BadInput: a case that the library does not have, or a metric that clicks cannot refine.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
@@ -137,7 +137,7 @@ def ask_next(
     Raises:
         BadInput: the query is a picture from outside or a region: questions are about whole cases.
     """
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     desk, query = bench.desk, search.query
     place = None if query.case is None or query.region else desk.place_of(desk.row_of(query.case))
     if place is None:
@@ -170,7 +170,7 @@ def ask_next(
 
 def another_query(library: Path, search: Search, *, reporter: Reporter = SILENT) -> str | None:
     """A training case the ledger has not asked about yet, for after QUESTIONS_EACH questions; or ``None``."""
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     entries = bench.desk.ledger(search.ledger).entries
     asked = {bench.place_of(entry.judgement.query) for entry in entries}
     if search.query.case is not None:
@@ -203,7 +203,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     Raises:
         Cancelled: asked for by the reporter.
     """
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     index = bench.index_for(bench.query_vector(search.query))
     entries = bench.desk.ledger(search.ledger).in_force
     index.form = bench.form(entries, search.strength)
@@ -227,7 +227,7 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
 
     ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
     """
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     entries = bench.desk.ledger(search.ledger).in_force
     return bench.held_out_accuracy(entries, search.strength, SCORED)
 
@@ -257,7 +257,7 @@ def save_refined(
         BadInput: no judgement is in force, or the name is that of the metric it came from.
         SemblanceError: the library cannot be written to.
     """
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")

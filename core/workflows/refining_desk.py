@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Bench:
     def __init__(self, desk: Desk, reporter: Reporter = SILENT) -> None:
         """Raises BadInput for a metric that clicks cannot refine."""
         self.desk = desk
-        rows = self._rows(reporter)
+        rows = desk.stepped.rows(reporter)
         self.space = ClickSpace.of(desk.metric.distance, rows)
         self.coordinates = self.space.coordinates(rows)
         #: (n,) cases the metric was trained on; all where it does not tell.
@@ -54,24 +54,6 @@ class Bench:
         #: The distances before any click as the index holds them, and those of the others in order.
         self._ordered: tuple[Matrix, Matrix] | None = None
         self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
-
-    def _rows(self, reporter: Reporter) -> Matrix:
-        """(n, d) after the metric's steps, in the desk's order."""
-        desk = self.desk
-        out: Matrix | None = None
-        done = 0
-        for ids, numbers in desk.library.features.blocks(desk.feature_set):
-            reporter.check_cancelled()
-            reporter.progress(done, len(desk.rows), f"Preparing {desk.record.name} for clicks")
-            part = desk.metric.transform(numbers.astype(np.float64))
-            places = np.array([-1 if (at := desk.place_of(int(row))) is None else at for row in ids])
-            if out is None:
-                out = np.empty((len(desk.rows), part.shape[1]))
-            out[places[places >= 0]] = part[places >= 0]
-            done += len(ids)
-        if out is None:
-            raise BadInput("No case has the metric's features.", "Extract them first.")
-        return out
 
     # Cases by id
 
@@ -259,18 +241,22 @@ class _HeldOut:
         return per_query
 
 
-_benches: OrderedDict[tuple[Path, str], Bench] = OrderedDict()
+_benches: OrderedDict[tuple[Path, str, frozenset[str]], Bench] = OrderedDict()
 
 
-def bench_for(library: Path, metric: str, reporter: Reporter = SILENT) -> Bench:
+def bench_for(
+    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+) -> Bench:
     """The bench of ``metric``, laid out anew when the library changed otherwise than by clicks.
 
+    ``without``: groups of features that count for nothing.
+
     Raises:
-        BadArguments: no such metric.
+        BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
-    key = (library.absolute(), metric)
-    desk = desk_for(library, metric, reporter)
+    key = (library.absolute(), metric, frozenset(without))
+    desk = desk_for(library, metric, reporter, without=without)
     known = _benches.pop(key, None)
     if known is None or known.desk is not desk:
         known = Bench(desk, reporter)

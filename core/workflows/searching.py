@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -95,21 +96,23 @@ def search(
     k: int = 20,
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
+    without: Collection[str] = (),
     reporter: Reporter = SILENT,
 ) -> SearchResult:
     """The ``k`` cases of ``library`` nearest to ``query`` under ``metric``.
 
     The query itself is never among them; nor, by default, are other cases of its patient and pictures with
-    the very same content (counted with the one that stays). The library's rows under the metric are kept
+    the very same content (counted with the one that stays). ``without``: groups of features that count for
+    nothing. The library's rows under the metric are kept
     between calls of one process.
 
     Raises:
-        BadArguments: no such metric, or not exactly one of case and image given.
+        BadArguments: no such metric or group of features, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or a picture that cannot be read.
     """
     if (query.case is None) == (query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
-    desk = desk_for(library, metric, reporter)
+    desk = desk_for(library, metric, reporter, without=without)
     begin = time.perf_counter()
     asked = asked_of(desk, query)
     features = time.perf_counter() - begin

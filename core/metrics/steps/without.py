@@ -59,7 +59,11 @@ class Without(Step):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        n_features, groups, columns = settings.get("n_features"), settings.get("groups"), arrays.get("columns")
+        n_features, groups, columns = (
+            settings.get("n_features"),
+            settings.get("groups"),
+            arrays.get("columns"),
+        )
         if not isinstance(n_features, int) or not isinstance(groups, list) or columns is None:
             raise BadInput("A stored step 'without' does not say what it leaves out.")
         if columns.ndim != 1 or columns.dtype != np.int64 or not len(columns):

@@ -1,4 +1,4 @@
-"""Why a case is where it is: exact parts of its distance, by groups of features, directions or bits, in words."""
+"""Why a case is where it is: exact parts of its distance by groups, directions or bits, and in words."""
 
 from core.retrieval.explanation.groups import Grouping
 from core.retrieval.explanation.kinds import Share, shares_of

@@ -91,7 +91,9 @@ class Grouping:
             found, totals = self._summed(amounts), np.einsum("ij,ij->i", e, e)
         else:
             totals = distance.between(after[:1], after[1:])[0]
-            found = np.stack([self._shared(q, x, after[0], to, rows) for x, to in zip(X, after[1:], strict=True)])
+            found = np.stack(
+                [self._shared(q, x, after[0], to, rows) for x, to in zip(X, after[1:], strict=True)]
+            )
         largest = np.abs(found).argmax(axis=1)
         found[np.arange(len(found)), largest] += totals - found.sum(axis=1)
         return found
@@ -115,7 +117,7 @@ class Grouping:
 
     def _shared(self, q: Matrix, x: Matrix, start: Matrix, end: Matrix, rows: int) -> Matrix:
         def value(mixed: Matrix) -> Matrix:
-            return self.metric.distance.between(start[np.newaxis], mixed)[0][:, np.newaxis]
+            return self.metric.distance.between(start[np.newaxis], mixed).T
 
         shares: Matrix = shapley_shares(value, start, end, self.steps_of(q, x), rows)[:, 0]
         return shares

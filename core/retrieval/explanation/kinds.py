@@ -102,9 +102,9 @@ class _Names:
 
     @staticmethod
     def _signed(loads: Matrix, told: Sequence[str]) -> str:
-        order = np.argsort(-np.abs(loads), kind="stable")[:_TOLD]
-        heaviest = loads[order[0]]
-        text = told[order[0]]
+        order = np.argsort(-np.abs(loads), kind="stable")[:_TOLD].tolist()
+        heaviest = float(loads[order[0]])
+        text = str(told[order[0]])
         for column in order[1:]:
             if abs(loads[column]) >= _LEAST * abs(heaviest) > 0.0:
                 text += f" {'+' if loads[column] * heaviest > 0 else '−'} {told[column]}"
@@ -183,14 +183,18 @@ def _kernel_bits(
         return projected
 
     moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if told else np.empty((0, 0))
-    shares = [Share(f"bit {t + 1}", float(amount)) for t, amount in enumerate(amounts) if amount and t not in told]
+    shares = [
+        Share(f"bit {t + 1}", float(amount)) for t, amount in enumerate(amounts) if amount and t not in told
+    ]
     for place, t in enumerate(told):
         across = moved[:, place] * (-1.0 if bits[0, t] else 1.0)
-        order = [int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0]
+        order = [
+            int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
+        ]
         anchors = np.argsort(-np.abs(distance.bits.directions[:, t]))[:2] + 1
         detail = (
-            f"Bit {t + 1} of {len(amounts)}, moved across by these groups. {_sides(bool(bits[0, t]))} It weighs "
-            f"likeness to the reference cases {anchors[0]} and {anchors[-1]} of {len(distance.rows)} most."
+            f"Bit {t + 1} of {len(amounts)}, moved across by these. {_sides(bool(bits[0, t]))} "
+            f"Heaviest reference cases: {anchors[0]} and {anchors[-1]} of {len(distance.rows)}."
         )
         shares.append(Share(" + ".join(grouping.groups[group] for group in order), float(amounts[t]), detail))
     return shares

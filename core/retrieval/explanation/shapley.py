@@ -28,7 +28,9 @@ def subsets(groups: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float6
     inside = ((rows[:, np.newaxis] >> np.arange(groups)) & 1).astype(np.float64)
     size = inside.sum(axis=1).astype(int)
     factorial = [math.factorial(number) for number in range(groups + 1)]
-    joins = np.array([factorial[s] * factorial[groups - s - 1] if s < groups else 0 for s in range(groups + 1)])
+    joins = np.array(
+        [factorial[s] * factorial[groups - s - 1] if s < groups else 0 for s in range(groups + 1)]
+    )
     joins = joins / factorial[groups]
     weights = np.where(inside.T > 0, joins[np.maximum(size - 1, 0)], -joins[size])
     return inside, weights

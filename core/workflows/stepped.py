@@ -1,0 +1,127 @@
+"""The cases of a library after a metric's steps, also without some of its groups of features."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.metrics.distance import Matrix
+from core.metrics.metric import Metric
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+    from core.library.records import FeatureSet
+
+#: Bytes kept of what single groups contribute; 10,000 cases of 200 components are 16 MB a group.
+MOST_BYTES = 1 << 29
+
+
+class SteppedCases:
+    """Rows (n, m) in the order of the case ids ``order`` (n,), read when first asked for and then kept."""
+
+    def __init__(
+        self, library: Library, feature_set: FeatureSet, metric: Metric, order: npt.NDArray[np.int64]
+    ) -> None:
+        self._library, self._feature_set, self._metric, self._order = library, feature_set, metric, order
+        self._rows: Matrix | None = None
+        self._whole: SteppedCases | None = None
+        self._groups: frozenset[str] = frozenset()
+        self._contributions: dict[str, Matrix] = {}
+
+    def without(self, metric: Metric, groups: Collection[str]) -> SteppedCases:
+        """The same under ``metric``, which is the own one without ``groups``."""
+        blind = SteppedCases(self._library, self._feature_set, metric, self._order)
+        blind._whole, blind._groups = self, frozenset(groups)
+        return blind
+
+    def rows(self, reporter: Reporter = SILENT) -> Matrix:
+        """(n, m) after the metric's steps.
+
+        Raises:
+            BadInput: no case has the metric's features.
+        """
+        if self._rows is None:
+            made = None if self._whole is None else self._whole.less(self._metric, self._groups, reporter)
+            self._rows = self._read(reporter) if made is None else made
+        return self._rows
+
+    def less(self, blind: Metric, groups: Collection[str], reporter: Reporter) -> Matrix | None:
+        """(n, m) under ``blind``, from the rows of the whole metric: the steps after imputation are linear.
+
+        ``None`` where what the groups contribute is too much to keep.
+        """
+        rows = self.rows(reporter)
+        alone = self._columns_alone
+        if alone is not None:
+            out = rows.copy()
+            equal = blind.transform(np.zeros((1, blind.n_features)))[0]
+            masked = np.isin(alone, list(groups))
+            out[:, masked] = equal[masked]
+            return out
+        if rows.nbytes * len(groups) > MOST_BYTES:
+            return None
+        if any(group not in self._contributions for group in groups):
+            self._read_contributions(groups, reporter)
+        out = rows.copy()
+        for group in sorted(groups):
+            out -= self._contributions[group]
+        return out
+
+    @functools.cached_property
+    def _columns_alone(self) -> npt.NDArray[np.object_] | None:
+        """(m,) the group of each number, where each comes of one column; ``None`` behind a projection."""
+        from core.metrics.steps.pca import PCA
+
+        tail = self._metric.linear_tail()
+        if any(isinstance(step, PCA) for step in tail):
+            return None
+        names = self._metric.names_before_tail()
+        for step in tail:
+            names = step.names(names)
+        return np.array(names, dtype=object)
+
+    def _read_contributions(self, groups: Collection[str], reporter: Reporter) -> None:
+        """Of all groups where there is room, or the next one would read everything again."""
+        from core.metrics.masking import resting_values
+        from core.retrieval.explanation import Grouping
+
+        grouping = Grouping(self._metric)
+        each = self.rows(reporter).nbytes
+        wanted = grouping.groups if each * len(grouping.groups) <= MOST_BYTES else tuple(groups)
+        start = resting_values(self._metric)
+        found = {group: np.zeros(self.rows().shape) for group in wanted}
+        for places, numbers in self._blocks(reporter):
+            z = grouping.head_rows(numbers) - start
+            for number, group in enumerate(grouping.groups):
+                if group in found:
+                    own = grouping.columns_of(number)
+                    found[group][places] = z[:, own] @ grouping.linear[:, own].T
+        self._contributions = found
+
+    def _read(self, reporter: Reporter) -> Matrix:
+        out: Matrix | None = None
+        for places, numbers in self._blocks(reporter):
+            part = self._metric.transform(numbers)
+            if out is None:
+                out = np.empty((len(self._order), part.shape[1]))
+            out[places] = part
+        if out is None:
+            raise BadInput("No case has the metric's features.", "Extract them first.")
+        return out
+
+    def _blocks(self, reporter: Reporter) -> Iterator[tuple[npt.NDArray[np.int64], Matrix]]:
+        """Places in the order and numbers (k, d) of the cases that have both, block by block."""
+        done, place_of = 0, {int(row): place for place, row in enumerate(self._order)}
+        for ids, numbers in self._library.features.blocks(self._feature_set):
+            reporter.check_cancelled()
+            reporter.progress(done, len(self._order), "Preparing the cases")
+            places = np.array([place_of.get(int(row), -1) for row in ids], dtype=np.int64)
+            done += len(ids)
+            if (places >= 0).any():
+                yield places[places >= 0], numbers[places >= 0].astype(np.float64)
