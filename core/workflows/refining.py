@@ -234,7 +234,7 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
 
 def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
-    bench = bench_for(library, search.metric, reporter)
+    bench = bench_for(library, search.metric, reporter, without=search.without)
     entries = bench.desk.ledger(search.ledger).in_force
     return bench.held_out_score(entries, search.strength, SCORED)
 

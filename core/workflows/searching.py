@@ -185,7 +185,7 @@ def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Re
         BadInput: no such case, or no features for it.
     """
     desk = desk_for(library, metric, reporter)
-    return list(desk.metric.explain(numbers_of(desk, query), _case_numbers(desk, case)))
+    return list(desk.metric.explain(numbers_of(desk, query), case_numbers(desk, case)))
 
 
 def asked_of(desk: Desk, query: Query) -> RankQuery:
@@ -212,7 +212,7 @@ def numbers_of(desk: Desk, query: Query) -> Any:
         BadInput: no such case, no features for it, or a picture that cannot be read.
     """
     if query.case is not None and query.region is None:
-        return _case_numbers(desk, query.case)
+        return case_numbers(desk, query.case)
     feature_set = desk.feature_set
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
@@ -247,7 +247,12 @@ def numbers_of(desk: Desk, query: Query) -> Any:
     return extractor.extract(picture, query.region).astype(np.float64)
 
 
-def _case_numbers(desk: Desk, case: str) -> Any:
+def case_numbers(desk: Desk, case: str) -> Any:
+    """(d,) features of a case as extracted, float64.
+
+    Raises:
+        BadInput: no such case, or no features for it.
+    """
     row = desk.row_of(case)
     ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
     if not len(ids):

@@ -1,0 +1,220 @@
+"""Why a case is where it is in a ranking: parts that sum to its distance, and a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from core.errors import BadInput
+from core.features.registry import make_extractor
+from core.metrics.distance import Matrix
+from core.metrics.metric import Metric
+from core.retrieval.explanation import Grouping, Share, shares_of
+from core.retrieval.explanation.words import ranks_among, sentence
+from core.searches.search import Search
+from core.tasks import SILENT, Reporter
+from core.workflows.desk import Desk, desk_for
+from core.workflows.refining_desk import bench_for
+from core.workflows.searching import case_numbers, numbers_of
+
+#: The part of a distance that examples and concepts made by moving what is asked.
+MOVED = "examples and concepts"
+#: Cases that tell what is usual, and rows tried for each where subsets of groups are.
+SAMPLE, SAMPLE_ROWS = 48, 128
+#: Metrics, as changed by clicks, kept ready on one desk.
+_KEPT = 3
+#: Columns of a group that are told one by one.
+_FEW_COLUMNS, _TOLD = 40, 2
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """What a group of features made of the distance.
+
+    ``rank``: the share of the library's cases that are nearer to the query in it. ``left_out``: the ranking
+    is without it. ``group``: False for what no group made (:data:`MOVED`).
+    """
+
+    name: str
+    amount: float
+    rank: float = 0.5
+    left_out: bool = False
+    detail: str = ""
+    group: bool = True
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why ``case`` is at ``distance``: ``groups`` sum to it, and so do ``shares``, which are of a ``kind``
+    ("Directions", "Bits", ...)."""
+
+    case: str
+    distance: float
+    groups: tuple[GroupPart, ...]
+    kind: str
+    shares: tuple[Share, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The same in short: ``parts`` by group, which sum to the distance, and one sentence."""
+
+    parts: tuple[tuple[str, float], ...]
+    sentence: str
+
+
+def why(
+    library: Path, search: Search, case: str, *, shown: float | None = None, reporter: Reporter = SILENT
+) -> Why:
+    """Why ``case`` is where it is in the ranking of ``search``; ``shown`` is its distance there.
+
+    Raises:
+        BadArguments: no such metric or group of features.
+        BadInput: no such case, no features for it or the query, or a picture that cannot be read.
+    """
+    ground = _Ground.of(library, search, reporter)
+    q, x = ground.query_row(), ground.case_row(case)
+    amounts = ground.grouping.shares(q, x[np.newaxis])[0]
+    ranks = ranks_among(amounts, ground.usual())
+    distance = float(amounts.sum())
+    names = ground.grouping.groups
+    groups = [
+        GroupPart(name, amount, rank, name in search.without, ground.detail(place, q, x))
+        for place, (name, amount, rank) in enumerate(
+            zip(names, amounts.tolist(), ranks.tolist(), strict=True)
+        )
+    ]
+    kind, shares = shares_of(ground.grouping, q, x, ground.feature_names)
+    moved = 0.0 if shown is None or not search.moved else shown - distance
+    if moved:
+        groups.append(GroupPart(MOVED, moved, group=False))
+        shares.append(Share(MOVED, moved))
+    told = sentence(names, amounts.tolist(), ranks.tolist(), search.without)
+    return Why(case, distance + moved, tuple(groups), kind, tuple(shares), told)
+
+
+def reasons(
+    library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
+) -> list[Reason]:
+    """A reason for each of ``cases``, as :func:`why` tells it but for what moved the query.
+
+    Raises:
+        BadArguments, BadInput: as :func:`why`.
+    """
+    if not cases:
+        return []
+    ground = _Ground.of(library, search, reporter)
+    q = ground.query_row()
+    amounts = ground.grouping.shares(q, np.stack([ground.case_row(case) for case in cases]))
+    names = ground.grouping.groups
+    out = []
+    for row in amounts:
+        ranks = ranks_among(row, ground.usual())
+        told = sentence(names, row.tolist(), ranks.tolist(), search.without)
+        parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
+        out.append(Reason(parts, told))
+    return out
+
+
+class _Ground:
+    """What all explanations of one search share."""
+
+    def __init__(self, desk: Desk, metric: Metric, search: Search) -> None:
+        self.desk, self.search = desk, search
+        self.grouping = Grouping(metric)
+        self.feature_names = self._names()
+        self._deviations = self.grouping.deviations()
+        self._query: Matrix | None = None
+        self._usual: Matrix | None = None
+
+    @classmethod
+    def of(cls, library: Path, search: Search, reporter: Reporter) -> _Ground:
+        """The ground of ``search``, kept while the desk is and the clicks stay the same."""
+        desk = desk_for(library, search.metric, reporter, without=search.without)
+        metric = _refined(library, desk, search, reporter)
+        kept = _grounds.setdefault(desk, OrderedDict())
+        key = (metric.card.content_hash, repr(search.query))
+        ground = kept.pop(key, None)
+        if ground is None:
+            ground = cls(desk, metric, search)
+        kept[key] = ground
+        while len(kept) > _KEPT:
+            kept.popitem(last=False)
+        return ground
+
+    def query_row(self) -> Matrix:
+        """(d',) the query where the groups are told."""
+        if self._query is None:
+            numbers = numbers_of(self.desk, self.search.query)
+            self._query = self.grouping.head_rows(numbers[np.newaxis])[0]
+        return self._query
+
+    def case_row(self, case: str) -> Matrix:
+        row: Matrix = self.grouping.head_rows(case_numbers(self.desk, case)[np.newaxis])[0]
+        return row
+
+    def usual(self) -> Matrix:
+        """(n, G) what the groups make of the query's distances to cases drawn from the whole library."""
+        if self._usual is None:
+            rows = _sample(self.desk)
+            self._usual = self.grouping.shares(
+                self.query_row(), self.grouping.head_rows(rows), rows=SAMPLE_ROWS
+            )
+        return self._usual
+
+    def detail(self, group: int, q: Matrix, x: Matrix) -> str:
+        """The features of a group that are farthest apart, in deviations of the training cases."""
+        columns = self.grouping.columns_of(group)
+        if len(columns) > _FEW_COLUMNS or len(self.feature_names) != len(q) or len(columns) < 2:
+            return ""
+        known = self._deviations[columns] > 0.0
+        apart = np.zeros(len(columns))
+        apart[known] = np.abs(x - q)[columns][known] / self._deviations[columns][known]
+        order = np.argsort(-apart, kind="stable")[:_TOLD]
+        told = [f"{self.feature_names[columns[k]]} {apart[k]:.1f}" for k in order.tolist() if apart[k] > 0.0]
+        return f"Most apart, in deviations: {', '.join(told)}" if told else ""
+
+    def _names(self) -> tuple[str, ...]:
+        """Of the columns where the groups are told; those of local descriptors are counted away."""
+        feature_set = self.desk.feature_set
+        names = self.grouping.metric.names_before_tail()
+        if len(names) != self.grouping.metric.n_features or feature_set.extractor == "raw":
+            return names
+        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+        own = tuple(name.name for name in extractor.feature_names)
+        return own if len(own) == len(names) else names
+
+
+_grounds: WeakKeyDictionary[Desk, OrderedDict[tuple[str, str], _Ground]] = WeakKeyDictionary()
+_samples: WeakKeyDictionary[Desk, Matrix] = WeakKeyDictionary()
+
+
+def _sample(desk: Desk) -> Matrix:
+    """(n, d) numbers of cases drawn once for a desk."""
+    if desk not in _samples:
+        count = min(SAMPLE, len(desk.rows))
+        chosen = np.random.default_rng(0).choice(len(desk.rows), count, replace=False)
+        _, numbers = desk.library.features.read(desk.feature_set, desk.rows[chosen])
+        _samples[desk] = numbers.astype(np.float64)
+    return _samples[desk]
+
+
+def _refined(library: Path, desk: Desk, search: Search, reporter: Reporter) -> Metric:
+    """The metric that the ranking of ``search`` is by, frozen."""
+    entries = desk.ledger(search.ledger).in_force if search.ledger and search.strength > 0.0 else []
+    if not entries and not search.moved:
+        return desk.metric
+    try:
+        bench = bench_for(library, search.metric, reporter, without=search.without)
+    except BadInput:
+        # It cannot follow clicks, and was asked without them.
+        return desk.metric
+    distance = bench.space.distance(bench.form(entries, search.strength))
+    return dataclasses.replace(desk.metric, distance=distance)
