@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep run test test-deep lint format bench bench-learners bench-clicks screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format bench bench-learners bench-clicks bundle screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -35,6 +35,9 @@ test: lint ## set up if needed, then every check: style, types, import contracts
 test-deep: setup-deep ## the tests of the extra `deep` (torch, onnxruntime), in an environment of their own
 	.venv-deep/bin/python -m pytest tests/deep $(ARGS)
 
+setup-bundle:
+	@sh packaging/setup.sh bundle
+
 lint: setup-test ## the checks without the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -54,11 +57,14 @@ bench-learners: setup-test ## race the learners with their peers (in .venv-peers
 bench-clicks: setup-test ## measure how much simulated users' clicks teach and write the help page benchmarks_clicks.md
 	$(BIN)/python -m tests.benchmarks.clicks $(ARGS)
 
+bundle: setup-bundle ## build the program in one folder that needs no Python, look that it runs, and pack it (dist/)
+	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
+
 screenshot: setup ## renew the picture of the window in the README
 	$(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
 
-clean: ## remove .venv, .venv-deep, .venv-peers and everything that was built
-	rm -rf .venv .venv-deep .venv-peers build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove every .venv and everything that was built
+	rm -rf .venv .venv-deep .venv-peers .venv-bundle build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,12 @@
-"""`semblance`: without arguments it opens the window; with a command it runs that command without Qt."""
+"""`semblance`: without arguments it opens the window, with a library the window on it; with a command it runs
+that command without Qt."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
+from pathlib import Path
 
 from core.engine import limit_threads
 
@@ -11,18 +14,27 @@ from core.engine import limit_threads
 INTERRUPTED = 130
 
 
+def _library(given: list[str]) -> Path | None:
+    """The library that is named instead of a command, as a desktop does when one is opened with Semblance."""
+    if len(given) != 1:
+        return None
+    path = Path(given[0])
+    return path if (path / "catalogue.sqlite").is_file() else None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     limit_threads()
     try:
-        if given:
+        library = _library(given)
+        if library is None and (given or "_SEMBLANCE_COMPLETE" in os.environ):
             from app.cli import run
 
             return run(given)
         from app.program import open_window
 
-        return open_window()
+        return open_window(library)
     except KeyboardInterrupt:
         return INTERRUPTED
 

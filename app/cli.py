@@ -28,6 +28,8 @@ from core.errors import BadArguments, BadInput, SemblanceError
 from core.tasks import Cancelled
 
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
+#: Set by a shell that asks how a line could go on.
+COMPLETION = "_SEMBLANCE_COMPLETE"
 LISTS = ("learners", "extractors", "kinds", "protocols")
 
 cli = typer.Typer(
@@ -44,6 +46,10 @@ def run(arguments: list[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path need not be text.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if COMPLETION in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()
     try:
         outcome = typer.main.get_command(cli).main(arguments, "semblance", standalone_mode=False)
         sys.stdout.flush()

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import resources
+
 if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
@@ -31,6 +33,7 @@ _LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMs
 def make_application() -> QApplication:
     """The Qt application, named and themed; the one there is, if there is one."""
     from PySide6.QtCore import qInstallMessageHandler
+    from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
     from app.settings import Settings
@@ -43,6 +46,7 @@ def make_application() -> QApplication:
         application.setApplicationName("Semblance")
         application.setOrganizationName("Semblance")
         application.setDesktopFileName("semblance")
+        application.setWindowIcon(QIcon(str(resources.path("semblance.svg"))))
         focus_ring.install(application)
         qInstallMessageHandler(_log_qt)
     settings = Settings()

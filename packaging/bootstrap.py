@@ -1,8 +1,9 @@
 """Make ``.venv`` with the pinned versions, and the system libraries Qt needs where that is allowed.
 
 Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too,
-``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``. Where nothing changed since the
-last time it only looks. Ends with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
+``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``, ``bootstrap.py bundle`` for what
+builds the bundled program, in ``.venv-bundle``. Where nothing changed since the last time it only looks. Ends
+with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ TOP = Path(__file__).resolve().parent.parent
 VENV = TOP / ".venv"
 #: Apart from the other, which must not come to need torch unnoticed.
 DEEP_VENV = TOP / ".venv-deep"
+#: Apart too: only what the program itself needs may get into the bundle.
+BUNDLE_VENV = TOP / ".venv-bundle"
 CONSTRAINTS = TOP / "packaging" / "constraints.txt"
-EXTRAS = {"run": "", "test": "[test]", "deep": "[test,deep,deep-test]"}
+EXTRAS = {"run": "", "test": "[test]", "deep": "[test,deep,deep-test]", "bundle": "[bundle]"}
 #: Where torch lies without several GB of CUDA, which the usual index adds on Linux.
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 #: Exit status: nothing is wrong but the network.
@@ -169,7 +172,7 @@ def apt_install(become_root: list[str], packages: list[str]) -> None:
 
 
 def ensure_packages(purpose: str) -> None:
-    venv = DEEP_VENV if purpose == "deep" else VENV
+    venv = {"deep": DEEP_VENV, "bundle": BUNDLE_VENV}.get(purpose, VENV)
     stamp, wanted = venv / f"semblance-{purpose}.stamp", digest()
     with contextlib.suppress(OSError):
         if stamp.read_text() == wanted and venv_works(venv):
@@ -202,7 +205,7 @@ def digest() -> str:
 
 
 def venv_python(venv: Path) -> Path:
-    return venv / "bin" / "python"
+    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def venv_works(venv: Path) -> bool:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Find a Python that Semblance runs on and hand over to bootstrap.py: setup.sh run | test | deep
+# Find a Python that Semblance runs on and hand over to bootstrap.py: setup.sh run | test | deep | bundle
 # PYTHON=/path/to/python chooses one.
 set -u
 cd "$(dirname "$0")/.." || exit 1

@@ -1,0 +1,125 @@
+"""Build the one-folder program, look that it runs without Python, and pack it: ``make bundle``.
+
+Writes ``dist/semblance/`` (the program), on Linux also ``dist/semblance-VERSION-linux-ARCH.tar.gz`` and a
+``.deb``. Run by the Python of ``.venv-bundle``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path[:0] = [str(TOP), str(HERE), str(HERE.parent)]
+
+import debian  # noqa: E402
+import icons  # noqa: E402
+import manual  # noqa: E402
+
+DIST, WORK = TOP / "dist", TOP / "build" / "bundle"
+MEGABYTE = 1 << 20
+MOST_MEGABYTES = 500
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--no-check", action="store_true", help="do not run what was built")
+    parser.add_argument("--no-pack", action="store_true", help="the folder alone: no archive, no .deb")
+    chosen = parser.parse_args()
+    version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    WORK.mkdir(parents=True, exist_ok=True)
+    icons.write(WORK)
+    freeze()
+    folder = DIST / "semblance"
+    if sys.platform == "linux":
+        share(folder / "share", version)
+    megabytes = size(folder) / MEGABYTE
+    print(f"{folder.relative_to(TOP)}: {megabytes:,.0f} MB (at most {MOST_MEGABYTES})")
+    if not chosen.no_check:
+        check(folder)
+    if sys.platform == "linux" and not chosen.no_pack:
+        print(pack(folder, version).relative_to(TOP))
+        print(debian.build(folder, version, DIST).relative_to(TOP))
+    return 0 if megabytes <= MOST_MEGABYTES else 1
+
+
+def freeze() -> None:
+    """Run PyInstaller; everything of an earlier build is replaced."""
+    command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"]
+    places = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
+    subprocess.run([*command, *places, str(HERE / "semblance.spec")], check=True, cwd=TOP)
+
+
+def share(target: Path, version: str) -> None:
+    """What a desktop wants to know: entry, icons, kind of file, manual, completions."""
+    shutil.rmtree(target, ignore_errors=True)
+    manual.write(target, version)
+    desktop = HERE.parent / "desktop"
+    for source, place in (
+        (desktop / "semblance.desktop", "applications"),
+        (desktop / "semblance.xml", "mime/packages"),
+        (TOP / "resources" / "semblance.svg", "icons/hicolor/scalable/apps"),
+    ):
+        (target / place).mkdir(parents=True)
+        shutil.copy(source, target / place)
+    for side in icons.SIDES:
+        place = target / f"icons/hicolor/{side}x{side}/apps"
+        place.mkdir(parents=True)
+        shutil.copy(WORK / f"semblance-{side}.png", place / "semblance.png")
+    shutil.copy(desktop / "install.sh", target.parent)
+
+
+def size(folder: Path) -> int:
+    """Bytes of the files below ``folder``."""
+    return sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
+
+
+def check(folder: Path) -> None:
+    """The program makes, searches and reports the demo where there is no Python and no environment.
+
+    Raises:
+        subprocess.CalledProcessError: it did not.
+    """
+    program = folder / ("semblance.exe" if sys.platform == "win32" else "semblance")
+    with tempfile.TemporaryDirectory() as home:
+        kept = {"SYSTEMROOT", "TEMP"} if sys.platform == "win32" else set()
+        bare = {name: value for name, value in os.environ.items() if name in kept}
+        bare |= {"HOME": home, "PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen", "LANG": "C.UTF-8"}
+        for arguments in (
+            ["--version"],
+            ["learners"],
+            ["demo", "--headless", "--library", str(Path(home) / "demo.semblance")],
+        ):
+            print("$ semblance", *arguments[:2], flush=True)
+            subprocess.run([program, *arguments], check=True, cwd=home, env=bare, stdout=subprocess.DEVNULL)
+        made = {file.name for file in (Path(home) / "demo.semblance").iterdir()}
+        missing = {"report.html", "report.pdf", "window.png"} - made
+        if missing:
+            raise SystemExit(f"The bundled program did not write {', '.join(sorted(missing))}.")
+
+
+def pack(folder: Path, version: str) -> Path:
+    """The folder as one archive, with a script that puts its entry into the user's menu."""
+    file = DIST / f"semblance-{version}-linux-{platform.machine()}.tar.gz"
+    with tarfile.open(file, "w:gz", compresslevel=6) as archive:
+        archive.add(folder, f"semblance-{version}", filter=_anonymous)
+    return file
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    return entry
+
+
+if __name__ == "__main__":
+    sys.exit(main())
