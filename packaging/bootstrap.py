@@ -1,9 +1,9 @@
 """Make ``.venv`` with the pinned versions, and the system libraries Qt needs where that is allowed.
 
 Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too,
-``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``, ``bootstrap.py bundle`` for what
-builds the bundled program, in ``.venv-bundle``. Where nothing changed since the last time it only looks. Ends
-with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
+``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``, ``bootstrap.py bundle`` for
+what builds the bundled program, in ``.venv-bundle``. Where nothing changed since the last time it only looks.
+Ends with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
 """
 
 from __future__ import annotations
