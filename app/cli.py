@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
         # A path need not be text.
         sys.stdout.reconfigure(errors="backslashreplace")
     if COMPLETION in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:
