@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from app import upkeep_cli
+from app.cli_parts import Json, LibraryPath, print_document
 from app.console import (
     ConsoleReporter,
     say,
@@ -35,10 +35,8 @@ LISTS = ("learners", "extractors", "kinds", "protocols")
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
+cli.add_typer(upkeep_cli.cli)
 _debug = False
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
-LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
 
 
 def run(arguments: list[str]) -> int:
@@ -101,15 +99,6 @@ def _start(
         raise typer.Exit(open_window())
 
 
-def _print(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
-    if as_json:
-        unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-        text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)
-        sys.stdout.write(text + "\n")
-    else:
-        show(document)
-
-
 @cli.command()
 def demo(
     library: Annotated[Path | None, typer.Option(help="Where the demo library is kept.")] = None,
@@ -143,7 +132,7 @@ def import_(
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
-    _print(result.to_json(), as_json, show_import)
+    print_document(result.to_json(), as_json, show_import)
     if not result.added and not result.unchanged:
         raise SemblanceError(
             f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
@@ -167,7 +156,7 @@ def features(
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
         result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)
-    _print(result.to_json(), as_json, show_list)
+    print_document(result.to_json(), as_json, show_list)
     if result.failed and not result.cases:
         raise SemblanceError(
             f"No case of {library} gave {extractor} features.",
@@ -197,7 +186,7 @@ def train(
     request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)
-    _print(result.to_json(), as_json, show_list)
+    print_document(result.to_json(), as_json, show_list)
 
 
 @cli.command()
@@ -222,7 +211,7 @@ def search(
     query = Query(case, image, part)
     with ConsoleReporter() as reporter:
         result = ask(library, metric, query, k=k, reporter=reporter)
-    _print(result.to_json(), as_json, show_cases)
+    print_document(result.to_json(), as_json, show_cases)
 
 
 @cli.command()
@@ -277,7 +266,7 @@ def evaluate(
             document = evaluate_tables(request, table, reporter=reporter)
         else:
             document = score(request, reporter=reporter)
-    _print(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
+    print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
 
 
 @cli.command()
@@ -308,7 +297,7 @@ def relink(
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
-    _print(result.to_json(), as_json, show_list)
+    print_document(result.to_json(), as_json, show_list)
     if result.still_missing and not result.moved:
         raise SemblanceError(
             f"None of the {result.still_missing} missing files of {library} was found under {folder}.",
@@ -326,7 +315,7 @@ def info(
     if str(what) in LISTS and not what.exists():
         _list(str(what), as_json)
     else:
-        _print(describe_library(what), as_json, show_info)
+        print_document(describe_library(what), as_json, show_info)
 
 
 def _list(name: str, as_json: bool) -> None:
@@ -338,7 +327,7 @@ def _list(name: str, as_json: bool) -> None:
         "kinds": describing.describe_kinds,
         "protocols": describing.describe_protocols,
     }
-    _print(describe[name](), as_json, show_list)
+    print_document(describe[name](), as_json, show_list)
 
 
 @cli.command()

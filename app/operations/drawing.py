@@ -65,15 +65,27 @@ def save(
         theme=theme,
         titles=dict(titles or {}),
         note=note,
+        library=context.state.path,
         lane=Lane.DRAW,
     )
 
     return _told(context, job)
 
 
-def save_scores(context: Context, path: Path, text: str) -> Job:
-    """Write the table of scores, as CSV text, and say where."""
-    job = context.jobs.run(f"Saving {path.name}", drawing.export_scores, path, text, lane=Lane.DRAW)
+def save_scores(
+    context: Context, path: Path, text: str, *, what: str = "scores", identified: bool = False
+) -> Job:
+    """Write a table, as CSV text, and say where; ``what`` it is goes into the library's log of exports."""
+    job = context.jobs.run(
+        f"Saving {path.name}",
+        drawing.export_scores,
+        path,
+        text,
+        library=context.state.path,
+        what=what,
+        identified=identified,
+        lane=Lane.DRAW,
+    )
     return _told(context, job)
 
 

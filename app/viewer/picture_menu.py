@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.context import Context
+from app.operations import exporting
 from app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
 from app.viewer.picture_view import PictureView
 
@@ -82,5 +83,6 @@ def save_seen(view: PictureView, context: Context, path: Path) -> None:
         image.setText(key, "")
     if image.save(str(path)):
         context.messages.info(f"Saved {path.name} in {path.parent}.")
+        exporting.note(context, "picture as seen", path.suffix)
     else:
         context.messages.warning(f"{path.name} could not be written.", "Choose another folder.")

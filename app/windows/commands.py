@@ -18,6 +18,7 @@ from app.dialogs.not_read import NotReadDialog
 from app.operations import demo, drawing, extracting, reporting, searching, training
 from app.operations import library as libraries
 from app.theme import set_theme
+from app.windows import upkeep
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
 from core.searches.query import Query
@@ -48,6 +49,9 @@ class Commands(QObject):
             "import_more": self.import_more,
             "not_read": self.show_not_read,
             "relink": self.relink,
+            "back_up": lambda: upkeep.back_up(window),
+            "restore": lambda: upkeep.restore(window),
+            "check_library": lambda: upkeep.check(window),
             "report": self.report,
             "close_library": lambda: libraries.close_library(self._context),
             "quit": window.close,
@@ -144,7 +148,9 @@ class Commands(QObject):
         if self._state.library is not None:
 
             def save(path: Path, text: str) -> None:
-                drawing.save_scores(self._context, path, text)
+                # Its paths may be called after patients.
+                what = "list of files not read"
+                drawing.save_scores(self._context, path, text, what=what, identified=True)
 
             dialog = NotReadDialog(self._state.library, save, self._window)
             dialog.exec()

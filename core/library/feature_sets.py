@@ -67,8 +67,6 @@ class FeatureSets:
         Raises:
             BadArguments: ``name`` is taken by numbers made otherwise.
         """
-        import zarr
-
         with self._catalogue.writing() as connection:
             for known in _all(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
@@ -86,24 +84,19 @@ class FeatureSets:
             made = FeatureSet(
                 int(row.inserted_primary_key[0]), name, extractor, version, dict(settings), tuple(columns)
             )
-            store = self._store(made)
+            store = self.store_of(made)
             shutil.rmtree(store, ignore_errors=True)
-            zarr.create_array(
-                store,
-                shape=(0, len(columns)),
-                chunks=(CHUNK, max(1, len(columns))),
-                dtype=dtype,
-                fill_value=np.nan,
-            )
+            create_store(store, 0, len(columns), dtype)
         return made
 
-    def _store(self, feature_set: FeatureSet) -> Path:
+    def store_of(self, feature_set: FeatureSet) -> Path:
+        """The folder holding the numbers of ``feature_set``."""
         return self._folder / f"{feature_set.id}.zarr"
 
     def _array(self, feature_set: FeatureSet, mode: str) -> Any:
         import zarr
 
-        store = self._store(feature_set)
+        store = self.store_of(feature_set)
         try:
             return zarr.open_array(store, mode=mode)
         except (FileNotFoundError, KeyError, ValueError, TypeError) as error:
@@ -119,13 +112,13 @@ class FeatureSets:
             values: npt.NDArray[Any] = array[rows] if isinstance(rows, slice) else array.oindex[rows]
         except Exception as error:
             # The codecs' own libraries raise what they like.
-            raise _damaged(feature_set, self._store(feature_set)) from error
+            raise _damaged(feature_set, self.store_of(feature_set)) from error
         return values
 
     def _checked(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Extractors never give a row of NaN, but a chunk whose file was lost reads as such."""
         if values.dtype == np.float32 and np.isnan(values).all(axis=1).any():
-            raise _damaged(feature_set, self._store(feature_set))
+            raise _damaged(feature_set, self.store_of(feature_set))
         return values
 
     def chunk_rows(self, feature_set: FeatureSet) -> dict[int, npt.NDArray[np.int64]]:
@@ -274,7 +267,7 @@ class FeatureSets:
             part = numbers[start : start + chunks]
             block = self._select(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
             if len(block) < (part[-1] + 1 - part[0]) * CHUNK:
-                raise _damaged(feature_set, self._store(feature_set))
+                raise _damaged(feature_set, self.store_of(feature_set))
             ids = np.full(len(block), -1, dtype=np.int64)
             for number in part:
                 offset = (number - part[0]) * CHUNK
@@ -293,6 +286,24 @@ class FeatureSets:
         if not ids:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         return np.concatenate(ids), np.concatenate(positions).astype(np.int64)
+
+
+def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: bool = True) -> None:
+    """An empty store; ``checked``: each chunk carries a CRC-32C, and one that no longer agrees is not read.
+
+    Stores made before there were such sums have none.
+    """
+    import zarr
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    zarr.create_array(
+        store,
+        shape=(rows, width),
+        chunks=(CHUNK, max(1, width)),
+        dtype=dtype,
+        fill_value=np.nan,
+        compressors=[ZstdCodec(level=0), Crc32cCodec()] if checked else [ZstdCodec(level=0)],
+    )
 
 
 def _all(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:
@@ -332,5 +343,5 @@ def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
 def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
     return BadInput(
         f"The numbers of the feature set '{feature_set.name}' ({store}) are lost or damaged.",
-        "Restore the library from a copy, or extract these features again under another name.",
+        "The rest can be used. File > Check this library… (`semblance doctor LIB --repair`) mends them.",
     )

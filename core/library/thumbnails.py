@@ -55,6 +55,10 @@ class ThumbnailStore:
                 self._replace()
         return out
 
+    def renew(self) -> None:
+        """Begin anew, without any thumbnail."""
+        self._replace()
+
     def close(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):

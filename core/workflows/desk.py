@@ -266,6 +266,11 @@ def _load(file: Path) -> _Embedded | None:
     return (rows, embedding, ties) if fits else None
 
 
+def readable(file: Path) -> bool:
+    """Whether what was kept of a prepared metric can be used."""
+    return _load(file) is not None
+
+
 def _keep(file: Path, embedded: _Embedded) -> None:
     part = file.with_name(f"{file.stem}.{secrets.token_hex(4)}.part")
     older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]

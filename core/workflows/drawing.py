@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import BadArguments
+from core.library.export_log import note_export
 from core.reports.curves import KINDS, Curve, curves_csv
 from core.reports.figures import FIGURES
 from core.reports.saving import put_file
@@ -68,11 +69,13 @@ def export_plots(
     theme: ThemeName = "print",
     titles: Mapping[str, str] | None = None,
     note: str = "",
+    library: Path | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
 
     ``plots`` are curves by kind, ``titles`` stand above by kind, ``note`` says on what they were measured.
+    The log of ``library`` notes that they were exported.
     One plot is written to ``path``, replacing what is there. Of several each gets a name of its own
     beside it (``NAME-roc.png``) and replaces nothing. A file is there whole or not at all.
 
@@ -112,16 +115,27 @@ def export_plots(
         put_file(target, content)
         written.append(target)
     reporter.progress(len(plots), len(plots), "Saving plots")
+    note_export(library, "plots", suffix, files=len(written))
     return written
 
 
-def export_scores(path: Path, text: str, *, reporter: Reporter = SILENT) -> list[Path]:
-    """Write a table of scores, as CSV text, to ``path``.
+def export_scores(
+    path: Path,
+    text: str,
+    *,
+    library: Path | None = None,
+    what: str = "scores",
+    identified: bool = False,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write a table of scores, or another list named ``what``, as CSV text to ``path``; the log of
+    ``library`` notes it.
 
     Raises:
         SemblanceError: the file cannot be written.
     """
     put_file(path, text.encode("utf-8-sig"))
+    note_export(library, what, path.suffix, identified=identified)
     return [path]
 
 

@@ -10,6 +10,7 @@ from core.imaging import open_picture
 from core.imaging.deidentify import is_telling
 from core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from core.imaging.thumbnail import thumbnail
+from core.library.export_log import note_export
 from core.library.records import CaseDetails, now
 from core.metrics.registry import learner_title
 from core.reports.card_facts import card_facts
@@ -63,6 +64,7 @@ def write_search_report(
     )
     reporter.progress(0, None, f"Writing {out.name}")
     write_report(_document(desk, library, result, identified=identified), out)
+    note_export(desk.library.path, "report", out.suffix, identified=identified)
     return out
 
 

@@ -167,7 +167,7 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
         description.write_text(description.read_text()[:50])
     else:
         description.write_text(description.read_text().replace(str(2 * CHUNK), str(CHUNK)))
-    says = r"numbers of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. Restore.*another name"
+    says = r"numbers of the feature set 'made up' \(.*1\.zarr\) are lost or damaged\. The rest.*doctor LIB"
     with pytest.raises(BadInput, match=says):
         library.features.read(made)
     with pytest.raises(BadInput, match=says):

@@ -1,0 +1,24 @@
+"""What the files of commands share: options met in many of them, and how a result is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
+
+
+def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:
+    """``document`` as JSON, or as ``show`` shows it."""
+    if as_json:
+        unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        text = json.dumps(document, ensure_ascii=not unicode, indent=2, allow_nan=False, default=str)
+        sys.stdout.write(text + "\n")
+    else:
+        show(document)

@@ -1,0 +1,132 @@
+"""What a check of the library found, what still works, and mending it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.theme import plain_tip, theme
+from core.reports.cells import csv_text
+from core.workflows.checking import CheckResult, Finding
+
+_COLUMNS = ("Part", "Found", "What to do")
+_WIDTHS = (100, 360)
+
+
+class CheckDialog(QDialog):
+    """A table of findings, each with what can be done or was done about it."""
+
+    repair_wanted = Signal()
+
+    def __init__(self, save: Callable[[Path, str], object], parent: QWidget | None = None) -> None:
+        """``save`` is given the file that was chosen for the list, and the list as CSV text."""
+        super().__init__(parent)
+        self._keep = save
+        self._result: CheckResult | None = None
+        self.setWindowTitle("Check this library")
+        self.resize(theme().px(860), theme().px(440))
+        self._told = QLabel("Checking…")
+        self._told.setWordWrap(True)
+        self.table = QTableWidget(0, len(_COLUMNS))
+        self.table.setAccessibleName("Findings")
+        self.table.setHorizontalHeaderLabels(list(_COLUMNS))
+        self.table.verticalHeader().hide()
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.table.setWordWrap(True)
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        for column, width in enumerate(_WIDTHS):
+            self.table.setColumnWidth(column, theme().px(width))
+        self._works = QLabel()
+        self._works.setProperty("role", "second")
+        self._works.setWordWrap(True)
+        self.repair = QPushButton("Mend what can be mended")
+        self.repair.clicked.connect(self._ask_repair)
+        self.save_list = QPushButton("Save the list…")
+        self.save_list.clicked.connect(self._save)
+        close = QPushButton("Close")
+        close.setDefault(True)
+        close.clicked.connect(self.accept)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.repair)
+        buttons.addWidget(self.save_list)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        column_ = QVBoxLayout(self)
+        column_.setContentsMargins(16, 16, 16, 16)
+        column_.setSpacing(12)
+        column_.addWidget(self._told)
+        column_.addWidget(self.table, 1)
+        column_.addWidget(self._works)
+        column_.addLayout(buttons)
+        self._enable(writable=False)
+
+    def show_result(self, result: CheckResult, *, writable: bool) -> None:
+        """What a check or a repair gave; without ``writable`` nothing can be mended."""
+        self._result = result
+        harm = len(result.open_harm)
+        checked = ", ".join(f"{count:,} {part}" for part, count in result.checked.items())
+        if harm:
+            told = f"{harm:,} {'things are' if harm > 1 else 'thing is'} damaged or missing."
+        elif result.findings:
+            told = "Nothing is lost. There is something to know:"
+        else:
+            told = "The library is sound."
+        aside = f" What was damaged is kept in {result.moved_to}." if result.moved_to else ""
+        self._told.setText(f"{told} Checked: {checked}.{aside}")
+        self._works.setText("Can be used: " + " ".join(result.works))
+        self.table.setRowCount(len(result.findings))
+        for row, finding in enumerate(result.findings):
+            for place, text in enumerate(_cells(finding)):
+                item = QTableWidgetItem(text)
+                item.setToolTip(plain_tip(text))
+                item.setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+                self.table.setItem(row, place, item)
+        self.table.resizeRowsToContents()
+        self._enable(writable=writable)
+
+    def fail(self) -> None:
+        """The check could not be made; the message bar says why."""
+        self._told.setText("The check could not be made.")
+        self._enable(writable=False)
+
+    def _enable(self, *, writable: bool) -> None:
+        findings = self._result.findings if self._result is not None else []
+        self.repair.setEnabled(writable and any(not finding.repaired for finding in findings))
+        self.save_list.setEnabled(bool(findings))
+
+    def _ask_repair(self) -> None:
+        self._told.setText("Mending…")
+        self.repair.setEnabled(False)
+        self.repair_wanted.emit()
+
+    def _save(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save the list", "check.csv", "Table (*.csv)")
+        if chosen and self._result is not None:
+            lines = [(*_cells(finding), " ".join(finding.files)) for finding in self._result.findings]
+            self._keep(Path(chosen), csv_text((*_COLUMNS, "Files"), lines))
+
+
+def _cells(finding: Finding) -> tuple[str, str, str]:
+    return (
+        finding.part,
+        finding.says,
+        f"Done: {finding.repaired}" if finding.repaired else finding.remedy,
+    )

@@ -1,0 +1,71 @@
+"""Backing a library up, restoring one, and checking it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.context import Context
+from app.jobs import Job
+from app.operations import library as libraries
+from core.imaging.limits import size_text
+from core.workflows import backing_up, checking
+from core.workflows.backing_up import RestoreResult
+from core.workflows.checking import CheckResult
+
+
+def back_up(context: Context, file: Path) -> None:
+    """Write the open library into ``file``, and say how large it became."""
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run(f"Backing up {path.name}", backing_up.back_up, path, file)
+
+    def tell(document: dict[str, Any]) -> None:
+        size = size_text(document["bytes"])
+        if document["missing"]:
+            context.messages.warning(
+                f"{file.name} is written ({size}); {len(document['missing']):,} files of the library are "
+                "missing and not in it.",
+                "File > Check this library… names them.",
+            )
+        else:
+            context.messages.info(f"{file.name} is written and read back ({size}), without pictures.")
+
+    job.done.connect(tell)
+    job.failed.connect(context.messages.error)
+
+
+def restore(context: Context, file: Path, library: Path) -> None:
+    """Make ``library`` of the backup ``file`` and open it."""
+    job = context.jobs.run(f"Restoring {file.name}", backing_up.restore, file, library)
+
+    def show(result: RestoreResult) -> None:
+        if result.missing:
+            context.messages.warning(
+                f"{result.missing:,} files of pictures are not where they were.",
+                "File > Find moved pictures… finds them where they are now.",
+            )
+        libraries.open_library(context, Path(result.library))
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+
+
+def check(context: Context, then: Callable[[CheckResult], None], *, repair: bool = False) -> Job | None:
+    """Look at everything in the open library; ``then`` gets what was found. With ``repair`` mend it."""
+    path = context.state.path
+    if path is None:
+        return None
+    title = f"{'Mending' if repair else 'Checking'} {path.name}"
+    job = context.jobs.run(title, checking.check_library, path, repair=repair, channel="check")
+
+    def show(result: CheckResult) -> None:
+        if repair and context.state.path == path:
+            libraries.renew(context)
+        then(result)
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+    return job

@@ -1,0 +1,112 @@
+"""The commands that keep libraries whole: doctor, backup, restore and the log of exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli_parts import Json, LibraryPath, print_document
+from app.console import ConsoleReporter
+from core.errors import SemblanceError
+
+#: Added to the other commands by :mod:`app.cli`.
+cli = typer.Typer()
+
+
+def show_check(document: Any) -> None:
+    """What a check found, what was mended, and what works."""
+    for found in document["findings"]:
+        typer.echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
+        typer.echo(f"  -> {found['repaired'] or found['remedy']}")
+    counts = ", ".join(f"{count:,} {part}" for part, count in document["checked"].items())
+    typer.echo(f"Checked: {counts}.")
+    for line in document["works"]:
+        typer.echo(f"Works: {line}")
+    if document["moved_to"]:
+        typer.echo(f"What was damaged is kept in {document['moved_to']}.")
+    if document["sound"]:
+        typer.echo("The library is sound.")
+
+
+def show_backup(document: Any) -> None:
+    from core.imaging.limits import size_text
+
+    typer.echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
+    for name in document["missing"]:
+        typer.echo(f"Not in it, for the library has it no more: {name}")
+
+
+def show_restored(document: Any) -> None:
+    typer.echo(f"{document['library']}: {document['cases']:,} cases.")
+    if document["missing"]:
+        typer.echo(
+            f"{document['missing']:,} files of pictures are not where they were; "
+            "`semblance relink LIB FOLDER` finds them."
+        )
+
+
+def show_exports(document: Any) -> None:
+    for line in document:
+        who = "identified" if line["identified"] else "de-identified"
+        files = "" if line["files"] == 1 else f", {line['files']} files"
+        typer.echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}")
+    if not document:
+        typer.echo("Nothing was exported from this library so far.")
+
+
+@cli.command()
+def doctor(
+    library: LibraryPath,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a library; name what is damaged or missing and what still works."""
+    from core.workflows.checking import check_library
+
+    with ConsoleReporter() as reporter:
+        result = check_library(library, repair=repair, reporter=reporter)
+    print_document(result.to_json(), as_json, show_check)
+    if result.open_harm:
+        count = len(result.open_harm)
+        raise SemblanceError(
+            f"{library} has {count} thing{'s' if count > 1 else ''} damaged or missing.",
+            "Restore a backup for what cannot be mended." if repair else "--repair mends what can be.",
+        )
+
+
+@cli.command()
+def backup(
+    library: LibraryPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .zip file.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a library into one file, without its pictures; others may go on working."""
+    from core.workflows.backing_up import back_up
+
+    with ConsoleReporter() as reporter:
+        document = back_up(library, file, reporter=reporter)
+    print_document(document, as_json, show_backup)
+
+
+@cli.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    library: LibraryPath,
+    as_json: Json = False,
+) -> None:
+    """Make a new library of a backup."""
+    from core.workflows.backing_up import restore as make
+
+    with ConsoleReporter() as reporter:
+        result = make(file, library, reporter=reporter)
+    print_document(result.to_json(), as_json, show_restored)
+
+
+@cli.command("audit-log")
+def audit_log(library: LibraryPath, as_json: Json = False) -> None:
+    """What was exported from a library: when, what, and whether with patients' ids."""
+    from core.workflows.exported import exports
+
+    print_document(exports(library), as_json, show_exports)

@@ -1,0 +1,77 @@
+"""What the window's commands on backups and checks do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QFileDialog
+from shiboken6 import isValid
+
+from app.dialogs.check_library import CheckDialog
+from app.operations import drawing, upkeep
+from core.library.records import SUFFIX
+from core.workflows.checking import CheckResult
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+_BACKUP = "Backup of a library (*.zip)"
+
+
+def back_up(window: MainWindow) -> None:
+    """Ask where to, and back the open library up."""
+    library = window.state.library
+    if library is None:
+        return
+    chosen, _ = QFileDialog.getSaveFileName(
+        window, "Back up this library", f"{library.name} backup.zip", _BACKUP
+    )
+    if chosen:
+        upkeep.back_up(window.context, Path(chosen))
+
+
+def restore(window: MainWindow) -> None:
+    """Ask for a backup and a new name, and restore it."""
+    chosen, _ = QFileDialog.getOpenFileName(window, "Restore a backup", "", f"{_BACKUP};;All files (*)")
+    if not chosen:
+        return
+    wanted = Path(chosen).stem.removesuffix(" backup") + SUFFIX
+    library, _ = QFileDialog.getSaveFileName(
+        window, "Name of the restored library (nothing is replaced)", wanted, f"Library (*{SUFFIX})"
+    )
+    if library:
+        upkeep.restore(window.context, Path(chosen), Path(library))
+
+
+def check(window: MainWindow) -> CheckDialog | None:
+    """Check the open library and show what is found."""
+    library = window.state.library
+    if library is None:
+        return None
+
+    def save(path: Path, text: str) -> None:
+        # Its paths may be called after patients.
+        drawing.save_scores(window.context, path, text, what="list of a check", identified=True)
+
+    dialog = CheckDialog(save, window)
+
+    def show(result: CheckResult) -> None:
+        if isValid(dialog):
+            dialog.show_result(result, writable=library.writable)
+
+    def fail(*_: object) -> None:
+        if isValid(dialog):
+            dialog.fail()
+
+    def start(repair: bool) -> None:
+        job = upkeep.check(window.context, show, repair=repair)
+        if job is not None:
+            job.failed.connect(fail)
+            job.cancelled.connect(fail)
+
+    dialog.repair_wanted.connect(lambda: start(True))
+    dialog.finished.connect(dialog.deleteLater)
+    start(False)
+    dialog.show()
+    return dialog

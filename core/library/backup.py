@@ -1,0 +1,290 @@
+"""A library as one file, and a library from one: nothing in such a file is trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from core.errors import BadArguments, BadInput, SemblanceError
+from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from core.library.database import plain_errors
+from core.library.export_log import FILE as EXPORTS
+from core.library.feature_checks import DESCRIPTION, chunk_file
+from core.library.records import CATALOGUE, DERIVED, SUFFIX, now
+from core.library.salvage import complaints, copy_catalogue
+from core.tasks import SILENT, Reporter
+
+FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
+MAX_MANIFEST_BYTES, MAX_FILES = 256 << 20, 2_000_000
+#: A metric that is replaced while it is being copied is looked for in a newer catalogue, this often.
+ATTEMPTS = 4
+_PIECE = 1 << 20
+#: All that a backup may hold, so that nothing of one can be put anywhere else.
+_ALLOWED = re.compile(
+    rf"{re.escape(CATALOGUE)}|{re.escape(EXPORTS)}"
+    r"|features/[0-9]{1,9}\.zarr/(zarr\.json|c/[0-9]{1,9}/0)|metrics/[0-9a-f]{1,64}\.metric"
+)
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, AttributeError, TypeError, ValueError, RuntimeError,
+    NotImplementedError, RecursionError, OverflowError, MemoryError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BackupResult:
+    """A written backup: files and bytes in it, and what the library names but does not have."""
+
+    file: str
+    files: int
+    bytes: int
+    missing: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "missing": list(self.missing)}
+
+
+def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> BackupResult:
+    """Put the library into ``file``, a zip with check sums, and read it back once; others may go on writing.
+
+    Thumbnails and what else can be made again are left out, and so are pictures: they stay where they are.
+
+    Raises:
+        BadInput: the catalogue is damaged.
+        BadArguments: ``file`` lies in the library itself.
+        SemblanceError: ``file`` cannot be written or does not read back as it was written.
+    """
+    library, file = library.absolute(), file.absolute()
+    if file.is_relative_to(library):
+        raise BadArguments(
+            f"{file} lies in the library itself.", "Choose a folder outside it, best on another disk."
+        )
+    token = secrets.token_hex(4)
+    part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
+    try:
+        with plain_errors(file.parent / file.name):
+            for attempt in range(ATTEMPTS):
+                found = _wanted(library, copy)
+                lost = [name for name in found if not (library / name).is_file() and name != CATALOGUE]
+                if not any(name.startswith("metrics/") for name in lost) or attempt == ATTEMPTS - 1:
+                    break
+            kept = [name for name in found if name not in lost]
+            written = _pack(library, copy, kept, part, reporter)
+            _read_back(part, reporter)
+            size = part.stat().st_size
+            part.replace(file)
+    except sqlite3.Error as error:
+        raise SemblanceError(
+            f"{library.name} could not be copied: {error}.", "Check it: semblance doctor LIB."
+        ) from error
+    finally:
+        for left in (part, copy, copy.with_name(copy.name + "-journal")):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
+    return BackupResult(str(file), written, size, tuple(lost))
+
+
+def _wanted(library: Path, copy: Path) -> list[str]:
+    """Copy the catalogue to ``copy``; the files it counts on, relative to the library."""
+    copy.unlink(missing_ok=True)
+    copy_catalogue(library / CATALOGUE, copy)
+    if wrong := complaints(copy):
+        raise BadInput(
+            f"The catalogue of {library.name} is damaged: {wrong[0]}.",
+            "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
+        )
+    names = [CATALOGUE]
+    with contextlib.closing(sqlite3.connect(copy)) as connection:
+        sets = [int(r[0]) for r in connection.execute("SELECT id FROM feature_sets ORDER BY id")]
+        chunks = connection.execute(
+            "SELECT feature_set, chunk, case_rows FROM feature_chunks ORDER BY feature_set, chunk"
+        ).fetchall()
+        metrics = [str(r[0]) for r in connection.execute("SELECT file FROM metrics ORDER BY id")]
+    names += [f"features/{number}.zarr/{DESCRIPTION}" for number in sets]
+    names += [
+        chunk_file(Path("features") / f"{feature_set}.zarr", chunk).as_posix()
+        for feature_set, chunk, rows in chunks
+        if (np.frombuffer(rows, dtype=np.int64) >= 0).any()
+    ]
+    names += [f"metrics/{name}" for name in metrics]
+    if (library / EXPORTS).is_file():
+        names.append(EXPORTS)
+    return names
+
+
+def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Reporter) -> int:
+    sums: dict[str, dict[str, Any]] = {}
+    with part.open("xb") as out:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for done, name in enumerate(names):
+                reporter.check_cancelled()
+                reporter.progress(done, len(names), f"Backing up {library.name}")
+                source = copy if name == CATALOGUE else library / name
+                info = zipfile.ZipInfo(name)
+                # Numbers are packed already.
+                info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
+                with source.open("rb") as file, archive.open(info, "w", force_zip64=True) as entry:
+                    sums[name] = _copied(file, entry)
+            manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
+            document = {**manifest, "made": now(), "files": sums}
+            archive.writestr(MANIFEST, json.dumps(document, ensure_ascii=False), zipfile.ZIP_DEFLATED)
+        out.flush()
+        os.fsync(out.fileno())
+    return len(sums)
+
+
+def _copied(source: IO[bytes], target: IO[bytes] | None, limit: int | None = None) -> dict[str, Any]:
+    """Copy to the end, or past ``limit`` bytes, where it stops; the size and SHA-256 of what was copied."""
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(_PIECE):
+        size += len(piece)
+        digest.update(piece)
+        if limit is not None and size > limit:
+            break
+        if target is not None:
+            target.write(piece)
+    return {"size": size, "sha256": digest.hexdigest()}
+
+
+def _read_back(part: Path, reporter: Reporter) -> None:
+    try:
+        with _opened(part) as (archive, files):
+            for done, (name, told) in enumerate(files.items()):
+                reporter.check_cancelled()
+                reporter.progress(done, len(files), "Reading the backup back")
+                with _told_damaged(part), archive.open(name) as entry:
+                    if _copied(entry, None, told["size"]) != told:
+                        raise BadInput(f"{name} in it is not what it was.")
+    except BadInput as error:
+        raise SemblanceError(
+            f"The backup does not read back as it was written: {error.message}",
+            "Nothing was kept. Check the disk it was written to, or choose another.",
+        ) from error
+
+
+def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
+    """Make the library ``library``, which must not be there, of a backup: whole, or not at all.
+
+    Raises:
+        BadInput: no backup, damaged, dangerous, of a newer version; or something is at ``library`` already.
+        SemblanceError: not enough room, or the place cannot be written to.
+    """
+    library = library.absolute()
+    if library.exists() and (not library.is_dir() or any(library.iterdir())):
+        raise BadInput(
+            f"{library} exists already.", "Choose a new name: a backup never replaces what is there."
+        )
+    making = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
+    with plain_errors(library / CATALOGUE), _opened(file) as (archive, files):
+        library.parent.mkdir(parents=True, exist_ok=True)
+        needed, free = sum(told["size"] for told in files.values()), shutil.disk_usage(library.parent).free
+        if needed > free:
+            raise SemblanceError(
+                f"{library.parent} has {size_text(free)} left; the library needs {size_text(needed)}.",
+                "Free some space, or choose another disk.",
+            )
+        making.mkdir()
+        try:
+            for room in ("features", "metrics", DERIVED):
+                (making / room).mkdir()
+            _unpack(archive, files, making, file, reporter)
+            _check_catalogue(making / CATALOGUE, file)
+            if library.exists():
+                library.rmdir()
+            making.replace(library)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def _unpack(
+    archive: zipfile.ZipFile, files: dict[str, dict[str, Any]], making: Path, file: Path, reporter: Reporter
+) -> None:
+    for done, (name, told) in enumerate(files.items()):
+        reporter.check_cancelled()
+        reporter.progress(done, len(files), f"Restoring {making.name.partition('.')[0]}")
+        target = making / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _told_damaged(file), archive.open(name) as entry, target.open("xb") as out:
+            if _copied(entry, out, told["size"]) != told:
+                raise BadInput(f"The backup {file} is damaged: {name} in it is not what it was.")
+            out.flush()
+            os.fsync(out.fileno())
+
+
+def _check_catalogue(catalogue: Path, file: Path) -> None:
+    """Refuse one that is damaged, or that would run something of its own when it is written to."""
+    wrong = complaints(catalogue)
+    if not wrong:
+        with contextlib.closing(sqlite3.connect(catalogue)) as connection:
+            query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+            wrong = [f"it holds '{r[0]}', which no library has" for r in connection.execute(query)]
+    if wrong:
+        raise BadInput(
+            f"The catalogue in the backup {file} cannot be used: {wrong[0]}.", "Use another backup."
+        )
+
+
+@contextlib.contextmanager
+def _told_damaged(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED as error:
+        raise BadInput(f"{file} is not a backup, or it is damaged.", "Use another backup.") from error
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, Any]]]]:
+    """A backup, and the size and check sum of each file in it, by its name."""
+    try:
+        with _told_damaged(file):
+            archive = zipfile.ZipFile(file)
+    except OSError as error:
+        raise BadInput(
+            f"{file} cannot be read: {error.strerror or error}.", "Choose another file."
+        ) from error
+    with archive:
+        with _told_damaged(file):
+            files = _listed(archive, file)
+        yield archive, files
+
+
+def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
+    entries = {info.filename: info for info in archive.infolist()}
+    if len(entries) != len(archive.infolist()) or len(entries) > MAX_FILES or MANIFEST not in entries:
+        raise BadInput(f"{file} is not a backup of a library.", "Choose a file made by `semblance backup`.")
+    if entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
+        raise BadInput(f"The list of files in {file} is far too large.", "Use another backup.")
+    with archive.open(MANIFEST) as entry:
+        document = json.loads(entry.read(MAX_MANIFEST_BYTES + 1))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise BadInput(f"{file} is not a backup of a library.", "Choose a file made by `semblance backup`.")
+    if not isinstance(document.get("version"), int) or document["version"] > VERSION:
+        raise BadInput(f"{file} was made by a newer Semblance.", "Update Semblance to restore it.")
+    files: dict[str, dict[str, Any]] = {}
+    for name, told in document["files"].items():
+        info = entries.get(name)
+        if not _ALLOWED.fullmatch(name) or info is None:
+            raise BadInput(
+                f"{file} holds or names '{name[:80]}', which no library has.", "Use another backup."
+            )
+        size = int(told["size"])
+        bomb = size > RATIO_CHECKED_FROM and info.compress_size * MAX_RATIO < size
+        if size != info.file_size or size < 0 or bomb:
+            raise BadInput(f"{file} is damaged: {name} in it has another size than it says.")
+        files[name] = {"size": size, "sha256": str(told["sha256"])}
+    if CATALOGUE not in files:
+        raise BadInput(f"{file} holds no catalogue.", "Use another backup.")
+    return files

@@ -1,0 +1,83 @@
+"""The library's own record of what left it: one line an export, without a name or id of anybody."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.errors import SemblanceError
+from core.library.records import CATALOGUE, now
+
+FILE = "exports.log"
+#: Exports that are listed at most, the newest of them.
+LISTED = 10_000
+_MAX_BYTES = 64 << 20
+
+
+def note_export(
+    library: Path | None, what: str, kind: str, *, identified: bool = False, files: int = 1
+) -> None:
+    """Add a line to the log of ``library``: when, ``what`` was exported, as which ``kind`` of file, and
+    whether it was ``identified``. Names of files are left out: they are often called after patients.
+
+    A library that only can be read has no log of its own, nor has what was made without one (``None``).
+
+    Raises:
+        SemblanceError: the file was exported, but the log could not be written.
+    """
+    if library is None or not (library / CATALOGUE).is_file():
+        return
+    file = library / FILE
+    if not os.access(file if file.exists() else library, os.W_OK):
+        return
+    line = {"time": now(), "what": what, "kind": kind.lstrip("."), "identified": identified, "files": files}
+    try:
+        # One write of one short line: programs that export at once do not mix theirs.
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise SemblanceError(
+            f"The export is written, but {file} could not note it: {error.strerror or error}.",
+            "Free some space, or look who may write to the library.",
+        ) from error
+
+
+def exports_of(library: Path) -> list[Mapping[str, Any]]:
+    """The noted exports, oldest first; lines that cannot be read are told as damaged.
+
+    Raises:
+        SemblanceError: the log cannot be read.
+    """
+    file = library / FILE
+    try:
+        if not file.exists():
+            return []
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - _MAX_BYTES))
+            lines = opened.read(_MAX_BYTES).splitlines()
+    except OSError as error:
+        raise SemblanceError(
+            f"{file} cannot be read: {error.strerror or error}.", "Look who may read the library."
+        ) from error
+    return [_entry(line) for line in lines[-LISTED:] if line.strip()]
+
+
+def _entry(line: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(line)
+        return {
+            "time": str(found["time"]),
+            "what": str(found["what"]),
+            "kind": str(found["kind"]),
+            "identified": bool(found["identified"]),
+            "files": int(found.get("files", 1)),
+        }
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {"time": "", "what": "damaged line", "kind": "", "identified": False, "files": 0}

@@ -1,0 +1,28 @@
+"""Whatever writes a file for the user also notes it in the library's log of exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+CORE = Path(__file__).resolve().parents[3] / "core"
+WRITES = ("put_file(", "write_report(", "write_backup(")
+
+
+def silent_writers(folder: Path) -> list[str]:
+    """Files of workflows that write for the user and note nothing."""
+    found = []
+    for file in sorted(folder.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if any(call in text for call in WRITES) and "note_export(" not in text:
+            found.append(file.name)
+    return found
+
+
+def test_every_workflow_that_writes_a_file_notes_it():
+    assert silent_writers(CORE / "workflows") == []
+
+
+def test_one_that_does_not_is_found(tmp_path):
+    (tmp_path / "leaking.py").write_text("put_file(path, text)\n")
+    (tmp_path / "noting.py").write_text("put_file(path, text)\nnote_export(library, 'x', 'csv')\n")
+    assert silent_writers(tmp_path) == ["leaking.py"]
