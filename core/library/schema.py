@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 4
+VERSION = 5
 
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -35,6 +35,22 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "time TEXT NOT NULL, "
         "undone INTEGER)",
         "CREATE INDEX ix_judgements_ledger ON judgements (ledger)",
+    ),
+    4: (
+        "CREATE TABLE concepts ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "name TEXT NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "deleted TEXT)",
+        "CREATE TABLE concept_marks ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "concept INTEGER NOT NULL REFERENCES concepts (id), "
+        '"case" TEXT NOT NULL, '
+        "has BOOLEAN NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        'UNIQUE (concept, "case"))',
     ),
 }
 
@@ -175,4 +191,26 @@ judgements = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
     sa.Column("undone", sa.Integer, doc="place among those undone; NULL while in force"),
+)
+
+concepts = sa.Table(
+    "concepts",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, doc="unique among those not deleted, whatever its case"),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("deleted", sa.Text, doc="when it was put away; NULL while in use"),
+)
+
+concept_marks = sa.Table(
+    "concept_marks",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("concept", sa.ForeignKey("concepts.id"), nullable=False),
+    sa.Column("case", sa.Text, nullable=False, doc="a case id: the case may be gone by now"),
+    sa.Column("has", sa.Boolean, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.UniqueConstraint("concept", "case"),
 )

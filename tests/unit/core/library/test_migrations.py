@@ -10,6 +10,7 @@ import pytest
 
 from core.imaging.address import PictureAddress
 from core.library import schema
+from core.library.concepts import ConceptTable
 from core.library.library import Library
 from core.library.records import CATALOGUE, CaseRecord, FileRecord
 from tests.helpers.libraries import make_library, raw
@@ -45,6 +46,8 @@ def first(tmp_path) -> Path:
     with raw(path) as connection:
         rows = connection.execute(f"SELECT {COLUMNS_1} FROM cases").fetchall()
         connection.execute("ALTER TABLE sources DROP COLUMN identified")
+        connection.execute("DROP TABLE concept_marks")
+        connection.execute("DROP TABLE concepts")
         connection.execute("DROP TABLE judgements")
         connection.execute("DROP TABLE slices")
         connection.execute("DROP TABLE cases")
@@ -101,3 +104,10 @@ def test_brought_up_to_date_it_takes_volumes(first):
         assert details.depth == 3
         assert [str(part) for part in details.address.slices] == [f"/pictures/s/v/{n}.png" for n in range(3)]
         assert details.slice_hashes == ("hv/0.png", "hv/1.png", "hv/2.png")
+
+
+def test_brought_up_to_date_it_takes_concepts(first):
+    with Library.open(first) as opened:
+        table = ConceptTable(opened.catalogue)
+        table.mark(table.add("round"), "s/0.png", has=True)
+        assert [(one.name, one.marks[0].case) for one in table.all()] == [("round", "s/0.png")]

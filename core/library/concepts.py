@@ -1,0 +1,123 @@
+"""The concepts a library keeps: a name, and cases that have it and that do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from core.errors import BadArguments, BadInput
+from core.library.catalogue import Catalogue
+from core.library.records import now
+from core.library.schema import concept_marks, concepts
+
+#: Longer names would not fit where they are shown.
+LONGEST = 40
+
+
+@dataclass(frozen=True)
+class MarkRecord:
+    """A case, by its id, that has a concept or has it not; the case may be gone by now."""
+
+    case: str
+    has: bool
+    author: str
+    time: str
+
+
+@dataclass(frozen=True)
+class ConceptRecord:
+    """A concept and its marks in the order they were made; ``deleted``: when it was put away, or ``None``."""
+
+    id: int
+    name: str
+    author: str
+    time: str
+    deleted: str | None = None
+    marks: tuple[MarkRecord, ...] = ()
+
+
+class ConceptTable:
+    """Concepts of a library; every change is a transaction."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def all(self, *, deleted: bool = False) -> tuple[ConceptRecord, ...]:
+        """Those in use, or those put away, in the order of their making."""
+        wanted = concepts.c.deleted.is_not(None) if deleted else concepts.c.deleted.is_(None)
+        found = self._catalogue.read(sa.select(concepts).where(wanted).order_by(concepts.c.id))
+        if not found:
+            return ()
+        marks: dict[int, list[MarkRecord]] = {r.id: [] for r in found}
+        rows = self._catalogue.read(sa.select(concept_marks).order_by(concept_marks.c.id))
+        for r in rows:
+            if r.concept in marks:
+                marks[r.concept].append(MarkRecord(r.case, r.has, r.author, r.time))
+        return tuple(
+            ConceptRecord(r.id, r.name, r.author, r.time, r.deleted, tuple(marks[r.id])) for r in found
+        )
+
+    def add(self, name: str, author: str = "") -> int:
+        """The id of a new concept.
+
+        Raises:
+            BadInput: no name, too long a one, or one that is taken.
+        """
+        checked = self._checked(name)
+        with self._catalogue.writing() as connection:
+            made = connection.execute(concepts.insert().values(name=checked, author=author, time=now()))
+            return int(made.inserted_primary_key[0])
+
+    def rename(self, key: int, name: str) -> None:
+        """Give it another name; errors as :meth:`add`, and BadArguments where it is gone."""
+        self._there(key)
+        checked = self._checked(name, key)
+        with self._catalogue.writing() as connection:
+            connection.execute(concepts.update().where(concepts.c.id == key).values(name=checked))
+
+    def delete(self, key: int) -> None:
+        """Put it away with its marks; :meth:`restore` brings it back."""
+        self._set_deleted(key, now())
+
+    def restore(self, key: int) -> None:
+        """Bring back what was deleted.
+
+        Raises:
+            BadInput: another concept has its name now.
+        """
+        names = {one.id: one.name for one in self.all(deleted=True)}
+        if key in names:
+            self._checked(names[key], key)
+        self._set_deleted(key, None)
+
+    def _set_deleted(self, key: int, time: str | None) -> None:
+        self._there(key)
+        with self._catalogue.writing() as connection:
+            connection.execute(concepts.update().where(concepts.c.id == key).values(deleted=time))
+
+    def mark(self, key: int, case: str, has: bool | None, author: str = "") -> None:
+        """``case`` has the concept, has it not, or (``None``) nothing is said of it any more."""
+        self._there(key)
+        of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)
+        with self._catalogue.writing() as connection:
+            connection.execute(concept_marks.delete().where(of_case))
+            if has is not None:
+                values = {"concept": key, "case": case, "has": has, "author": author, "time": now()}
+                connection.execute(concept_marks.insert().values(values))
+
+    def _there(self, key: int) -> None:
+        """Raises BadArguments where there is no such concept."""
+        if not self._catalogue.read(sa.select(concepts.c.id).where(concepts.c.id == key)):
+            raise BadArguments("There is no such concept in this library any more.", "Look at the list again.")
+
+    def _checked(self, name: str, own: int | None = None) -> str:
+        short = " ".join(name.split())
+        if not short:
+            raise BadInput("A concept needs a name.", "Type a word or two, such as 'spiculated margin'.")
+        if len(short) > LONGEST:
+            raise BadInput(f"'{short[:LONGEST]}…' is too long a name.", f"Use at most {LONGEST} letters.")
+        for one in self.all():
+            if one.id != own and one.name.casefold() == short.casefold():
+                raise BadInput(f"There is a concept called '{one.name}' already.", "Choose another name.")
+        return short
