@@ -109,7 +109,7 @@ class ConceptTable:
     def _there(self, key: int) -> None:
         """Raises BadArguments where there is no such concept."""
         if not self._catalogue.read(sa.select(concepts.c.id).where(concepts.c.id == key)):
-            raise BadArguments("There is no such concept in this library any more.", "Look at the list again.")
+            raise BadArguments("That concept is no longer in this library.", "Look at the list again.")
 
     def _checked(self, name: str, own: int | None = None) -> str:
         short = " ".join(name.split())

@@ -12,6 +12,7 @@ from core.searches.search import Search
 from core.searches.teaching import trust
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import desk_for
+from core.workflows.moving import moved
 from core.workflows.refining_desk import Bench, bench_for
 from core.workflows.searching import SearchResult, asked_of, ranked_result, search
 
@@ -23,7 +24,7 @@ class Asked:
     ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
     in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
     are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks, examples and
-    concepts, and was asked without them.
+    concepts, and was asked without them. ``left_out``: sentences on examples and concepts that are gone.
     """
 
     search: Search
@@ -33,6 +34,7 @@ class Asked:
     contradictions: tuple[Contradiction, ...] = ()
     trust: float = 0.0
     refused: BadInput | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
@@ -78,9 +80,10 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     """
     desk, ledger = bench.desk, bench.desk.ledger(search.ledger)
     entries = ledger.in_force
-    index = bench.index_for(bench.query_vector(search.query))
+    from_ = moved(bench, search)
+    index = bench.index_for(from_.vector)
     index.form = bench.form(entries, search.strength)
-    asked = bench.rank_query(search.query, asked_of(desk, search.query))
+    asked = bench.rank_query(from_.vector, asked_of(desk, search.query))
     result = ranked_result(
         desk,
         search.metric,
@@ -91,6 +94,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         hide_same_patient=search.hide_same_patient,
         fold_duplicates=search.fold_duplicates,
         usual=None,
+        allowed=from_.allowed,
         features_seconds=0.0,
     )
     places = [desk.place_of(line.row) for line in result.ranked]
@@ -101,4 +105,5 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         tuple(ledger.entries),
         tuple(contradictions(entries, bench.patient_of)),
         trust(len(entries)),
+        left_out=from_.left_out,
     )

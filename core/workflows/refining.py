@@ -28,6 +28,7 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.asking import Asked, ask
 from core.workflows.desk import desk_for, own_write
+from core.workflows.moving import moved
 from core.workflows.refining_desk import HeldOutScore, bench_for
 
 #: Cases among which influence is looked for.
@@ -204,7 +205,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
         Cancelled: asked for by the reporter.
     """
     bench = bench_for(library, search.metric, reporter, without=search.without)
-    index = bench.index_for(bench.query_vector(search.query))
+    index = bench.index_for(moved(bench, search).vector)
     entries = bench.desk.ledger(search.ledger).in_force
     index.form = bench.form(entries, search.strength)
     vector = index.query

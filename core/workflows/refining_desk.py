@@ -49,6 +49,9 @@ class Bench:
         self.trained = np.isin(desk.rows, desk.record.training)
         if not self.trained.any():
             self.trained[:] = True
+        #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
+        self.examples: dict[Query, Matrix] = {}
+        self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
         #: The distances before any click as the index holds them, and those of the others in order.
@@ -153,9 +156,9 @@ class Bench:
             self._index.set_query(vector)
         return self._index
 
-    def rank_query(self, query: Query, asked: RankQuery) -> RankQuery:
-        """``asked`` of the desk, in click coordinates."""
-        return dataclasses.replace(asked, embedded=self.query_vector(query), tie_break=None)
+    def rank_query(self, vector: Matrix, asked: RankQuery) -> RankQuery:
+        """``asked`` of the desk, at ``vector`` (m,) of the click coordinates."""
+        return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
     def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.

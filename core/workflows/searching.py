@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.features.registry import make_extractor
@@ -142,8 +143,12 @@ def ranked_result(
     fold_duplicates: bool,
     usual: float | None,
     features_seconds: float,
+    allowed: npt.NDArray[np.bool_] | None = None,
 ) -> SearchResult:
-    """What :func:`search` gives, by any ``index`` over the desk's cases; ``usual`` as in the result."""
+    """What :func:`search` gives, by any ``index`` over the desk's cases; ``usual`` as in the result.
+
+    ``allowed`` (n,): cases that may answer.
+    """
     begin = time.perf_counter()
     nearest = partial(
         rank,
@@ -151,6 +156,7 @@ def ranked_result(
         asked,
         patients=desk.patients if hide_same_patient else None,
         keys=desk.keys if fold_duplicates else None,
+        allowed=allowed,
     )
     ranking = nearest(k)
     voters = (ranking if k >= VOTERS else nearest(VOTERS)).rows[:VOTERS]

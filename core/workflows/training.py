@@ -15,7 +15,7 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
-from core.evaluation.splits import holdout, patient_codes
+from core.evaluation.splits import HoldOut, holdout, patient_codes
 from core.library import open_library
 from core.library.records import FeatureSet
 from core.metrics.card import Split
@@ -113,42 +113,65 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
                 raise BadInput(few.message, f"{few.hint} {_needing_none()}".strip()) from few
             note = f"Not scored: {few.message}"
             return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
-        steps = chosen_steps(request.steps, feature_set.extractor)
-        train = data.rows(split.train)
-        fitted, rows = fit_steps(steps, train.X, train.y)
-        held_out = data.rows(split.test)
-        curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
-        learner.fit(rows, train.y, groups=train.groups, reporter=curve)
-        metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
-        scores = evaluate_metric(
-            metric, data, split.train, split.test, seed=request.seed, reporter=reporter
-        ).to_json()
-        assert train.case_rows is not None
-        calibration = calibrated_vote(
-            opened,
-            metric,
-            everything,
-            train.case_rows,
-            findings=renamed,
-            measured_on=scores["measured_on"],
-            seed=request.seed,
-            reporter=reporter,
-        )
-        scores["calibration"] = None if calibration is None else calibration.to_json()
-        error = {} if calibration is None else {"calibration_error": calibration.ece}
-        metric = metric.with_card(
-            name=request.name,
-            library=opened.name,
-            feature_set=feature_set.name,
-            split=Split(request.seed, request.held_out, split.by_patient),
-            scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"], **error},
-            measured_on=scores["measured_on"],
-        )
-        kept = {**scores, "training_curve": curve.points_json()}
-        _keep(opened, feature_set, request, metric, train, kept, reporter)
+        metric, kept = fit_and_score(opened, feature_set, request, learner, data, everything, split, reporter)
+        keep_metric(opened, feature_set, request, metric, data.rows(split.train), kept, reporter)
+        scores = {name: value for name, value in kept.items() if name != "training_curve"}
         return TrainResult(
             str(opened.path), request.name, metric.card.to_json(), scores, time.monotonic() - start
         )
+
+
+def fit_and_score(
+    library: Library,
+    feature_set: FeatureSet,
+    request: TrainRequest,
+    learner: Learner,
+    data: EvaluationData,
+    everything: EvaluationData,
+    split: HoldOut,
+    reporter: Reporter,
+) -> tuple[Metric, dict[str, Any]]:
+    """A metric fitted on the training part of ``split``, and its scores on the other with its curve.
+
+    ``everything``: all cases of the library, of which ``data`` may be a part; the vote is calibrated on them.
+
+    Raises:
+        BadArguments: unknown step.
+        BadInput: data the learner cannot use.
+        Cancelled: asked for by the reporter.
+    """
+    steps = chosen_steps(request.steps, feature_set.extractor)
+    train = data.rows(split.train)
+    fitted, rows = fit_steps(steps, train.X, train.y)
+    held_out = data.rows(split.test)
+    curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
+    learner.fit(rows, train.y, groups=train.groups, reporter=curve)
+    metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
+    scores = evaluate_metric(
+        metric, data, split.train, split.test, seed=request.seed, reporter=reporter
+    ).to_json()
+    assert train.case_rows is not None
+    calibration = calibrated_vote(
+        library,
+        metric,
+        everything,
+        train.case_rows,
+        findings=parse_findings_map(request.findings) if request.findings else None,
+        measured_on=scores["measured_on"],
+        seed=request.seed,
+        reporter=reporter,
+    )
+    scores["calibration"] = None if calibration is None else calibration.to_json()
+    error = {} if calibration is None else {"calibration_error": calibration.ece}
+    metric = metric.with_card(
+        name=request.name,
+        library=library.name,
+        feature_set=feature_set.name,
+        split=Split(request.seed, request.held_out, split.by_patient),
+        scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"], **error},
+        measured_on=scores["measured_on"],
+    )
+    return metric, {**scores, "training_curve": curve.points_json()}
 
 
 def _train_unscored(
@@ -181,7 +204,7 @@ def _train_unscored(
     metric = metric.with_card(
         name=request.name, library=library.name, feature_set=feature_set.name, notes=notes
     )
-    _keep(library, feature_set, request, metric, data, None, reporter)
+    keep_metric(library, feature_set, request, metric, data, None, reporter)
     seconds = time.monotonic() - start
     return TrainResult(str(library.path), request.name, metric.card.to_json(), None, seconds)
 
@@ -191,7 +214,7 @@ def _needing_none() -> str:
     return f"These need no findings: {', '.join(one.title for one in learners() if not one.accepts)}."
 
 
-def _keep(
+def keep_metric(
     library: Library,
     feature_set: FeatureSet,
     request: TrainRequest,
@@ -199,13 +222,14 @@ def _keep(
     train: EvaluationData,
     scores: Mapping[str, Any] | None,
     reporter: Reporter,
+    **told: Any,
 ) -> None:
-    """Enter the metric with its training cases, unless it was cancelled."""
+    """Enter the metric with its training cases, unless it was cancelled; ``told`` goes onto its card."""
     reporter.check_cancelled()
     file = library.new_metric_file()
     save_metric(metric, file)
     assert train.case_rows is not None
-    card = {**metric.card.to_json(), "findings_map": request.findings}
+    card = {**metric.card.to_json(), "findings_map": request.findings, **told}
     library.add_metric(request.name, request.learner, feature_set.id, file, card, train.case_rows, scores)
 
 

@@ -1,7 +1,7 @@
 """BDM+V at a chosen place between visual and diagnostic likeness (Yang et al. 2010, 3.5).
 
-The paper calls the nearest neighbours of a case similar beside all that findings say, which leads only part of
-the way to looks. Here looks decide a share of the pairs, from none (BDM) to all of them.
+The paper calls the nearest neighbours of a case similar beside all that findings say, which leads only part
+of the way to looks. Here looks decide a share of the pairs, from none (BDM) to all of them.
 """
 
 from __future__ import annotations
