@@ -133,6 +133,9 @@ class Desk:
     def patient_of(self, row: int) -> str | None:
         return self._facts[row][1]
 
+    def finding_of(self, row: int) -> str | None:
+        return self._facts[row][0]
+
     def key_of(self, row: int) -> int:
         """The number of what the case shows: equal content, equal number; -1 where none shows it."""
         return self._key_of_content.get(self._facts[row][2], -1)

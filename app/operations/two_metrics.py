@@ -1,0 +1,44 @@
+"""Two metrics beside each other: one query under both, or every query."""
+
+from __future__ import annotations
+
+from app.context import Context
+from app.jobs import Job, Lane
+from core.workflows import two_metrics
+
+
+def compare(context: Context, left: str, right: str) -> Job | None:
+    """The present query under both metrics; ``None`` where there is nothing to ask."""
+    state = context.state
+    if state.path is None or state.query is None:
+        return None
+    return context.jobs.run(
+        "Comparing two metrics",
+        two_metrics.compare_metrics,
+        state.path,
+        left,
+        right,
+        state.query,
+        hide_same_patient=state.hide_same_patient,
+        fold_duplicates=state.fold_alike,
+        lane=Lane.ASK,
+        channel="two metrics",
+        quiet=True,
+    )
+
+
+def find_disagreements(context: Context, left: str, right: str) -> Job | None:
+    """Every case asked under both metrics, in the background; ``None`` without a library."""
+    state = context.state
+    if state.path is None:
+        return None
+    return context.jobs.run(
+        f"Asking every case under {left} and {right}",
+        two_metrics.disagreements,
+        state.path,
+        left,
+        right,
+        hide_same_patient=state.hide_same_patient,
+        fold_duplicates=state.fold_alike,
+        channel="disagreements",
+    )

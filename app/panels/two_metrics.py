@@ -1,0 +1,445 @@
+"""The page "Two metrics, one query": two rankings side by side, lines joining the same cases."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.icons import icon
+from app.jobs import Job, Lane
+from app.models.thumbnails import ThumbnailSource
+from app.operations import searching, two_metrics
+from app.panels.disagreements import DisagreementTable
+from app.panels.query_source import QuerySource, inside
+from app.panels.two_metrics_facts import NEAREST, TwoMetricsFacts
+from app.theme import news, set_look, theme
+from app.viewer.picture_view import PictureView
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.empty_state import EmptyState
+from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.panel_header import PanelHeader
+from app.widgets.rank_columns import USUAL, RankColumns
+from app.widgets.rank_columns_painter import FAR
+from app.widgets.segmented import Segmented
+from core.errors import SemblanceError
+from core.library.columns import NO_FINDING, CaseColumns, no_cases
+from core.workflows.searching import Query
+from core.workflows import looking, scoreboard
+from core.workflows.looking import ViewedPicture
+from core.workflows.two_metrics import DEPTH, Compared, Disagreements, Line
+
+ONE, ALL = "one", "all"
+LEFT_WIDTH = 336
+
+
+class TwoMetricsPanel(QWidget):
+    """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)`` sets a case beside it."""
+
+    closed = Signal()
+    compare_wanted = Signal(int)
+    menu_wanted = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self._compared: Compared | None = None
+        self._problem = ""
+        self._due, self._all_due = True, True
+        self._source: QuerySource | None = None
+        self._viewed: ViewedPicture | None = None
+        self._scored: dict[str, scoreboard.ScoredMetric] = {}
+        self.setObjectName("two-metrics-panel")
+        self.setAccessibleName("Two metrics, one query")
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = PanelHeader("Two metrics, one query")
+        self.back = QPushButton("Ranking")
+        self.back.setIcon(icon("chevron-left"))
+        self.back.setToolTip("Back to the ranking (Esc)")
+        self.header.add_leading(self.back)
+        self.far_only = QCheckBox(f"Only moves of {FAR} ranks or more")
+        self.far_only.setToolTip("Lines of cases that hardly moved are left out (3)")
+        self.depth = Segmented(((str(USUAL), f"first {USUAL}"), (str(DEPTH), f"first {DEPTH}")))
+        self.depth.setAccessibleName("Ranks shown")
+        self.which = Segmented(((ONE, "this query"), (ALL, "all queries")))
+        self.which.setAccessibleName("Which queries")
+        for widget in (self.far_only, self.depth, self.which):
+            self.header.add_action(widget)
+
+        self.name = PanelHeader("Query", help_button=False)
+        self.picture = PictureView()
+        self.picture.editable = False
+        self.facts = TwoMetricsFacts()
+        self.pickers = (_metric_box("Left metric"), _metric_box("Right metric"))
+        self.chips = (_Chips(), _Chips())
+        self.columns = RankColumns()
+        self.columns.set_source(thumbnails)
+        self.every = DisagreementTable()
+        self._empty = EmptyState()
+        self._lay_out()
+        self._connect()
+        self._renew_metrics()
+
+    def _lay_out(self) -> None:
+        self._left = QWidget()
+        left = QVBoxLayout(self._left)
+        left.setContentsMargins(0, 0, 0, 0)
+        left.setSpacing(0)
+        left.addWidget(self.name)
+        around = QVBoxLayout()
+        around.setContentsMargins(8, 8, 8, 0)
+        around.addWidget(self.picture)
+        left.addLayout(around)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(self.facts)
+        left.addWidget(scroll, 1)
+
+        self._heads = QWidget()
+        heads = QHBoxLayout(self._heads)
+        heads.setContentsMargins(12, 6, 12, 6)
+        heads.setSpacing(12)
+        heads.addWidget(self.pickers[0])
+        heads.addWidget(self.chips[0])
+        heads.addStretch(1)
+        heads.addWidget(self.pickers[1])
+        heads.addWidget(self.chips[1])
+        self._pages = QStackedWidget()
+        for page in (self.columns, self.every, self._empty):
+            self._pages.addWidget(page)
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        right.addWidget(self._heads)
+        right.addWidget(_line())
+        right.addWidget(self._pages, 1)
+        body = QHBoxLayout()
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self._left)
+        body.addWidget(_line(upright=True))
+        body.addLayout(right, 1)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.header)
+        page.addLayout(body, 1)
+        self._fit()
+
+    def _connect(self) -> None:
+        self.back.clicked.connect(self.closed)
+        self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
+        self.depth.changed.connect(lambda _key: self._set_depth())
+        self.which.changed.connect(lambda _key: self._renew())
+        self.columns.activated.connect(self.compare_wanted)
+        self.columns.menu_wanted.connect(self.menu_wanted)
+        self.every.chosen.connect(self._open_query)
+        for box in self.pickers:
+            box.activated.connect(lambda _at: self._chosen())
+        state = self._state
+        state.library_changed.connect(self.closed)
+        state.cases_changed.connect(self._renew_metrics)
+        state.metric_changed.connect(self._follow_metric)
+        for signal in (state.query_changed, state.options_changed):
+            signal.connect(self._later)
+        news.changed.connect(self._fit)
+
+    def minimumSizeHint(self) -> QSize:
+        """None: the ranking that lies under this page may be narrower."""
+        return QSize(0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._renew()
+
+    def _fit(self) -> None:
+        wide = min(theme().px(LEFT_WIDTH), self.width() * 3 // 10)
+        self._left.setFixedWidth(max(160, wide))
+        self.picture.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
+        self._heads.setFixedHeight(theme().px(40))
+        for box in self.pickers:
+            box.setMaximumWidth(theme().px(200))
+
+    # The metrics
+
+    @property
+    def metrics(self) -> tuple[str, str]:
+        """Names of the left and the right metric; empty without any."""
+        return self.pickers[0].currentText(), self.pickers[1].currentText()
+
+    def set_metrics(self, left: str, right: str) -> None:
+        """Compare these two."""
+        for box, name in zip(self.pickers, (left, right), strict=True):
+            box.setCurrentText(name)
+        self._chosen()
+
+    def _renew_metrics(self) -> None:
+        """The metrics the library now has; the choice stays where it still can."""
+        library = self._state.library
+        facts = library.metrics if library else ()
+        names = [metric.name for metric in facts]
+        self._scored = {one.name: one for one in scoreboard.scored_metrics(library)} if library else {}
+        before = self.metrics
+        for box in self.pickers:
+            box.clear()
+            box.addItems(names)
+        current = self._state.metric.name if self._state.metric else ""
+        right = before[1] if before[1] in names else current or (names[-1] if names else "")
+        plain = next((metric.name for metric in facts if metric.learner == "euclidean"), "")
+        others = [name for name in (before[0], plain, *names) if name in names and name != right]
+        for box, name in zip(self.pickers, (others[0] if others else right, right), strict=True):
+            box.setCurrentText(name)
+        self._all_due = True
+        self._later()
+
+    def _follow_metric(self) -> None:
+        """The metric in use is the right one; the one it was before becomes the left where both were equal."""
+        current = self._state.metric.name if self._state.metric else ""
+        left, right = self.metrics
+        if current and current != right:
+            self.pickers[1].setCurrentText(current)
+            if left == current:
+                self.pickers[0].setCurrentText(right)
+            self._chosen()
+
+    def _chosen(self) -> None:
+        self._all_due = True
+        self._later()
+
+    def _later(self) -> None:
+        """Something changed; it is asked anew once it is looked at."""
+        self._due = True
+        if self.isVisible():
+            self._renew()
+
+    # Asking
+
+    def _renew(self) -> None:
+        left, right = self.metrics
+        query, one = self._state.query, self.which.value() == ONE
+        self.far_only.setVisible(one)
+        self.depth.setVisible(one)
+        for chips in self.chips:
+            chips.setVisible(one)
+        if not left or len(set(self._names())) < 2:
+            self._say("Nothing to compare yet", "Two metrics are needed. Train another one.")
+        elif not one:
+            self._show_all(left, right)
+        elif query is None:
+            self._say("No query yet", "Choose a case of the library, or drop a picture, and come back.")
+        else:
+            self._ask(left, right)
+        self._open_picture()
+
+    def _names(self) -> list[str]:
+        return [self.pickers[0].itemText(place) for place in range(self.pickers[0].count())]
+
+    def _say(self, title: str, text: str) -> None:
+        self._compared = None
+        self._empty.say(title, text)
+        self._pages.setCurrentWidget(self._empty)
+        self._show()
+
+    def _ask(self, left: str, right: str) -> None:
+        if not self._due:
+            self._pages.setCurrentWidget(self.columns if self._compared is not None else self._empty)
+            return
+        self._due = False
+        job = two_metrics.compare(self._context, left, right)
+        if job is not None:
+            job.done.connect(self._answered)
+            job.failed.connect(self._failed)
+
+    def _answered(self, compared: Compared) -> None:
+        self._compared = compared
+        self._show()
+        if self.which.value() == ONE:
+            self._pages.setCurrentWidget(self.columns)
+
+    def _failed(self, error: SemblanceError) -> None:
+        self._say(error.message, error.hint or "")
+
+    def _show_all(self, left: str, right: str) -> None:
+        self._pages.setCurrentWidget(self.every)
+        if self._all_due:
+            self.ask_all()
+
+    def ask_all(self) -> None:
+        """Ask every case under both metrics, in the background."""
+        left, right = self.metrics
+        job = two_metrics.find_disagreements(self._context, left, right)
+        if job is None:
+            return
+        self._all_due = False
+        self.every.say("Asking every case under both metrics", "It goes on in the background.", "Cancel", job.cancel)
+        job.done.connect(self._found)
+        job.failed.connect(lambda error: self.every.say(error.message, error.hint or "", "Ask again", self.ask_all))
+        job.cancelled.connect(lambda: self._cancelled(job))
+
+    def _cancelled(self, job: Job) -> None:
+        self.every.say("Cancelled", "The queries were not all asked.", "Ask again", self.ask_all)
+
+    def _found(self, found: Disagreements) -> None:
+        self.every.show_found(self._state.columns, self.metrics, found)
+
+    def _open_query(self, row: int) -> None:
+        """Ask with a case of the table, and show it here."""
+        index = self._state.columns.index_of_row(row)
+        if index >= 0:
+            self.which.set_value(ONE)
+            searching.ask(self._context, Query(case=self._state.columns.ids[index]))
+            self._renew()
+            self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # Showing
+
+    def _set_depth(self) -> None:
+        self.columns.set_depth(int(self.depth.value()))
+        self._show_facts()
+
+    def _show(self) -> None:
+        found, columns = self._compared, self._state.columns
+        lines: tuple[tuple[Line, ...], tuple[Line, ...]] = ((), ()) if found is None else (found.left, found.right)
+        self.columns.set_lines(columns, *lines, names=self.metrics)
+        for chips, side in zip(self.chips, lines, strict=True):
+            chips.show_cases(columns, [line.row for line in side[:NEAREST]])
+        self._show_facts()
+
+    def _show_facts(self) -> None:
+        left, right = self.metrics
+        self.facts.show_facts(
+            self._state.columns,
+            (left, right),
+            self._compared,
+            (self._scored.get(left), self._scored.get(right)),
+            self._counted(),
+            self.columns.depth,
+        )
+
+    def _counted(self) -> str | None:
+        """The finding that is counted among the nearest: the query's own, else the library's first."""
+        columns, query = self._state.columns, self._state.query
+        index = columns.index_of_id(query.case) if query is not None and query.case else -1
+        own = columns.finding_name(index) if index >= 0 else None
+        return own or (columns.findings[0] if columns.findings else None)
+
+    def _open_picture(self) -> None:
+        query = self._state.query
+        source = None if query is None else QuerySource(self._state.path, query.case, query.image)
+        self.name.set_second("" if source is None else source.label(self._state.columns))
+        if source == self._source:
+            self._show_picture()
+            return
+        self._source, self._viewed = source, None
+        self._show_picture()
+        if query is None or self._state.path is None:
+            return
+        index = self._state.columns.index_of_id(query.case) if query.case else -1
+        try:
+            if query.image is not None:
+                job = self._look(looking.view_file, query.image)
+            elif index >= 0:
+                job = self._look(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+            else:
+                return
+        except SemblanceError:
+            return
+        job.done.connect(self._seen)
+        # Without a picture the rankings still stand; the Query panel says what is wrong with it.
+        job.failed.connect(lambda _error: None)
+
+    def _look(self, function: object, *args: object) -> Job:
+        assert callable(function)
+        return self._context.jobs.run(
+            "Opening the picture", function, *args, lane=Lane.LOOK, channel="two metrics picture", quiet=True
+        )
+
+    def _seen(self, viewed: ViewedPicture) -> None:
+        self._viewed = viewed
+        self._show_picture()
+
+    def _show_picture(self) -> None:
+        query, viewed = self._state.query, self._viewed
+        if viewed is None or query is None:
+            self.picture.show_picture(None)
+            return
+        self.picture.show_picture(viewed.picture, inside(query.region, viewed.picture))
+        self.picture.case_region = viewed.region
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        elif event.key() == Qt.Key.Key_3 and self.far_only.isVisible():
+            self.far_only.toggle()
+        else:
+            super().keyPressEvent(event)
+
+
+class _Chips(QWidget):
+    """The findings of the nearest cases in order, as letters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._columns: CaseColumns = no_cases()
+        self._codes: list[int] = []
+        news.changed.connect(self.updateGeometry)
+
+    def show_cases(self, columns: CaseColumns, rows: list[int]) -> None:
+        places = [columns.index_of_row(row) for row in rows]
+        self._columns = columns
+        self._codes = [int(columns.finding[place]) if place >= 0 else NO_FINDING for place in places]
+        names = [columns.findings[code] if code != NO_FINDING else "not given" for code in self._codes]
+        self.setAccessibleName(f"Findings of the {len(names)} nearest: {', '.join(names)}")
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(NEAREST * (theme().px(SIDE) + 4), theme().px(SIDE) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, theme().px(SIDE))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        side = theme().px(SIDE)
+        at = QRect(0, (self.height() - side) // 2, side, side)
+        for code in self._codes:
+            if at.right() > self.width():
+                break
+            letter = "?" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
+            painter.drawPixmap(at.topLeft(), chip_pixmap(code, letter, self.devicePixelRatioF()))
+            at.translate(side + 4, 0)
+        painter.end()
+
+
+def _metric_box(name: str) -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+    return box
+
+
+def _line(*, upright: bool = False) -> QWidget:
+    frame = QFrame()
+    set_look(frame, role="rule-upright" if upright else "rule")
+    return frame

@@ -1,0 +1,256 @@
+"""The facts beside two rankings: what each says of the query, how it scored, and how far they are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.theme import SMALL, colour, finding_colour, news, set_look, theme
+from app.widgets.badge import Badge
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.lettering import lettering
+from core.library.columns import NO_FINDING, CaseColumns
+from core.reports.curves import interval_text
+from core.workflows import scoreboard
+from core.workflows.scoreboard import ScoredMetric
+from core.workflows.two_metrics import Compared, Line
+
+#: The number of nearest cases that are counted.
+NEAREST = 10
+ROW = 22
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class TwoMetricsFacts(QWidget):
+    """Two tables and the key of the lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sides = _Table(3)
+        self._apart = _Table(2)
+        self._badge = Badge("held-out")
+        self._key = _LineKey()
+        title = QLabel("How far apart")
+        set_look(title, role="title")
+        self._apart_title = title
+        beside = QHBoxLayout()
+        beside.addWidget(self._badge)
+        beside.addStretch(1)
+        self._rule = _Rule()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.setSpacing(6)
+        column.addWidget(self._sides)
+        column.addLayout(beside)
+        column.addWidget(self._rule)
+        column.addWidget(title)
+        column.addWidget(self._apart)
+        column.addWidget(self._key)
+        column.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+
+    def show_facts(
+        self,
+        columns: CaseColumns,
+        names: tuple[str, str],
+        compared: Compared | None,
+        scored: tuple[ScoredMetric | None, ScoredMetric | None],
+        counted: str | None,
+        depth: int,
+        estimates: tuple[str, str] = ("", ""),
+    ) -> None:
+        """``counted``: the finding the nearest are counted of; ``depth``: the ranks that are shown."""
+        there = compared is not None
+        for widget in (self._sides, self._apart, self._apart_title, self._rule, self._key):
+            widget.setVisible(there)
+        self._tell_badge(scored, shown=there)
+        if compared is None:
+            return
+        lines: list[tuple[str, ...]] = [("", *names)]
+        if counted is not None:
+            counts = [
+                str(sum(line.finding == counted for line in side[:NEAREST]))
+                for side in (compared.left, compared.right)
+            ]
+            lines.append((f"{NEAREST} nearest, {counted}", *counts))
+        if any(estimates):
+            lines.append(("estimate", *(text or "–" for text in estimates)))
+        if any(one is not None for one in scored):
+            at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
+            lines.append((f"accuracy @{NEAREST}", *(_number(value[0]) for value in at)))
+            lines.append(("", *(_interval(value[1], value[2]) for value in at)))
+        self._sides.show_lines(lines)
+        self._apart.show_lines(self._distances(columns, compared, depth))
+        self._key.show_findings(columns, compared, depth)
+
+    def texts(self) -> list[list[str]]:
+        """Line by line what stands in both tables."""
+        return self._sides.texts() + self._apart.texts()
+
+    @property
+    def badge(self) -> Badge:
+        return self._badge
+
+    def _tell_badge(self, scored: Sequence[ScoredMetric | None], *, shown: bool) -> None:
+        known = [one for one in scored if one is not None and one.scores is not None]
+        self._badge.setVisible(shown and bool(known))
+        if known:
+            self._badge.set_kind(scoreboard.weakest(known))
+
+    @staticmethod
+    def _distances(columns: CaseColumns, compared: Compared, depth: int) -> list[tuple[str, ...]]:
+        agreement, lines = compared.agreement, []
+        if agreement is not None:
+            told = interval_text(agreement.tau, agreement.low, agreement.high)
+            lines.append((f"Kendall τ, first {agreement.n}", told))
+        seen = min(depth, len(compared.left), len(compared.right))
+        lines.append((f"shared in first {seen}", f"{compared.shared(seen)} of {seen}"))
+        rise, fall = compared.largest_rise(depth), compared.largest_fall(depth)
+        lines.append(("largest rise", "none" if rise is None else _moved(columns, rise, rise.other, rise.rank)))
+        lines.append(("largest fall", "none" if fall is None else _moved(columns, fall, fall.rank, fall.other)))
+        return lines
+
+
+def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | None) -> str:
+    index = columns.index_of_row(line.row)
+    name = columns.labels[index] if index >= 0 else line.case_id
+    return f"{name}, {before:,} to {after:,}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.2f}–{high:.2f}"
+
+
+class _Table(QWidget):
+    """Names at the left, values at the right."""
+
+    def __init__(self, columns: int) -> None:
+        super().__init__()
+        self._columns = columns
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(10)
+        self._grid.setVerticalSpacing(0)
+        self._lines: list[tuple[str, ...]] = []
+        self._grid.setColumnStretch(0, 2)
+        for column in range(1, columns):
+            self._grid.setColumnStretch(column, 1 if columns > 2 else 3)
+        news.changed.connect(self._restyle)
+
+    def show_lines(self, lines: list[tuple[str, ...]]) -> None:
+        """Each a name and its values; a head has no name and stands first."""
+        if lines == self._lines:
+            return
+        self._lines = lines
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for row, (name, *values) in enumerate(lines):
+            self._grid.addWidget(ElidedLabel(name, role="second"), row, 0)
+            for column, value in enumerate(values, 1):
+                quiet = not name
+                mode = Qt.TextElideMode.ElideMiddle
+                label = ElidedLabel(value, role="second" if quiet else "", mode=mode)
+                label.setAlignment(_RIGHT)
+                self._grid.addWidget(label, row, column)
+        self._restyle()
+
+    def texts(self) -> list[list[str]]:
+        return [list(line) for line in self._lines]
+
+    def _restyle(self) -> None:
+        for row, line in enumerate(self._lines):
+            self._grid.setRowMinimumHeight(row, theme().px(ROW if line[0] or not row else ROW - 6))
+
+
+class _LineKey(QWidget):
+    """What the colours of the lines mean, and the broken ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: list[tuple[int, str, str]] = []
+        self._note = ""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        news.changed.connect(self.updateGeometry)
+
+    def show_findings(self, columns: CaseColumns, compared: Compared, depth: int) -> None:
+        shown = {line.finding for lines in (compared.left, compared.right) for line in lines[:depth]}
+        self._entries = [
+            (code, columns.letters[name], name) for code, name in enumerate(columns.findings) if name in shown
+        ]
+        if None in shown:
+            self._entries.append((NO_FINDING, "?", "not given"))
+        self._note = f"Colours of lines. Broken: outside the first {depth}."
+        words = ", ".join(name for _, _, name in self._entries)
+        self.setAccessibleName(f"Lines are coloured by finding: {words}. {self._note}")
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(100, theme().px(20) * (len(self._rows(self.width())) + 1) + 8)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, self.sizeHint().height())
+
+    def resizeEvent(self, event: object) -> None:
+        self.updateGeometry()
+
+    def _rows(self, width: int) -> list[list[tuple[int, str, str]]]:
+        rows: list[list[tuple[int, str, str]]] = [[]]
+        left = width
+        for entry in self._entries:
+            wide = self._width_of(entry)
+            if wide > left and rows[-1]:
+                rows.append([])
+                left = width
+            rows[-1].append(entry)
+            left -= wide
+        return rows
+
+    @staticmethod
+    def _width_of(entry: tuple[int, str, str]) -> int:
+        return theme().px(20 + SIDE + 5) + 8 + int(lettering(SMALL).width(entry[2])) + theme().px(16)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        high = tokens.px(20)
+        y = 4
+        for row in self._rows(self.width()):
+            x = 0
+            for code, letter, name in row:
+                painter.setPen(QPen(colour(finding_colour(code)), 2))
+                painter.drawLine(x, y + high // 2, x + tokens.px(18), y + high // 2)
+                chip = x + tokens.px(18) + 6
+                top = y + (high - tokens.px(SIDE)) // 2
+                painter.drawPixmap(QPoint(chip, top), chip_pixmap(code, letter, self.devicePixelRatioF()))
+                left = chip + tokens.px(SIDE) + 5
+                room = min(self.width() - left, int(lettering(SMALL).width(name)) + 2)
+                lettering(SMALL).draw(painter, QRect(left, y, room, high), name, tokens.text)
+                x += self._width_of((code, letter, name))
+            y += high
+        lettering(SMALL).draw(painter, QRect(0, y, self.width(), high), self._note, tokens.second)
+        painter.end()
+
+
+class _Rule(QWidget):
+    """A hair line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(9)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(-12, 4, self.width() + 24, 1, colour(theme().line))
+        painter.end()
