@@ -69,6 +69,7 @@ COMMANDS = (
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
+    Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", "Metric card…", "Metric", "", "info", "metric"),
     Command("save_plot", "Save the plots…", "Metric", "Ctrl+S", "save", "scores"),
     Command("help", "Help for this panel", "Help", "F1", "help"),

@@ -236,6 +236,8 @@ class State(QObject):
         out: set[str] = set()
         if self.library is not None:
             out.add("library")
+            if len(self.library.metrics) > 1:
+                out.add("two metrics")
             if self.library.writable:
                 out.add("writable")
                 if self.library.feature_sets:

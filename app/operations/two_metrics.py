@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from app.context import Context
 from app.jobs import Job, Lane
+from core.searches.search import Search
 from core.workflows import two_metrics
 
 
-def compare(context: Context, left: str, right: str) -> Job | None:
-    """The present query under both metrics; ``None`` where there is nothing to ask."""
+def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:
+    """The present query under both metrics, or as a search refines one; ``None`` where nothing is asked."""
     state = context.state
     if state.path is None or state.query is None:
         return None

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
+from app.panels.two_metrics_facts import signed
 from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
@@ -19,6 +20,8 @@ from core.workflows.searching import VOTERS
 from core.workflows.two_metrics import Disagreement, Disagreements
 
 ROW = 24
+#: Width of each column but the last, px at text scale 1.
+_WIDE = (240, 120, 180, 190)
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -49,7 +52,6 @@ class DisagreementTable(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
-        self.table.setColumnWidth(0, 320)
         self._restyle()
         news.changed.connect(self._restyle)
 
@@ -69,6 +71,7 @@ class DisagreementTable(QWidget):
             " Enter opens a query here."
         )
         self._pages.setCurrentIndex(1)
+        self._restyle()
         self.table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
         self.table.selectRow(0)
 
@@ -80,7 +83,7 @@ class DisagreementTable(QWidget):
 
     def _restyle(self) -> None:
         self.table.verticalHeader().setDefaultSectionSize(theme().px(ROW))
-        for column, wide in enumerate((320, 110, 170, 170, 170)):
+        for column, wide in enumerate(_WIDE[: self.model.columnCount()]):
             self.table.setColumnWidth(column, theme().px(wide))
 
 
@@ -121,9 +124,7 @@ class _Model(QAbstractTableModel):
         self._lines: list[Disagreement] = []
         self._heads: tuple[str, ...] = ("query",)
 
-    def show_lines(
-        self, columns: CaseColumns, names: tuple[str, str], lines: Sequence[Disagreement]
-    ) -> None:
+    def show_lines(self, columns: CaseColumns, names: tuple[str, str], lines: Sequence[Disagreement]) -> None:
         self.beginResetModel()
         self._columns, self._lines = columns, list(lines)
         self._heads = (
@@ -143,8 +144,12 @@ class _Model(QAbstractTableModel):
         line = self._lines[place]
         index = self._columns.index_of_row(line.row)
         agreement = line.agreement
-        tau = "–" if agreement is None else interval_text(agreement.tau, agreement.low, agreement.high)
-        same = ["–" if value is None else f"{value} of {VOTERS}" for value in (line.left_same, line.right_same)]
+        tau = "–"
+        if agreement is not None:
+            tau = signed(interval_text(agreement.tau, agreement.low, agreement.high))
+        same = [
+            "–" if value is None else f"{value} of {VOTERS}" for value in (line.left_same, line.right_same)
+        ]
         name = self._columns.labels[index] if index >= 0 else line.case_id
         return [name, str(line.shared), tau, *same]
 
@@ -175,7 +180,11 @@ class _Model(QAbstractTableModel):
             at = self._columns.index_of_row(line.row)
             code = int(self._columns.finding[at]) if at >= 0 else NO_FINDING
             letter = "?" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
-            return chip_pixmap(code, letter)
+            mark = QIcon()
+            # A pixmap alone would be tinted where the line is selected.
+            for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
+                mark.addPixmap(chip_pixmap(code, letter), mode)
+            return mark
         if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole) and index.column() == 0:
             return f"{line.case_id}, {line.finding or 'finding not given'}"
         return None

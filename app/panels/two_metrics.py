@@ -26,7 +26,6 @@ from app.panels.query_source import QuerySource, inside
 from app.panels.two_metrics_facts import NEAREST, TwoMetricsFacts
 from app.theme import news, set_look, theme
 from app.viewer.picture_view import PictureView
-from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader
@@ -35,17 +34,20 @@ from app.widgets.rank_columns_painter import FAR
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
-from core.workflows.searching import Query
+from core.searches.query import Query
+from core.searches.search import Search
 from core.workflows import looking, scoreboard
 from core.workflows.looking import ViewedPicture
 from core.workflows.two_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
+#: Stands among the metrics for the search as judgements, examples and options have refined it.
+REFINED = "This search, refined"
 LEFT_WIDTH = 336
 
 
 class TwoMetricsPanel(QWidget):
-    """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)`` sets a case beside it."""
+    """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
 
     closed = Signal()
     compare_wanted = Signal(int)
@@ -72,11 +74,11 @@ class TwoMetricsPanel(QWidget):
         self.header.add_leading(self.back)
         self.far_only = QCheckBox(f"Only moves of {FAR} ranks or more")
         self.far_only.setToolTip("Lines of cases that hardly moved are left out (3)")
-        self.depth = Segmented(((str(USUAL), f"first {USUAL}"), (str(DEPTH), f"first {DEPTH}")))
-        self.depth.setAccessibleName("Ranks shown")
+        self.ranks = Segmented(((str(USUAL), f"first {USUAL}"), (str(DEPTH), f"first {DEPTH}")))
+        self.ranks.setAccessibleName("Ranks shown")
         self.which = Segmented(((ONE, "this query"), (ALL, "all queries")))
         self.which.setAccessibleName("Which queries")
-        for widget in (self.far_only, self.depth, self.which):
+        for widget in (self.far_only, self.ranks, self.which):
             self.header.add_action(widget)
 
         self.name = PanelHeader("Query", help_button=False)
@@ -113,16 +115,22 @@ class TwoMetricsPanel(QWidget):
 
         self._heads = QWidget()
         heads = QHBoxLayout(self._heads)
-        heads.setContentsMargins(12, 6, 12, 6)
+        heads.setContentsMargins(12, 6, 0, 6)
         heads.setSpacing(12)
         heads.addWidget(self.pickers[0])
         heads.addWidget(self.chips[0])
         heads.addStretch(1)
-        heads.addWidget(self.pickers[1])
-        heads.addWidget(self.chips[1])
+        self._right_head = QWidget()
+        right_head = QHBoxLayout(self._right_head)
+        right_head.setContentsMargins(0, 0, 0, 0)
+        right_head.setSpacing(12)
+        right_head.addWidget(self.pickers[1])
+        right_head.addWidget(self.chips[1])
+        right_head.addStretch(1)
+        heads.addWidget(self._right_head)
         self._pages = QStackedWidget()
-        for page in (self.columns, self.every, self._empty):
-            self._pages.addWidget(page)
+        for one in (self.columns, self.every, self._empty):
+            self._pages.addWidget(one)
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
@@ -145,7 +153,7 @@ class TwoMetricsPanel(QWidget):
     def _connect(self) -> None:
         self.back.clicked.connect(self.closed)
         self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
-        self.depth.changed.connect(lambda _key: self._set_depth())
+        self.ranks.changed.connect(lambda _key: self._set_depth())
         self.which.changed.connect(lambda _key: self._renew())
         self.columns.activated.connect(self.compare_wanted)
         self.columns.menu_wanted.connect(self.menu_wanted)
@@ -158,6 +166,7 @@ class TwoMetricsPanel(QWidget):
         state.metric_changed.connect(self._follow_metric)
         for signal in (state.query_changed, state.options_changed):
             signal.connect(self._later)
+        state.ranking_changed.connect(self._follow_ranking)
         news.changed.connect(self._fit)
 
     def minimumSizeHint(self) -> QSize:
@@ -173,10 +182,13 @@ class TwoMetricsPanel(QWidget):
         self._renew()
 
     def _fit(self) -> None:
-        wide = min(theme().px(LEFT_WIDTH), self.width() * 3 // 10)
+        wide = min(theme().px(LEFT_WIDTH), self.width() * 36 // 100)
         self._left.setFixedWidth(max(160, wide))
         self.picture.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
         self._heads.setFixedHeight(theme().px(40))
+        # The right picker stands above its column.
+        room = self.width() - self._left.width() - 1
+        self._right_head.setFixedWidth(room - self.columns.right_edge(room))
         for box in self.pickers:
             box.setMaximumWidth(theme().px(200))
 
@@ -197,26 +209,46 @@ class TwoMetricsPanel(QWidget):
         """The metrics the library now has; the choice stays where it still can."""
         library = self._state.library
         facts = library.metrics if library else ()
-        names = [metric.name for metric in facts]
         self._scored = {one.name: one for one in scoreboard.scored_metrics(library)} if library else {}
+        self._fill([metric.name for metric in facts])
+        self._chosen()
+
+    def _fill(self, metrics: list[str]) -> None:
+        library = self._state.library
+        names = [*metrics, REFINED] if metrics and self._refined else metrics
         before = self.metrics
         for box in self.pickers:
             box.clear()
             box.addItems(names)
         current = self._state.metric.name if self._state.metric else ""
         right = before[1] if before[1] in names else current or (names[-1] if names else "")
+        facts = library.metrics if library else ()
         plain = next((metric.name for metric in facts if metric.learner == "euclidean"), "")
         others = [name for name in (before[0], plain, *names) if name in names and name != right]
         for box, name in zip(self.pickers, (others[0] if others else right, right), strict=True):
             box.setCurrentText(name)
-        self._all_due = True
-        self._later()
+
+    @property
+    def _refined(self) -> bool:
+        """Whether the present ranking is other than its metric's alone."""
+        search, asked = self._state.search, self._state.asked
+        if search is None or asked is None:
+            return False
+        return bool(search.moved or search.without or search.diverse or any(asked.shifts))
+
+    def _follow_ranking(self) -> None:
+        names = self._names()
+        if self._refined != (REFINED in names):
+            self._fill([name for name in names if name != REFINED])
+            self._later()
+        elif REFINED in self.metrics:
+            self._later()
 
     def _follow_metric(self) -> None:
-        """The metric in use is the right one; the one it was before becomes the left where both were equal."""
+        """The metric in use is the right one; both are never the same."""
         current = self._state.metric.name if self._state.metric else ""
         left, right = self.metrics
-        if current and current != right:
+        if current and right not in (current, REFINED):
             self.pickers[1].setCurrentText(current)
             if left == current:
                 self.pickers[0].setCurrentText(right)
@@ -238,7 +270,7 @@ class TwoMetricsPanel(QWidget):
         left, right = self.metrics
         query, one = self._state.query, self.which.value() == ONE
         self.far_only.setVisible(one)
-        self.depth.setVisible(one)
+        self.ranks.setVisible(one)
         for chips in self.chips:
             chips.setVisible(one)
         if not left or len(set(self._names())) < 2:
@@ -265,10 +297,14 @@ class TwoMetricsPanel(QWidget):
             self._pages.setCurrentWidget(self.columns if self._compared is not None else self._empty)
             return
         self._due = False
-        job = two_metrics.compare(self._context, left, right)
+        job = two_metrics.compare(self._context, self._side(left), self._side(right))
         if job is not None:
             job.done.connect(self._answered)
             job.failed.connect(self._failed)
+
+    def _side(self, name: str) -> str | Search:
+        search = self._state.search
+        return search if name == REFINED and search is not None else name
 
     def _answered(self, compared: Compared) -> None:
         self._compared = compared
@@ -281,7 +317,12 @@ class TwoMetricsPanel(QWidget):
 
     def _show_all(self, left: str, right: str) -> None:
         self._pages.setCurrentWidget(self.every)
-        if self._all_due:
+        if REFINED in (left, right):
+            self._all_due = True
+            self.every.say(
+                "A refined search has one query", "Choose two metrics to ask every case under both."
+            )
+        elif self._all_due:
             self.ask_all()
 
     def ask_all(self) -> None:
@@ -291,9 +332,13 @@ class TwoMetricsPanel(QWidget):
         if job is None:
             return
         self._all_due = False
-        self.every.say("Asking every case under both metrics", "It goes on in the background.", "Cancel", job.cancel)
+        self.every.say(
+            "Asking every case under both metrics", "It goes on in the background.", "Cancel", job.cancel
+        )
         job.done.connect(self._found)
-        job.failed.connect(lambda error: self.every.say(error.message, error.hint or "", "Ask again", self.ask_all))
+        job.failed.connect(
+            lambda error: self.every.say(error.message, error.hint or "", "Ask again", self.ask_all)
+        )
         job.cancelled.connect(lambda: self._cancelled(job))
 
     def _cancelled(self, job: Job) -> None:
@@ -314,12 +359,14 @@ class TwoMetricsPanel(QWidget):
     # Showing
 
     def _set_depth(self) -> None:
-        self.columns.set_depth(int(self.depth.value()))
+        self.columns.set_depth(int(self.ranks.value()))
         self._show_facts()
 
     def _show(self) -> None:
         found, columns = self._compared, self._state.columns
-        lines: tuple[tuple[Line, ...], tuple[Line, ...]] = ((), ()) if found is None else (found.left, found.right)
+        lines: tuple[tuple[Line, ...], tuple[Line, ...]] = (
+            ((), ()) if found is None else (found.left, found.right)
+        )
         self.columns.set_lines(columns, *lines, names=self.metrics)
         for chips, side in zip(self.chips, lines, strict=True):
             chips.show_cases(columns, [line.row for line in side[:NEAREST]])
@@ -333,7 +380,7 @@ class TwoMetricsPanel(QWidget):
             self._compared,
             (self._scored.get(left), self._scored.get(right)),
             self._counted(),
-            self.columns.depth,
+            self.columns.ranks,
         )
 
     def _counted(self) -> str | None:
@@ -359,7 +406,9 @@ class TwoMetricsPanel(QWidget):
             if query.image is not None:
                 job = self._look(looking.view_file, query.image)
             elif index >= 0:
-                job = self._look(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
+                job = self._look(
+                    looking.view_case, self._state.path, int(self._state.columns.case_row[index])
+                )
             else:
                 return
         except SemblanceError:

@@ -103,16 +103,26 @@ class TwoMetricsFacts(QWidget):
 
     @staticmethod
     def _distances(columns: CaseColumns, compared: Compared, depth: int) -> list[tuple[str, ...]]:
-        agreement, lines = compared.agreement, []
+        agreement = compared.agreement
+        lines: list[tuple[str, ...]] = []
         if agreement is not None:
-            told = interval_text(agreement.tau, agreement.low, agreement.high)
+            told = signed(interval_text(agreement.tau, agreement.low, agreement.high))
             lines.append((f"Kendall τ, first {agreement.n}", told))
         seen = min(depth, len(compared.left), len(compared.right))
         lines.append((f"shared in first {seen}", f"{compared.shared(seen)} of {seen}"))
         rise, fall = compared.largest_rise(depth), compared.largest_fall(depth)
-        lines.append(("largest rise", "none" if rise is None else _moved(columns, rise, rise.other, rise.rank)))
-        lines.append(("largest fall", "none" if fall is None else _moved(columns, fall, fall.rank, fall.other)))
+        lines.append(
+            ("largest rise", "none" if rise is None else _moved(columns, rise, rise.other, rise.rank))
+        )
+        lines.append(
+            ("largest fall", "none" if fall is None else _moved(columns, fall, fall.rank, fall.other))
+        )
         return lines
+
+
+def signed(text: str) -> str:
+    """Numbers that may be negative, with a true minus."""
+    return text.replace("-", "−")
 
 
 def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -100,7 +100,8 @@ class RankColumns(QAbstractScrollArea):
         self.viewport().update()
 
     @property
-    def depth(self) -> int:
+    def ranks(self) -> int:
+        """How many ranks of each metric are shown."""
         return self._depth
 
     @property
@@ -157,7 +158,9 @@ class RankColumns(QAbstractScrollArea):
 
     def _tell(self) -> None:
         place = self._place(self._side, self._current)
-        self.setAccessibleDescription(self.line_words(self._side, place) if place != NONE else "nothing to show")
+        self.setAccessibleDescription(
+            self.line_words(self._side, place) if place != NONE else "nothing to show"
+        )
 
     # Geometry
 
@@ -166,6 +169,10 @@ class RankColumns(QAbstractScrollArea):
         """Where everything is in the viewport."""
         size = self.viewport().size()
         return Geometry(size.width(), size.height(), self._depth, -self.verticalScrollBar().value())
+
+    def right_edge(self, width: int) -> int:
+        """Where the right column begins in a widget of ``width``."""
+        return Geometry(width, self.viewport().height(), self._depth).line(RIGHT, 0).x()
 
     def _lay_out(self) -> None:
         geometry = self.geometry_now

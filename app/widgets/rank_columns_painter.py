@@ -22,6 +22,8 @@ from core.workflows.two_metrics import Line
 ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44
 #: A row needs this much to show the bar of its distance.
 _WITH_BAR = 300
+#: A name needs this much beside the distance.
+_NAME = 72
 _PAD, _DOT, _STUB, _TALLEST = 6, 2.5, 44, 50
 #: From so many ranks on a move is drawn in full and written bold.
 FAR = 3
@@ -76,7 +78,9 @@ class Geometry:
     def ends(self, left: int, right: int) -> tuple[QPointF, QPointF]:
         """Where the line from one place to another begins and ends."""
         one, two = self.line(0, left), self.line(1, right)
-        return QPointF(one.right() + 5, one.center().y() + 0.5), QPointF(two.left() - 4, two.center().y() + 0.5)
+        return QPointF(one.right() + 5, one.center().y() + 0.5), QPointF(
+            two.left() - 4, two.center().y() + 0.5
+        )
 
     def curve(self, left: int, right: int) -> QPainterPath:
         begin, end = self.ends(left, right)
@@ -136,9 +140,7 @@ class RankPainter:
                 self._stub(1, line, line.row in chosen)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def line(
-        self, side: int, place: int, line: Line, *, current: bool, hovered: bool, ring: bool
-    ) -> None:
+    def line(self, side: int, place: int, line: Line, *, current: bool, hovered: bool, ring: bool) -> None:
         """One row: rank, picture, finding and name, bar, distance, and on the right by how much it rose."""
         if not self._at.seen(place):
             return
@@ -162,14 +164,11 @@ class RankPainter:
         x += tall + 10
         right = at.right() - 8
         number = tokens.px(48)
-        lettering(BASE).draw(
-            painter,
-            QRect(right - number, at.y(), number, at.height()),
-            distance_text(line.distance),
-            tokens.text,
-            RIGHT,
-        )
-        right -= number + 10
+        # Where there is little room the name comes first: the distance is in the tooltip.
+        if right - number - x >= tokens.px(_NAME):
+            beside = QRect(right - number, at.y(), number, at.height())
+            lettering(BASE).draw(painter, beside, distance_text(line.distance), tokens.text, RIGHT)
+            right -= number + 10
         if at.width() >= tokens.px(_WITH_BAR):
             wide = tokens.px(72)
             self._bar(QRect(right - wide, at.center().y() - 1, wide, 3), self._share(line, side))
@@ -193,7 +192,8 @@ class RankPainter:
         chip, half = tokens.px(SIDE), at.height() // 2
         upper = QRect(at.x(), at.y() + 2, at.width(), half - 1)
         painter.drawPixmap(
-            QPoint(upper.x(), upper.y() + (upper.height() - chip) // 2), chip_pixmap(code, letter, self._ratio)
+            QPoint(upper.x(), upper.y() + (upper.height() - chip) // 2),
+            chip_pixmap(code, letter, self._ratio),
         )
         lettering(BASE).draw(
             painter, upper.adjusted(chip + 5, 0, 0, 0), line.finding or "not given", tokens.text
@@ -278,6 +278,16 @@ class RankPainter:
         room = tokens.px(72)
         x = round(tip.x()) + 6 if side == 0 else round(tip.x()) - 6 - room
         where = QRect(x, round(at.y()) - 10, room, 20)
+        wide = min(room, int(lettering(SMALL, 600).width(text)) + 6)
+        # Lines that cross the words go behind them.
+        back = QRect(where.x() - 3, where.y() + 2, wide, 16)
+        if side == 1:
+            back.moveRight(where.right() + 3)
+        self._painter.fillRect(back, colour(tokens.panel))
         lettering(SMALL, 600 if stands_out else 400).draw(
-            self._painter, where, text, tokens.text if stands_out else tokens.second, LEFT if side == 0 else RIGHT
+            self._painter,
+            where,
+            text,
+            tokens.text if stands_out else tokens.second,
+            LEFT if side == 0 else RIGHT,
         )

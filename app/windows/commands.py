@@ -78,6 +78,7 @@ class Commands(QObject):
             "train": window.train.train,
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
+            "two_metrics": window.full.two_metrics,
             "metric_card": self.show_card,
             "save_plot": window.evaluation.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),

@@ -14,23 +14,39 @@ if TYPE_CHECKING:
 
 
 class FullPages:
-    """Compare, and the large picture, of one window."""
+    """Compare, two metrics, and the large picture, of one window."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
         self._sizes: dict[str, QSize] = {}
+        self._from_two = False
 
     @property
     def open(self) -> bool:
         """Whether one of them is shown."""
-        return self._window.pages.currentWidget() in (self._window.compare, self._window.large)
+        window = self._window
+        return window.pages.currentWidget() in (window.compare, window.large, window.two_metrics)
+
+    def two_metrics(self) -> None:
+        """The query under two metrics."""
+        window = self._window
+        if window.state.library is not None:
+            self._enter(window.two_metrics)
+            self._from_two = False
+            window.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def compare(self, case_row: int) -> None:
         """The query beside a ranked case."""
         window = self._window
-        if window.state.ranking is not None and window.state.columns.index_of_row(case_row) >= 0:
+        ranking = window.state.ranking
+        if ranking is None or window.state.columns.index_of_row(case_row) < 0:
+            return
+        if any(case.row == case_row for case in ranking.ranked):
             self._enter(window.compare)
             window.compare.compare(case_row)
+        else:
+            # Another metric ranks it so near: it stands in no strip to go through.
+            self.look_at_case(case_row)
 
     def look_at_case(self, case_row: int) -> None:
         """A case of the library, large."""
@@ -46,11 +62,14 @@ class FullPages:
             self._look_at(QuerySource(state.path, state.query.case, state.query.image))
 
     def leave(self) -> None:
-        """Back to the ranking."""
+        """Back to the ranking, or to the two metrics a case was opened from."""
         if not self.open:
             return
         window = self._window
         window.large.leave()
+        if self._from_two and window.state.library is not None:
+            self.two_metrics()
+            return
         self._share_memory(window.ranking)
         window.pages.setCurrentWidget(window.ranking)
         for dock in window.docks.values():
@@ -67,6 +86,7 @@ class FullPages:
 
     def _enter(self, page: QWidget) -> None:
         window = self._window
+        self._from_two = window.pages.currentWidget() is window.two_metrics or (self.open and self._from_two)
         if not self.open:
             window.keep_layout()
             self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}

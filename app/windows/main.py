@@ -29,6 +29,7 @@ from app.panels.library import LibraryPanel
 from app.panels.query import QueryPanel
 from app.panels.ranking import RankingPanel
 from app.panels.side import SidePanel
+from app.panels.two_metrics import TwoMetricsPanel
 from app.settings import Settings
 from app.state import State
 from app.theme import news, theme
@@ -87,9 +88,10 @@ class MainWindow(QMainWindow):
         self.ranking = RankingPanel(self.context, self.thumbnails)
         self.compare = ComparePanel(self.context, self.thumbnails)
         self.large = LargePanel(self.context)
+        self.two_metrics = TwoMetricsPanel(self.context, self.thumbnails)
         self.start_page = StartPage()
         self.pages = QStackedWidget()
-        for page in (self.start_page, self.ranking, self.compare, self.large):
+        for page in (self.start_page, self.ranking, self.compare, self.large, self.two_metrics):
             self.pages.addWidget(page)
         self.message_bar = MessageBar()
         centre = QWidget()
@@ -197,6 +199,10 @@ class MainWindow(QMainWindow):
         self.compare.menu_wanted.connect(self._case_menu)
         self.compare.header.help_wanted.connect(lambda: self._help("compare"))
         self.large.closed.connect(self.leave_large)
+        self.two_metrics.closed.connect(self.leave_two_metrics)
+        self.two_metrics.compare_wanted.connect(self.show_compare)
+        self.two_metrics.menu_wanted.connect(self._case_menu)
+        self.two_metrics.header.help_wanted.connect(lambda: self._help("two_metrics"))
         self.large.header.help_wanted.connect(lambda: self._help("large"))
         self.query.large_wanted.connect(self.full.look_at_query)
         self.query.header_wanted.connect(lambda: self.commands.show_header(self.query.pane))
@@ -337,6 +343,11 @@ class MainWindow(QMainWindow):
         if self.pages.currentWidget() is self.large:
             self.full.leave()
 
+    def leave_two_metrics(self) -> None:
+        """Back to the ranking from two metrics."""
+        if self.pages.currentWidget() is self.two_metrics:
+            self.full.leave()
+
     # Showing
 
     def _enable(self) -> None:
@@ -365,6 +376,8 @@ class MainWindow(QMainWindow):
                 return "compare"
             if widget is self.large:
                 return "large"
+            if widget is self.two_metrics:
+                return "two_metrics"
             widget = widget.parentWidget()
         return "start" if self.state.library is None else "ranking"
 

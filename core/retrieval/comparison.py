@@ -28,7 +28,8 @@ class Agreement:
 
 
 def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> Agreement | None:
-    """How alike two orders are; ``left`` and ``right`` (n,) are the ranks of the same cases, none equal.
+    """How alike two orders are; ``left`` and ``right`` (n,) are the ranks of the same cases; a pair
+    of equal ranks counts for neither side.
 
     The interval is that of Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section
     8.3, after Samara and Randles (1988): it takes the cases as a sample and needs no distribution. ``None``

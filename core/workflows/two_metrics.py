@@ -12,12 +12,17 @@ from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whol
 from core.retrieval.index import Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
+from core.searches.query import Query
+from core.searches.search import Search
 from core.tasks import SILENT, Reporter
+from core.workflows.asking import ask
 from core.workflows.desk import Desk, desk_for
-from core.workflows.searching import VOTERS, Query, asked_of
+from core.workflows.searching import VOTERS, asked_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
+#: Ranks of a refined search that are known; a case behind them has none.
+REFINED_RANKS = 1000
 #: Queries asked at most to find where two metrics disagree.
 MOST_QUERIES = 1000
 
@@ -104,15 +109,15 @@ class Disagreements:
 
 def compare_metrics(
     library: Path,
-    left: str,
-    right: str,
+    left: str | Search,
+    right: str | Search,
     query: Query,
     *,
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
     reporter: Reporter = SILENT,
 ) -> Compared:
-    """``query`` ranked by the metrics ``left`` and ``right``.
+    """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
 
     Raises:
         BadArguments: no such metric, or not exactly one of case and image given.
@@ -121,9 +126,12 @@ def compare_metrics(
     if (query.case is None) == (query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
     sides = []
-    for name in (left, right):
-        desk = desk_for(library, name, reporter)
-        sides.append(_Side.of(desk, asked_of(desk, query), hide_same_patient, fold_duplicates))
+    for one in (left, right):
+        if isinstance(one, Search):
+            sides.append(_Side.of_search(library, one, reporter))
+        else:
+            desk = desk_for(library, one, reporter)
+            sides.append(_Side.of(desk, asked_of(desk, query), hide_same_patient, fold_duplicates))
         reporter.check_cancelled()
     return _compared(sides[0], sides[1])
 
@@ -162,11 +170,11 @@ def disagreements(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One metric's answer: what was asked of which desk, the catalogue rows of the whole order, and the
-    first distances."""
+    """One metric's answer: what was asked of which desk (``None``: more than a point), the catalogue rows of
+    the whole order, and the first distances."""
 
     desk: Desk
-    asked: RankQuery
+    asked: RankQuery | None
     order: Rows
     distances: Matrix
 
@@ -175,6 +183,20 @@ class _Side:
         patients, keys = desk.patients if hide else None, desk.keys if fold else None
         first, order = whole_order(desk.index, asked, DEPTH, patients=patients, keys=keys)
         return cls(desk, asked, desk.rows[order], first.distances)
+
+    @classmethod
+    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
+        ranked = ask(library, search, k=REFINED_RANKS, reporter=reporter).result.ranked
+        rows = np.array([line.row for line in ranked], dtype=np.int64)
+        distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
+        return cls(desk_for(library, search.metric, reporter), None, rows, distances)
+
+    def agreement(self, order: Rows) -> Agreement | None:
+        """How this orders the cases that another gives in ``order``."""
+        if self.asked is not None:
+            return _agreement(self.desk, self.asked, order)
+        ranks = ranks_in(self.order, order)
+        return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
 
 def _compared(left: _Side, right: _Side) -> Compared:
@@ -190,7 +212,7 @@ def _compared(left: _Side, right: _Side) -> Compared:
                 for place, (row, distance, other) in enumerate(found, start=1)
             )
         )
-    agreement = _agreement(right.desk, right.asked, left.order[:DEPTH])
+    agreement = right.agreement(left.order[:DEPTH])
     return Compared(lines[0], lines[1], agreement, len(np.intersect1d(left.order, right.order)))
 
 

@@ -4,17 +4,15 @@ import os
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QObject, QPointF, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from app import screenshot
 from app.dialogs.import_source import ImportDialog
-from app.jobs import Job, Jobs, Lane
 from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
@@ -28,8 +26,8 @@ from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import picture, save
-from tests.helpers.held_jobs import HeldEngine, HeldTask
 from tests.helpers.pictures import striped_folder
+from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import flush, open_window, wait_for
 
 LEFT = Qt.MouseButton.LeftButton
@@ -45,37 +43,6 @@ def trained(tmp_path_factory) -> Path:
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-class PromptTasks(list[HeldTask]):
-    """Each task runs here as soon as the event loop comes to it."""
-
-    def append(self, task: HeldTask) -> None:
-        super().append(task)
-        QTimer.singleShot(0, self.run)
-
-    def run(self) -> None:
-        while self:
-            self.pop(0).run()
-
-
-class PromptJobs(Jobs):
-    """Jobs without processes, which would take seconds to start for every window."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._tasks = PromptTasks()
-
-    def warm(self, lane: Lane, function: object) -> None:
-        """There is no process to warm up."""
-
-    def wait(self, job: Job, seconds: float = 10.0) -> None:
-        """The event loop, which would run it, is what waits."""
-        self._tasks.run()
-        super().wait(job, seconds)
-
-    def _engine(self, lane: Lane) -> Any:
-        return HeldEngine(self._tasks)
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,7 @@ def _naive_tau(a, b):
 def _naive_half(a, b, tau):
     """Hollander, Wolfe and Chicken, 8.3, term by term."""
     n = len(a)
-    c = [
-        sum(1 if (a[i] < a[j]) == (b[i] < b[j]) else -1 for j in range(n) if j != i) for i in range(n)
-    ]
+    c = [sum(1 if (a[i] < a[j]) == (b[i] < b[j]) else -1 for j in range(n) if j != i) for i in range(n)]
     mean = sum(c) / n
     spread = sum((value - mean) ** 2 for value in c)
     variance = 2 / (n * (n - 1)) * (2 * (n - 2) / (n * (n - 1) ** 2) * spread + 1 - tau**2)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app import screenshot
+from app.operations import searching
+from app.screenshot import settle
+from app.windows import main
+from core.searches.query import Query
+from core.workflows import looking
+from core.workflows.desk import close_desks
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+from tests.helpers.prompt_jobs import PromptJobs
+from tests.helpers.windows import open_window, wait_for
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
+    library = folder / "Striped.semblance"
+    import_source(striped_folder(folder / "pictures", n=24), library)
+    extract_features(library, "colour_edge_texture")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
+    return library
+
+
+@pytest.fixture(autouse=True)
+def without_processes(monkeypatch):
+    monkeypatch.setattr(main, "Jobs", PromptJobs)
+    monkeypatch.setattr(screenshot, "REST_MS", 60)
+    yield
+    close_desks()
+    for library in looking._open.values():
+        library.close()
+    looking._open.clear()
+
+
+def asked(window):
+    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+    wait_for(window, lambda: window.state.ranking is not None)
+
+
+def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
+    with open_window(trained) as window:
+        asked(window)
+        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        qtbot.keyClick(
+            window, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        page = window.two_metrics
+        wait_for(window, lambda: page.columns.current() >= 0)
+        assert window.pages.currentWidget() is page
+        assert page.columns.hasFocus()
+        assert window.focused_panel() == "two_metrics"
+        qtbot.keyClick(page.columns, Qt.Key.Key_Down)
+        row = page.columns.current()
+        qtbot.keyClick(page.columns, Qt.Key.Key_Return)
+        settle(window)
+        assert window.comparing
+        assert (
+            window.state.columns.ids[window.state.columns.index_of_row(row)] == window.compare.current_case()
+        )
+        qtbot.keyClick(window.compare.panes[1].view, Qt.Key.Key_Escape)
+        settle(window)
+        assert window.pages.currentWidget() is page
+        assert page.columns.current() == row
+        qtbot.keyClick(page.columns, Qt.Key.Key_Escape)
+        settle(window)
+        assert window.pages.currentWidget() is window.ranking
+        assert {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()} == before
+
+
+def test_closing_the_library_leaves_two_metrics(trained):
+    with open_window(trained) as window:
+        asked(window)
+        window.actions_["two_metrics"].trigger()
+        settle(window)
+        window.actions_["close_library"].trigger()
+        settle(window)
+        assert window.pages.currentWidget() is window.start_page
+        assert not window.actions_["two_metrics"].isEnabled()
