@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from core.errors import SemblanceError
 from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
@@ -51,6 +52,7 @@ class State(QObject):
     search_changed = Signal()
     options_changed = Signal()
     greys_changed = Signal()
+    refusal_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -62,6 +64,8 @@ class State(QObject):
         self.training: TrainingRun | None = None
         #: How the query's picture is seen; ``None`` for colour and without a picture.
         self.greys: Greys | None = None
+        #: Why the current metric cannot be refined by clicks, once that is known.
+        self.refusal: SemblanceError | None = None
         self._search = Search("", _NOTHING, new_ledger())
         self._empty = no_cases()
 
@@ -226,6 +230,17 @@ class State(QObject):
             self.greys = greys
             self.greys_changed.emit()
 
+    def set_refusal(self, refusal: SemblanceError | None) -> None:
+        """Clicks can, or cannot, refine the current metric."""
+        self.refusal = refusal
+        self.refusal_changed.emit()
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether ranked cases can be judged now."""
+        writable = self.library is not None and self.library.writable
+        return writable and self.ranking is not None and self.refusal is None
+
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
         self.training_changed.emit()
@@ -252,6 +267,13 @@ class State(QObject):
             out.add("query")
         if self.ranking is not None:
             out.add("ranking")
+        if self.can_judge:
+            out.add("judging")
+        entries = self.asked.entries if self.asked is not None else ()
+        if any(entry.undone is None for entry in entries):
+            out.add("judged")
+        if any(entry.undone is not None for entry in entries):
+            out.add("undone")
         if self.training is not None and self.training.running:
             out.add("training")
         return out
