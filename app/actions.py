@@ -74,7 +74,9 @@ COMMANDS = (
     ),
     Command("redo_judgement", "Redo a judgement", "Refine", "Ctrl+Shift+Z", "redo", "undone"),
     Command("reset_judgements", "Undo all judgements", "Refine", "", "refresh", "judged"),
-    Command("save_refined", "Save as new metric…", "Refine", "Ctrl+Shift+S", "save", "judged", separator=True),
+    Command(
+        "save_refined", "Save as new metric…", "Refine", "Ctrl+Shift+S", "save", "judged", separator=True
+    ),
     Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
@@ -93,6 +95,7 @@ class Actions(QObject):
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
+        self._window = window
         self._actions: dict[str, QAction] = {}
         for command in COMMANDS:
             action = QAction(command.text, window)
@@ -112,6 +115,13 @@ class Actions(QObject):
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
         """``run`` when the command is triggered."""
         self._actions[command].triggered.connect(lambda _checked=False: run())
+
+    def keep_within(self, command: str, widget: QWidget) -> None:
+        """The command's key is taken only while the keyboard is in ``widget``."""
+        action = self._actions[command]
+        self._window.removeAction(action)
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        widget.addAction(action)
 
     def enable(self, there: set[str]) -> None:
         """Enable the commands whose needs are among ``there``, disable the others."""

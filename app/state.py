@@ -241,6 +241,11 @@ class State(QObject):
         writable = self.library is not None and self.library.writable
         return writable and self.ranking is not None and self.refusal is None
 
+    @property
+    def judged(self) -> int:
+        """How many judgements of the search are in force."""
+        return 0 if self.asked is None else sum(entry.undone is None for entry in self.asked.entries)
+
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
         self.training_changed.emit()
@@ -269,10 +274,9 @@ class State(QObject):
             out.add("ranking")
         if self.can_judge:
             out.add("judging")
-        entries = self.asked.entries if self.asked is not None else ()
-        if any(entry.undone is None for entry in entries):
+        if self.judged:
             out.add("judged")
-        if any(entry.undone is not None for entry in entries):
+        if self.asked is not None and self.judged < len(self.asked.entries):
             out.add("undone")
         if self.training is not None and self.training.running:
             out.add("training")

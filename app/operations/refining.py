@@ -111,9 +111,7 @@ def check_metric(context: Context) -> None:
     ).done.connect(state.set_refusal)
 
 
-def ask_influence(
-    context: Context, then: Callable[[list[Influence]], None], k: int = 20
-) -> Job | None:
+def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:
     """What each judgement does to the first ``k`` ranks."""
     state = context.state
     if state.path is None or state.search is None:

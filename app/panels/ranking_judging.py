@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton
@@ -29,6 +30,8 @@ class RankingJudging(QObject):
         self._context, self._state, self._grid = context, context.state, grid
         #: Verdicts shown but not yet kept, by catalogue row; 0 takes one back.
         self._on_the_way: dict[int, int] = {}
+        #: Library and metric of which is known, or asked, whether clicks can refine it.
+        self._checked: tuple[Path | None, str] = (None, "")
         self.bar = CompareBar(grid.comparing.cancel)
         grid.set_multiple(True)
         grid.judged.connect(self._thumb)
@@ -36,7 +39,7 @@ class RankingJudging(QObject):
         grid.comparing.changed.connect(self._tell_comparing)
         self._state.refusal_changed.connect(self._offer)
         self._state.ranking_changed.connect(self._offer)
-        self._state.search_changed.connect(self._forget)
+        self._state.query_changed.connect(self._forget)
         self._state.library_changed.connect(self._forget)
         self._offer()
 
@@ -91,7 +94,9 @@ class RankingJudging(QObject):
         verdicts = self.verdicts()
         menu.addSeparator()
         for verdict, text, key in ((1, "Like the query", "U"), (-1, "Not like the query", "D")):
-            action = menu.addAction(f"{several}{text}\t{key}", lambda verdict=verdict: self.judge(verdict, rows))
+            action = menu.addAction(
+                f"{several}{text}\t{key}", lambda verdict=verdict: self.judge(verdict, rows)
+            )
             action.setCheckable(True)
             action.setChecked(all(verdicts.get(row) == verdict for row in rows))
         if len(rows) == 1:
@@ -137,6 +142,11 @@ class RankingJudging(QObject):
         self._grid.comparing.cancel()
 
     def _offer(self) -> None:
+        metric = self._state.metric.name if self._state.metric else ""
+        if self._state.ranking is not None and self._checked != (self._state.path, metric):
+            self._checked = (self._state.path, metric)
+            self._state.refusal = None
+            refining.check_metric(self._context)
         self._grid.set_judging(self._state.can_judge)
 
     def _thumb(self, row: int, verdict: int) -> None:

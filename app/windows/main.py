@@ -21,7 +21,7 @@ from app.jobs import Jobs, Lane
 from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
-from app.operations import searching
+from app.operations import refining, searching
 from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
 from app.panels.large import LargePanel
@@ -283,6 +283,7 @@ class MainWindow(QMainWindow):
         settings.last_library = self.state.path
         settings.save()
         self.hide()
+        refining.finish(self.context)
         libraries.remember_before_end(self.context)
         self.jobs.shutdown()
         self.context.messages.remove_hooks()
@@ -393,6 +394,8 @@ class MainWindow(QMainWindow):
         menu.addAction("Look at it large", lambda: self.full.look_at_case(case_row))
         menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
         menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
+        if not self.comparing and self.ranking.isAncestorOf(QApplication.focusWidget() or self):
+            self.ranking.judging.fill_menu(menu)
         menu.exec(where)
         menu.deleteLater()
 
