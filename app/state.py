@@ -272,14 +272,17 @@ class State(QObject):
             out.add("query")
         if self.ranking is not None:
             out.add("ranking")
-        if self.can_judge:
-            out.add("judging")
+        out |= self._judgements_there()
+        if self.training is not None and self.training.running:
+            out.add("training")
+        return out
+
+    def _judgements_there(self) -> set[str]:
+        out = {"judging"} if self.can_judge else set()
         if self.judged:
             out.add("judged")
         if self.asked is not None and self.judged < len(self.asked.entries):
             out.add("undone")
-        if self.training is not None and self.training.running:
-            out.add("training")
         return out
 
     def memory(self) -> Mapping[str, Any]:

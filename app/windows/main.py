@@ -188,6 +188,7 @@ class MainWindow(QMainWindow):
         self.state.query_changed.connect(self._enable)
         self.state.ranking_changed.connect(self._enable)
         self.state.training_changed.connect(self._enable)
+        self.state.refusal_changed.connect(self._enable)
         news.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
