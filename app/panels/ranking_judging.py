@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton
 
 from app.context import Context
+from app.jobs import Job
 from app.operations import refining
 from app.theme import news, set_look, theme
 from app.widgets.case_grid import NONE, CaseGrid
@@ -94,9 +96,7 @@ class RankingJudging(QObject):
         verdicts = self.verdicts()
         menu.addSeparator()
         for verdict, text, key in ((1, "Like the query", "U"), (-1, "Not like the query", "D")):
-            action = menu.addAction(
-                f"{several}{text}\t{key}", lambda verdict=verdict: self.judge(verdict, rows)
-            )
+            action = menu.addAction(f"{several}{text}\t{key}", partial(self.judge, verdict, rows))
             action.setCheckable(True)
             action.setChecked(all(verdicts.get(row) == verdict for row in rows))
         if len(rows) == 1:
@@ -124,7 +124,7 @@ class RankingJudging(QObject):
                     out[int(columns.case_row[index])] = (verdict, entry.id)
         return out
 
-    def _follow(self, job: refining.Job | None, rows: Sequence[int], verdict: int) -> None:
+    def _follow(self, job: Job | None, rows: Sequence[int], verdict: int) -> None:
         """Show the verdict at once, until what was kept is there."""
         if job is None:
             return
