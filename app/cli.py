@@ -24,6 +24,7 @@ from app.console import (
     show_scores,
     show_table_scores,
 )
+from app.experiment_cli import experiment
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.tasks import Cancelled
 
@@ -36,6 +37,7 @@ cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 cli.add_typer(upkeep_cli.cli)
+cli.add_typer(experiment, name="experiment")
 _debug = False
 
 
