@@ -20,9 +20,10 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
+from core.evaluation.held_out_votes import VOTERS
 from core.library.columns import CaseColumns
 from core.searches.query import Query
-from core.workflows.searching import VOTERS, SearchResult
+from core.workflows.searching import SearchResult
 
 STRIP = 56
 #: Whether cards glide to a new order, in the settings.

@@ -160,6 +160,18 @@ class Bench:
         """``asked`` of the desk, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
+    def nearest_under(self, form: ClickForm) -> Matrix:
+        """(s,) squared distances from some cases to their nearest under ``form``.
+
+        Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
+        the distance comes out too large, so fewer queries are said to have no good match, never more.
+        """
+        near = self.desk.neighbourhoods
+        rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
+        measured = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
+        nearest: Matrix = measured.min(axis=1, initial=np.inf)
+        return nearest
+
     def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import SemblanceError
+from core.evaluation.held_out_votes import VOTERS
 from core.imaging import open_picture
 from core.imaging.deidentify import is_telling
 from core.imaging.formats import DICOM, HEAD_BYTES, sniff
@@ -23,7 +24,7 @@ from core.workflows.desk import Desk, desk_for
 from core.workflows.drawing import draw
 from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
-from core.workflows.searching import VOTERS, SearchResult, explain, search
+from core.workflows.searching import SearchResult, explain, search
 
 #: Ranked cases on a report.
 LISTED = 20
