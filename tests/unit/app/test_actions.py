@@ -13,7 +13,7 @@ from app.windows.main import MainWindow
 #: What :attr:`app.state.State.there` can hold.
 KNOWN = {
     "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
-    "judging", "judged", "undone",
+    "judging", "judged", "undone", "two metrics",
 }  # fmt: skip
 
 
