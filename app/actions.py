@@ -79,6 +79,7 @@ COMMANDS = (
     ),
     Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
+    Command("prepare_slider", "Prepare visual–diagnostic slider…", "Metric", "", "sliders", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
     Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),

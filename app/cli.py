@@ -177,9 +177,15 @@ def train(
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    slider: Annotated[
+        bool, typer.Option("--slider", help="With bdm_v: all steps from visual to diagnostic likeness.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train a metric; its scores are measured on held-out patients."""
+    if slider:
+        _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
+        return
     from core.metrics.registry import learner_class
     from core.parameters import parse_settings
     from core.workflows.training import TrainRequest, train_metric
@@ -189,6 +195,33 @@ def train(
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)
     print_document(result.to_json(), as_json, show_list)
+
+
+def _train_slider(
+    library: Path,
+    learner: str,
+    name: str,
+    features: str | None,
+    steps: str,
+    findings: str,
+    max_cases: int | None,
+    settings: list[str] | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    from core.metrics.papers.bdm_between import BDMBetween
+    from core.parameters import parse_settings
+    from core.workflows.slider import prepare_slider
+    from core.workflows.training import TrainRequest
+
+    if learner != BDMBetween.name:
+        raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
+    allowed = tuple(one for one in BDMBetween.parameters if one.name != "visual_share")
+    values = parse_settings(learner, allowed, settings or [])
+    request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
+    with ConsoleReporter() as reporter:
+        made = prepare_slider(library, request, reporter=reporter)
+    print_document(made.to_json(), as_json, show_list)
 
 
 @cli.command()

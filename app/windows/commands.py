@@ -15,8 +15,9 @@ from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
 from app.dialogs.metric_card import MetricCardDialog
 from app.dialogs.not_read import NotReadDialog
+from app.dialogs.prepare_slider import PrepareSliderDialog
 from app.dialogs.save_refined import SaveRefinedDialog
-from app.operations import demo, drawing, extracting, refining, reporting, searching, training
+from app.operations import demo, drawing, extracting, likeness, refining, reporting, searching, training
 from app.operations import library as libraries
 from app.panels.ranking import GLIDE
 from app.theme import set_theme
@@ -85,6 +86,7 @@ class Commands(QObject):
             "save_refined": self.save_refined,
             "extract": self.extract,
             "train": window.train.train,
+            "prepare_slider": self.prepare_slider,
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
             "two_metrics": window.full.two_metrics,
@@ -272,6 +274,15 @@ class Commands(QObject):
         """Show the Train panel, ready to go."""
         self._window.show_side("train")
         self._window.train.train_button.setFocus()
+
+    def prepare_slider(self) -> None:
+        """Train the steps between visual and diagnostic likeness."""
+        if self._state.library is None:
+            return
+        dialog = PrepareSliderDialog(self._state.library, self._state.features, self._window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            likeness.prepare(self._context, dialog.request())
+        dialog.deleteLater()
 
     def show_card(self) -> None:
         """What is known of the metric in use."""

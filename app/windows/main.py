@@ -38,6 +38,7 @@ from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
 from app.windows.docks import Dock
 from app.windows.full_pages import FullPages
+from app.windows.likeness import LikenessSlider
 from app.windows.pickers import make_pickers
 from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
@@ -75,7 +76,7 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
-        self.top = TopBar(self.actions_, make_pickers(self.context))
+        self.top = TopBar(self.actions_, make_pickers(self.context), LikenessSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
         self.resize(*USUAL)
@@ -210,6 +211,7 @@ class MainWindow(QMainWindow):
         self.large.header_wanted.connect(lambda: self.commands.show_header(self.large.pane))
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
+        self.train.slider_wanted.connect(self.actions_["prepare_slider"].trigger)
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
         self.evaluation.train_wanted.connect(self.commands.train)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)

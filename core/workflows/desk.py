@@ -9,7 +9,7 @@ import secrets
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
-KEPT = 4
+KEPT = 8
+#: Beyond so many only while they are small together: a slider has six steps.
+KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
 #: Sets of feature groups left out that one desk keeps ready.
 BLIND_KEPT = 4
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
@@ -252,6 +254,11 @@ def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | 
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
 
 
+def too_many(sizes: Sequence[int]) -> bool:
+    """Whether one of the things of these ``sizes`` in bytes has to go."""
+    return len(sizes) > KEPT or (len(sizes) > KEPT_LARGE and sum(sizes) > SMALL_BYTES)
+
+
 def desk_for(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> Desk:
@@ -283,7 +290,7 @@ def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
         opened.close()
         raise
     _desks[key] = (stamp, desk)
-    while len(_desks) > KEPT:
+    while too_many([desk.embedding.nbytes for _, desk in _desks.values()]):
         _, (_, oldest) = _desks.popitem(last=False)
         oldest.library.close()
     return desk

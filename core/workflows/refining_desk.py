@@ -29,11 +29,8 @@ from core.searches.ledger import Entry
 from core.searches.query import Query
 from core.searches.teaching import Coordinates, learn, triplets_of
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import Desk, desk_for
+from core.workflows.desk import Desk, desk_for, too_many
 from core.workflows.searching import numbers_of
-
-#: Libraries and metrics kept ready in one process.
-KEPT = 2
 
 
 class Bench:
@@ -276,7 +273,7 @@ def bench_for(
     if known is None or known.desk is not desk:
         known = Bench(desk, reporter)
     _benches[key] = known
-    while len(_benches) > KEPT:
+    while too_many([bench.coordinates.nbytes for bench in _benches.values()]):
         _benches.popitem(last=False)
     return known
 
