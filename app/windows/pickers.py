@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtGui import QAction
@@ -21,8 +22,7 @@ def make_pickers(context: Context) -> list[Picker]:
 
     def recent() -> list[QAction]:
         return [
-            _action(path.stem, path == state.path, lambda p=path: _open(p))
-            for path in context.settings.recent
+            _action(path.stem, path == state.path, partial(_open, path)) for path in context.settings.recent
         ]
 
     def _open(path: Path) -> None:
@@ -35,7 +35,7 @@ def make_pickers(context: Context) -> list[Picker]:
             _action(
                 f"{s.name}   {s.cases:,} cases",
                 s.name == state.features,
-                lambda n=s.name: state.set_features(n),
+                partial(state.set_features, s.name),
             )
             for s in sets
         ]
@@ -45,7 +45,7 @@ def make_pickers(context: Context) -> list[Picker]:
         # The steps of a slider are one choice; where between them is the slider's matter.
         names = dict.fromkeys(_shown(m) for m in there)
         chosen = _shown(state.metric) if state.metric else ""
-        return [_action(n, n == chosen, lambda n=n: likeness.choose(context, n)) for n in names]
+        return [_action(n, n == chosen, partial(likeness.choose, context, n)) for n in names]
 
     pickers = [
         Picker("Library", 184, recent),
