@@ -125,6 +125,7 @@ class MainWindow(QMainWindow):
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
         self.query.help_wanted.connect(lambda: self._help("query"))
         self.side.help_wanted.connect(self._help)
+        self.ranking.grid.current_changed.connect(self.side.why.follow)
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
 
     def place_docks(self) -> None:
