@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from app import upkeep_cli
+from app import report_cli, upkeep_cli
 from app.cli_parts import Json, LibraryPath, print_document
 from app.console import (
     ConsoleReporter,
@@ -36,6 +36,7 @@ LISTS = ("learners", "extractors", "kinds", "protocols")
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
+cli.add_typer(report_cli.cli)
 cli.add_typer(upkeep_cli.cli)
 cli.add_typer(experiment, name="experiment")
 _debug = False
@@ -302,23 +303,6 @@ def evaluate(
         else:
             document = score(request, reporter=reporter)
     print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
-
-
-@cli.command()
-def report(
-    library: LibraryPath,
-    metric: Annotated[str, typer.Option(metavar="METRIC")],
-    case: Annotated[str, typer.Option(metavar="ID")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="A .pdf, .html, .csv or .json file.")],
-    identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
-) -> None:
-    """Write a retrieval report; de-identified unless told otherwise."""
-    from core.searches.query import Query
-    from core.workflows.reporting import write_search_report
-
-    with ConsoleReporter() as reporter:
-        write_search_report(library, metric, Query(case), out, identified=identified, reporter=reporter)
-    typer.echo(str(out))
 
 
 @cli.command()
