@@ -40,7 +40,6 @@ from core.workflows.opening import LibrarySnapshot, publish
 from core.workflows.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
 from core.workflows.sealing import sealed
 
-
 #: Attributes that tell when a picture was taken and where it is filed.
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))
 #: Pixels of the query's picture and of a plot on paper.
@@ -67,7 +66,16 @@ def report_document(
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
     without = max(0, len(result.ranked[:VOTERS]) - sum(result.counts.values()))
-    vote = VoteFacts(result.counts, next(iter(result.counts), None), without=without)
+    estimate = result.vote
+    vote = VoteFacts(
+        result.counts,
+        estimate.finding or next(iter(result.counts), None),
+        estimate.calibrated,
+        estimate.probability,
+        estimate.interval,
+        estimate.measured_on,
+        without,
+    )
     return ReportDocument(
         title="Retrieval report",
         created=now(),
@@ -117,7 +125,7 @@ def _judgement_row(one: Judgement) -> JudgementRow:
 
 def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     """What else decided the ranking."""
-    notes = []
+    notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
             f"The judgements refined the metric by {100 * search.strength * asked.trust:.0f} %; it was not "
