@@ -30,14 +30,15 @@ class Comparing(QObject):
 
     def begin(self, row: int) -> None:
         """``row`` is the closer one."""
-        if self.offered:
-            self._set(row)
+        if self.offered and row != self.closer:
+            self.closer = row
+            self.changed.emit(row)
 
     def cancel(self) -> bool:
         """Forget what was begun; whether anything was."""
         if not self.pending:
             return False
-        self._set(NONE)
+        self.begin(NONE)
         return True
 
     def finish(self, row: int) -> bool:
@@ -45,14 +46,9 @@ class Comparing(QObject):
         closer = self.closer
         if closer in (NONE, row) or row == NONE:
             return False
-        self._set(NONE)
+        self.begin(NONE)
         self.compared.emit(closer, row)
         return True
-
-    def _set(self, row: int) -> None:
-        if row != self.closer:
-            self.closer = row
-            self.changed.emit(row)
 
     def role(self, row: int, *, hovered: bool) -> str:
         """What the case is about to be; empty for nothing."""

@@ -1,16 +1,18 @@
-"""Ask me next: two cases of which it is least clear whether they are like the query.
+"""Ask me next: two cases of which it is least sure whether they are like the query.
 
 A question shows two cases beside the query and has four answers, each one click: only the first is like it,
-only the second, both, neither. Either case is as near, under the metric so far, to what was called like the
-query as to what was not: the answer moves the border between them. Cases far inside are passed over, and so
-are those already judged.
+only the second, both, neither. How likely a case is like the query is told by how many are nearer to it, as
+far as the answers so far say so: where half of all cases are like it any case is worth asking about, where
+few are only the near ones. Among those about equally unsure cases are drawn at random, which keeps them
+diverse: asking about the least sure alone taught less, as what is learnt from must be like what is searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +21,15 @@ from core.metrics.distance import Matrix
 from core.metrics.online.click_form import ClickForm
 from core.searches.judgement import Judgement, Kind
 
-#: Cases drawn at random among which the least clear are looked for: it keeps questions diverse.
-DRAWN = 60
-#: Questions about one query before another one teaches more.
-QUESTIONS_EACH = 40
-_TINY = 1e-12
+#: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
+DOUBTFUL = 0.9
+#: Where at least this share of all cases is like a query, questions stay with it for LONG, else for SHORT.
+COMMON, LONG, SHORT = 0.3, 80, 5
+#: Cases by which nearness is told, and newest queries by which likeness is.
+_SAMPLE, QUERIES = 1000, 40
+#: What is thought before any answer: log odds, their fall with log nearness, and how firmly.
+_LEVEL, _FALL, _FIRM = 0.0, 0.3, (0.5, 2.0)
+_EVENLY = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,35 @@ class Question:
     second: int
 
 
+@dataclass(frozen=True)
+class Likeness:
+    """log(p / (1 - p)) = level - fall log u of a case to which the share u of all cases is nearer."""
+
+    level: float = _LEVEL
+    fall: float = _FALL
+
+    @classmethod
+    def of(cls, nearer: Matrix, alike: npt.ArrayLike) -> Self:
+        """From answers: ``nearer`` (n,) in (0, 1), ``alike`` (n,) what was said. Newton, from the prior."""
+        x, said = np.log(nearer), np.asarray(alike, dtype=np.float64)
+        firm, prior = np.array(_FIRM), np.array([_LEVEL, _FALL])
+        design: Any = np.stack([np.ones_like(x), -x], axis=1)
+        at: Any = prior.copy()
+        for _ in range(15):
+            p = 1.0 / (1.0 + np.exp(-design @ at))
+            slope = design.T @ (p - said) + (at - prior) * firm
+            at -= np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(firm), slope)
+        return cls(float(at[0]), max(0.0, float(at[1])))
+
+    def likely(self, nearer: Matrix) -> Matrix:
+        out: Matrix = 1.0 / (1.0 + np.exp(self.fall * np.log(nearer) - self.level))
+        return out
+
+    def enough(self, questions: int) -> bool:
+        """Whether another query teaches more after so many questions about one."""
+        return questions >= (LONG if float(self.likely(_EVENLY).mean()) >= COMMON else SHORT)
+
+
 class Answer(StrEnum):
     """The four answers to a question."""
 
@@ -44,39 +79,56 @@ class Answer(StrEnum):
     NEITHER = "neither"
 
 
+def nearer(cases: Matrix, query: Matrix, sample: Matrix, form: ClickForm) -> Matrix:
+    """(n,) which share of ``sample`` (s, m) is nearer to ``query`` (m,) than each of ``cases`` (n, m).
+
+    In (0, 1); see :func:`sample_of`.
+    """
+    line = np.sort(form.squared(sample - query))
+    places = np.searchsorted(line, form.squared(cases - query)).astype(np.float64)
+    return (places + 0.5) / (len(line) + 1.0)
+
+
+def sample_of(coordinates: Matrix) -> Matrix:
+    """At most about 1,000 of the cases (n, m), spread evenly over their order."""
+    sample: Matrix = coordinates[:: max(1, len(coordinates) // _SAMPLE)]
+    return sample
+
+
 def ask(
     coordinates: Matrix,
     form: ClickForm,
     query: int,
-    alike: Sequence[int],
-    unlike: Sequence[int],
+    likeness: Likeness,
+    judged: Collection[int],
     rng: np.random.Generator,
     *,
     allowed: npt.NDArray[np.bool_] | None = None,
-    passed: Collection[int] = (),
 ) -> Question | None:
     """The question about ``query`` whose answer would teach most; ``None`` without two cases left.
 
-    ``coordinates`` (n, m) and ``form`` are those of the metric so far; ``alike`` and ``unlike`` the places
-    judged for the query. ``allowed`` (n,): cases that may be asked about, such as those of training patients
-    other than the query's. ``passed``: places the person did not want to answer.
+    ``coordinates`` (n, m) and ``form`` are those of the metric so far; ``judged`` places not to ask about
+    again. ``allowed`` (n,): cases that may be asked about, such as those of training patients other than the
+    query's.
     """
     free = np.ones(len(coordinates), dtype=np.bool_) if allowed is None else allowed.copy()
-    free[[query, *alike, *unlike, *passed]] = False
+    free[[query, *judged]] = False
     left = np.flatnonzero(free)
     if len(left) < 2:
         return None
-    drawn = left if len(left) <= DRAWN else rng.choice(left, DRAWN, replace=False)
-    to_alike = _nearest(coordinates, form, drawn, [query, *alike])
-    to_unlike = _nearest(coordinates, form, drawn, unlike) if len(unlike) else np.ones(len(drawn))
-    clear = np.abs(np.log((to_alike + _TINY) / (to_unlike + _TINY)))
-    first = int(drawn[np.argmin(clear)])
+    shares = nearer(coordinates[left], coordinates[query], sample_of(coordinates), form)
+    likely = likeness.likely(shares)
+    doubt = likely * (1.0 - likely)
+    drawn = rng.permutation(left[doubt >= DOUBTFUL * doubt.max()])
+    # With few as doubtful as that, the next doubtful ones: the sort is stable on a random order.
+    rest = rng.permutation(left)
+    order = np.argsort(-doubt[np.searchsorted(left, rest)], kind="stable")
+    first = int(drawn[0])
     # Two copies of one picture would be one answer given twice.
-    copies = (coordinates[drawn] == coordinates[first]).all(axis=1)
-    clear[copies] = np.inf
-    if copies.all():
-        return None
-    return Question(query, first, int(drawn[np.argmin(clear)]))
+    for second in (*drawn[1:].tolist(), *rest[order].tolist()):
+        if not np.array_equal(coordinates[second], coordinates[first]):
+            return Question(query, first, int(second))
+    return None
 
 
 def next_query(
@@ -103,12 +155,3 @@ def judgements_of(
         Judgement(kind, query, case, author=author, time=time)
         for kind, case in zip(kinds, (first, second), strict=True)
     ]
-
-
-def _nearest(coordinates: Matrix, form: ClickForm, rows: npt.NDArray[np.int64], to: Sequence[int]) -> Matrix:
-    """(r,) squared distance of each of ``rows`` to the nearest of ``to``."""
-    from_rows, from_to = form.embed(coordinates[rows]), form.embed(coordinates[list(to)])
-    nearest = np.full(len(rows), np.inf)
-    for one in from_to:
-        nearest = np.minimum(nearest, ((from_rows - one) ** 2).sum(axis=1))
-    return nearest

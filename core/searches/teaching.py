@@ -1,9 +1,14 @@
-"""What a ledger teaches: its judgements as triplets of points.
+"""What a ledger teaches: its judgements as triplets of points, and as directions that tell cases apart.
 
 Comparisons are triplets as they are. Thumbs for one query make more of them: what is like the query is alike
 among itself, so the query and each case like it is nearer to the others than to what is not like the query.
 One answer then teaches as many triplets as there were answers before it, which is what makes a few clicks
 enough; a person thereby says "of the same kind", not only "close".
+
+A judgement that all others about its query speak against counts less, and all triplets together count no
+more than the judgements warrant, however many they are. Where many cases were judged for one query, the
+direction that tells what is like it from what is not is stretched, as far as it predicts each judgement from
+the others.
 """
 
 from __future__ import annotations
@@ -14,14 +19,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.metrics.distance import Matrix
+from core.metrics.online.click_directions import beliefs, direction
 from core.metrics.online.click_form import ClickForm
 from core.metrics.online.click_learning import Judged, replay
 from core.searches.judgement import Judgement, Kind
 
 #: Each anchor is compared with so many of the cases like it and so many of those nearest that are not.
 ALIKE_EACH, UNLIKE_EACH = 10, 10
-#: Judgements after which the clicks count as much as the metric they started from.
+#: Judgements after which triplets count as much as the metric they started from.
 HALF_TRUST = 20
+#: What all triplets weigh together at most: so much, and so much more for every judgement.
+WEIGHT, WEIGHT_EACH = 5.0, 0.3
+#: A direction that predicted every judgement would be stretched so much; it takes so many cases of a query.
+STRETCH, FEWEST_FOR_DIRECTION = 100.0, 24
 
 #: The coordinates (m,) of a query or case by its key; ``None`` where it is gone from the library.
 Coordinates = Callable[[str], Matrix | None]
@@ -38,11 +48,13 @@ def learn(
     """The form in ``m`` dimensions that the judgements lead to, whatever their order.
 
     ``strength`` (0..1) blends between where it started and where the clicks lead, of which :func:`trust` is
-    part.
+    part for what the triplets say; directions are trusted as far as they predict.
     """
     said = list({one.said: one for one in judgements}.values())
-    judged = triplets_of(said, coordinates)
-    return ClickForm.start(m) if judged is None else replay(judged).blended(strength * trust(len(said)))
+    gathered = _gathered(said, coordinates)
+    judged = gathered.judged()
+    form = ClickForm.start(m) if judged is None else replay(judged).blended(trust(len(said)))
+    return form.stretched(gathered.directions(m)).blended(strength)
 
 
 @dataclass
@@ -76,34 +88,92 @@ class _Points:
         return len(self.points) - 1
 
 
+class _Gathered:
+    """Points, triplets with weights, and what was said of each query with both likes and dislikes."""
+
+    def __init__(self, points: _Points) -> None:
+        self.points = points
+        self.triplets: list[tuple[int, int, int]] = []
+        self.weights: list[float] = []
+        self.judgements = 0
+        self.queries = 0
+        #: For each query places (n,), signs (n,) and beliefs (n,).
+        self.signed: list[tuple[list[int], Matrix, Matrix]] = []
+
+    def add(self, triplets: list[tuple[int, int, int]], weights: Matrix, judgements: int) -> None:
+        """Triplets that together count as much as the judgements they came from."""
+        if triplets:
+            self.triplets += triplets
+            self.weights += (weights * (judgements / weights.sum())).tolist()
+        self.judgements += judgements
+
+    def judged(self) -> Judged | None:
+        if not self.triplets:
+            return None
+        weights = np.array(self.weights)
+        most = min(float(len(weights)), WEIGHT + WEIGHT_EACH * self.judgements)
+        return Judged.of(np.stack(self.points.points), self.triplets, weights * (most / weights.sum()))
+
+    def directions(self, m: int) -> Matrix:
+        """(v, m) to stretch along, on average over queries: what tells one apart may not tell others."""
+        out = []
+        for places, signs, believed in self.signed:
+            if len(places) >= FEWEST_FOR_DIRECTION:
+                found = direction(np.stack([self.points.points[p] for p in places]), signs, believed)
+                if found is not None:
+                    out.append(found.unit * np.sqrt(STRETCH * found.share) / self.queries)
+        return np.array(out).reshape(-1, m)
+
+
 def triplets_of(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
     """Points and triplets of the judgements whose cases are still there; ``None`` if there are none."""
+    return _gathered(judgements, coordinates).judged()
+
+
+def _gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> _Gathered:
     points, asked = _Points(coordinates), dict[str, _Asked]()
-    triplets: list[tuple[int, int, int]] = []
+    out = _Gathered(points)
     # Sorted, so that neither the order of clicks nor its rounding decides anything.
     for one in sorted(judgements, key=lambda one: one.said):
         if one.kind == Kind.CLOSER:
             assert one.other is not None
             triple = points.places((one.asked, one.case, one.other))
             if len(triple) == 3:
-                triplets.append((triple[0], triple[1], triple[2]))
+                out.add([(triple[0], triple[1], triple[2])], np.ones(1), 1)
             continue
         of_query = asked.setdefault(one.asked, _Asked(one.asked))
         (of_query.alike if one.kind == Kind.ALIKE else of_query.unlike).append(one.case)
         of_query.shown.update(dict.fromkeys(one.shown))
+    out.queries = len(asked)
     for of_query in asked.values():
-        triplets += _of_thumbs(of_query, points)
-    return Judged.of(np.stack(points.points), triplets) if triplets else None
+        _add_thumbs(of_query, out)
+    return out
 
 
-def _of_thumbs(asked: _Asked, points: _Points) -> list[tuple[int, int, int]]:
+def _add_thumbs(asked: _Asked, out: _Gathered) -> None:
+    points = out.points
     query = points.place(asked.query)
     if query is None:
-        return []
+        return
     alike, unlike = points.places(asked.alike), points.places(asked.unlike)
+    said = len(alike) + len(unlike)
     if not alike or not unlike:
-        return _alone(asked, query, alike, unlike, points)
-    anchors = [query, *alike]
+        alone = _alone(asked, query, alike, unlike, points)
+        out.add(alone, np.ones(len(alone)), said)
+        return
+    places = [query, *alike, *unlike]
+    signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
+    believed = beliefs(np.stack([points.points[place] for place in places]), signs)
+    # A case called both like and unlike stands twice.
+    belief = dict(zip(places, believed.tolist(), strict=True))
+    triplets = _of_thumbs([query, *alike], unlike, points)
+    squares = [(belief[a] * belief[n] * belief[f]) ** 2 for a, n, f in triplets]
+    out.add(triplets, np.array(squares), said)
+    out.signed.append((places, signs, believed**2))
+
+
+def _of_thumbs(anchors: list[int], unlike: list[int], points: _Points) -> list[tuple[int, int, int]]:
+    """Each anchor is nearer to the others of them than to what is unlike."""
     others = np.stack([points.points[place] for place in unlike])
     out: list[tuple[int, int, int]] = []
     for anchor in anchors:

@@ -7,7 +7,7 @@ written is one small row a click; nothing of the library is laid out anew for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,9 @@ from core.imaging.region import Region
 from core.metrics.online.click_space import no_coordinates
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import save_metric
-from core.searches import questions
 from core.searches.influence import Influence, influences
 from core.searches.judgement import Judgement, Kind, key_of
 from core.searches.query import Query
-from core.searches.questions import Answer, judgements_of, next_query
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.asking import Asked, ask
@@ -35,15 +33,6 @@ from core.workflows.refining_desk import HeldOutScore, bench_for
 NEAREST = 500
 #: Held-out cases the live score is measured on at most.
 SCORED = 400
-
-
-@dataclass(frozen=True)
-class AskedNext:
-    """Which of the two cases are like the query?"""
-
-    query: str
-    first: str
-    second: str
 
 
 def judge(
@@ -125,75 +114,6 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
     """
     embeds = desk_for(library, metric, reporter).metric.distance.embeds
     return None if embeds else no_coordinates()
-
-
-def ask_next(
-    library: Path, search: Search, passed: Sequence[str] = (), *, reporter: Reporter = SILENT
-) -> AskedNext | None:
-    """The question about the query whose answer would teach most; ``None`` when all were judged.
-
-    Only cases the metric was trained on are asked about, and none of the query's own patient, so that what
-    was held out can still be scored. ``passed``: cases the person did not want to judge.
-
-    Raises:
-        BadInput: the query is a picture from outside or a region: questions are about whole cases.
-    """
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    desk, query = bench.desk, search.query
-    place = None if query.case is None or query.region else desk.place_of(desk.row_of(query.case))
-    if place is None:
-        raise BadInput("Questions are about a whole case of the library.", "Choose a case as the query.")
-    judged: dict[Kind, list[int]] = {Kind.ALIKE: [], Kind.NOT_ALIKE: []}
-    in_force = desk.ledger(search.ledger).in_force
-    for entry in in_force:
-        one = entry.judgement
-        there = bench.place_of(one.case)
-        if one.kind != Kind.CLOSER and one.asked == query.case and there is not None:
-            judged[one.kind].append(there)
-    allowed = bench.trained.copy()
-    patient = desk.patients[place]
-    if patient:
-        allowed &= desk.patients != patient
-    question = questions.ask(
-        bench.coordinates,
-        bench.form(in_force, search.strength),
-        place,
-        judged[Kind.ALIKE],
-        judged[Kind.NOT_ALIKE],
-        np.random.default_rng(len(in_force)),
-        allowed=allowed,
-        passed=[there for case in passed if (there := bench.place_of(case)) is not None],
-    )
-    if question is None:
-        return None
-    return AskedNext(*(bench.case_at(at) for at in (question.query, question.first, question.second)))
-
-
-def another_query(library: Path, search: Search, *, reporter: Reporter = SILENT) -> str | None:
-    """A training case the ledger has not asked about yet, for after QUESTIONS_EACH questions; or ``None``."""
-    bench = bench_for(library, search.metric, reporter, without=search.without)
-    entries = bench.desk.ledger(search.ledger).entries
-    asked = {bench.place_of(entry.judgement.query) for entry in entries}
-    if search.query.case is not None:
-        asked.add(bench.place_of(search.query.case))
-    known = [place for place in asked if place is not None]
-    place = next_query(known, np.random.default_rng(len(entries)), bench.trained)
-    return None if place is None else bench.case_at(place)
-
-
-def answer(
-    library: Path,
-    search: Search,
-    asked: AskedNext,
-    given: Answer,
-    *,
-    k: int = 20,
-    author: str = "",
-    reporter: Reporter = SILENT,
-) -> Asked:
-    """Keep the two judgements that an answer is; errors as :func:`judge`."""
-    made = judgements_of(given, asked.query, asked.first, asked.second)
-    return judge(library, search, made, k=k, author=author, reporter=reporter)
 
 
 def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:

@@ -48,6 +48,14 @@ class ClickForm:
         """(1 - strength) I + strength M, for a strength of 0 to 1."""
         return ClickForm(self.directions, self.gains * strength)
 
+    def stretched(self, more: Matrix) -> ClickForm:
+        """M + V'V for more directions V (v, m) of any length."""
+        if not len(more):
+            return self
+        basis = np.linalg.qr(np.concatenate([self.directions, more]).T)[0].T
+        old, new = basis @ self.directions.T, basis @ more.T
+        return ClickForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
+
     def embed(self, Z: Matrix) -> Matrix:
         """(n, m) -> (n, m): Z times the symmetric root of M."""
         stretched = (Z @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)

@@ -8,9 +8,9 @@ import numpy as np
 
 from core.metrics.online.click_form import ClickForm
 from core.searches.judgement import Judgement, Kind
-from core.searches.questions import QUESTIONS_EACH, Question, ask, judgements_of, next_query
+from core.searches.questions import Likeness, Question, ask, judgements_of, nearer, next_query, sample_of
 from core.searches.teaching import learn
-from tests.benchmarks.clicks.tables import Desk, accuracy
+from tests.benchmarks.clicks.tables import Desk
 from tests.benchmarks.clicks.users import User
 
 MARKS = (0, 5, 10, 20, 40, 80)
@@ -56,19 +56,26 @@ def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Ca
 def ask_me_next(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
     """The questions Semblance asks."""
     everyone = np.ones(len(learner.Z), dtype=np.bool_)
+    start, sample = ClickForm.start(learner.Z.shape[1]), sample_of(learner.Z)
     asked: list[int] = []
+    shares: list[float] = []
+    alike: list[bool] = []
+    likeness = Likeness()
     while True:
         query = next_query(asked, rng, everyone)
         assert query is not None
         asked.append(query)
-        judged: dict[Kind, list[int]] = {Kind.ALIKE: [], Kind.NOT_ALIKE: []}
-        for _ in range(QUESTIONS_EACH):
-            one = ask(learner.Z, learner.form, query, judged[Kind.ALIKE], judged[Kind.NOT_ALIKE], rng)
+        judged: list[int] = []
+        of_query = nearer(learner.Z, learner.Z[query], sample, start)
+        while not likeness.enough(len(judged) // 2):
+            one = ask(learner.Z, learner.form, query, likeness, judged, rng)
             if one is None:
                 break
             said = _answered(user, one)
-            for judgement in said:
-                judged[judgement.kind].append(int(judgement.case))
+            judged += [one.first, one.second]
+            shares += of_query[[one.first, one.second]].tolist()
+            alike += [judgement.kind == Kind.ALIKE for judgement in said]
+            likeness = Likeness.of(np.array(shares), alike)
             yield said
 
 
@@ -105,13 +112,13 @@ def rocchio(desk: Desk, wrong: float, seed: int) -> list[float]:
     learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
     clicks = thumbs(learner, user, np.random.default_rng([seed, 2]))
     judged: dict[int, dict[Kind, list[int]]] = {}
-    out = [accuracy(desk.test.Z, desk.test.y)]
+    out = [desk.test.accuracy(desk.test.Z)]
     for number in range(1, MARKS[-1] + 1):
         (one,) = next(clicks)
         of_query = judged.setdefault(int(one.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
         of_query[one.kind].append(int(one.case))
         if number in MARKS:
-            out.append(accuracy(desk.test.Z, desk.test.y, _moved(desk, judged)))
+            out.append(desk.test.accuracy(desk.test.Z, _moved(desk, judged)))
     return out
 
 

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from core.metrics.registry import make_learner
 from tests.benchmarks.clicks.arms import ARMS
-from tests.benchmarks.clicks.tables import Desk, accuracy, desk, read
+from tests.benchmarks.clicks.tables import Desk, desk, read
 
 WRONG = (0.0, 0.1, 0.2)
 BATCH = ("bdm", "boostmetric", "ccml", "lda", "lmnn", "metricboost")
@@ -21,10 +19,10 @@ BATCH_USERS = 6
 
 def run_table(folder: Path, name: str, users: int, news: Callable[[str], None]) -> dict[str, Any]:
     """``start`` (u,), ``arms``: name -> share of wrong answers -> (u, marks), ``batch``: learner -> (b,)."""
-    X, y = read(folder, name)
-    desks = [desk(X, y, seed) for seed in range(users)]
+    data = read(folder, name)
+    desks = [desk(*data, seed) for seed in range(users)]
     out: dict[str, Any] = {"arms": {}, "batch": {}, "users": users}
-    out["start"] = [accuracy(one.test.Z, one.test.y) for one in desks]
+    out["start"] = [one.test.accuracy(one.test.Z) for one in desks]
     out["batch"] = {learner: batch(learner, desks[:BATCH_USERS]) for learner in BATCH}
     for arm, scores in ARMS.items():
         begin = time.monotonic()
@@ -41,10 +39,7 @@ def batch(learner: str, desks: Sequence[Desk]) -> list[float]:
     for one in desks:
         metric = make_learner(learner, random_state=0).fit(one.train.X, one.train.y).metric()
         if metric.distance.embeds:
-            out.append(accuracy(metric.embed(one.test.X), one.test.y))
-            continue
-        D = metric.distances(one.test.X, one.test.X)
-        np.fill_diagonal(D, np.inf)
-        near = np.argsort(D, axis=1, kind="stable")[:, :10]
-        out.append(float((one.test.y[near] == one.test.y[:, np.newaxis]).mean()))
+            out.append(one.test.accuracy(metric.embed(one.test.X)))
+        else:
+            out.append(one.test.accuracy_at(metric.distances(one.test.X, one.test.X)))
     return out

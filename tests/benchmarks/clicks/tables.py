@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.splits import holdout
+from core.evaluation.splits import holdout, patient_codes
 from core.library.importers.tables_csv import read_table
 from core.metrics.distances import LinearDistance
 from core.metrics.online.click_form import ClickForm
 from core.metrics.online.click_space import ClickSpace
+from tests.benchmarks.clicks.pictures import PICTURES, read_pictures
 
 Matrix = npt.NDArray[np.float64]
-NAMES = ("lidc_nodules", "ionosphere", "lung_texture", "sonar", "balance_scale", "letter")
+Names = npt.NDArray[np.str_]
+TABLES = ("lidc_nodules", "ionosphere", "lung_texture", "sonar", "balance_scale", "letter")
+NAMES = (*TABLES, *PICTURES)
 #: Settings were chosen on these; the others were left alone.
 DEVELOPMENT = ("ionosphere", "balance_scale")
 #: Cases drawn of larger tables, anew for every user.
@@ -25,11 +28,22 @@ RANK = 10
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Standardised rows, their coordinates for clicks and findings as numbers."""
+    """Standardised rows, their coordinates for clicks, findings and patients as numbers."""
 
     X: Matrix
     Z: Matrix
     y: npt.NDArray[np.int64]
+    patients: npt.NDArray[np.int64]
+
+    def accuracy(self, E: Matrix, queries: Matrix | None = None) -> float:
+        """Share of the 10 nearest cases of others with the finding; ``queries`` stand for moved queries."""
+        Q = E if queries is None else queries
+        return self.accuracy_at((Q**2).sum(axis=1)[:, np.newaxis] - 2.0 * Q @ E.T + (E**2).sum(axis=1))
+
+    def accuracy_at(self, distances: Matrix) -> float:
+        D = np.where(self.patients[:, np.newaxis] == self.patients, np.inf, distances)
+        near = np.argsort(D, axis=1, kind="stable")[:, :RANK]
+        return float((self.y[near] == self.y[:, np.newaxis]).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,39 +55,37 @@ class Desk:
 
     def accuracy(self, form: ClickForm) -> float:
         """Retrieval accuracy@10 inside the held-out part, each case asking all others."""
-        return accuracy(form.embed(self.test.Z), self.test.y)
+        return self.test.accuracy(form.embed(self.test.Z))
 
 
-def accuracy(E: Matrix, y: npt.NDArray[np.int64], queries: Matrix | None = None) -> float:
-    """Share of the 10 nearest others with the finding; ``queries`` (n, m) stand for moved queries."""
-    Q = E if queries is None else queries
-    D = (Q**2).sum(axis=1)[:, np.newaxis] - 2.0 * Q @ E.T + (E**2).sum(axis=1)
-    np.fill_diagonal(D, np.inf)
-    near = np.argsort(D, axis=1, kind="stable")[:, :RANK]
-    return float((y[near] == y[:, np.newaxis]).mean())
-
-
-def read(folder: Path, name: str) -> tuple[Matrix, npt.NDArray[np.str_]]:
-    """Rows and findings; LIDC's ratings as benign (<= 2) and malignant (>= 4), the undecided left out."""
+def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
+    """Rows, findings, patients; LIDC's ratings as benign (<= 2) or malignant (>= 4), no undecided."""
+    if name in PICTURES:
+        return read_pictures(folder, name)
     table = read_table(folder / "tables" / f"{name}.csv")
     X, y = np.asarray(table.X), np.array(table.findings)
     if name == "lidc_nodules":
         decided = y != "3"
         X, y = X[decided], np.where(y[decided] < "3", "benign", "malignant")
-    return X, y
+    return X, y, None
 
 
-def desk(X: Matrix, y: npt.NDArray[np.str_], seed: int) -> Desk:
+def desk(X: Matrix, y: Names, groups: Names | None, seed: int) -> Desk:
     """70 % of (at most 1,400) cases to train on, 30 % held out, scaled by the training part."""
     chosen = np.random.default_rng(seed).permutation(len(y))[:MOST]
-    X, y = X[chosen], y[chosen]
-    split = holdout(y.tolist(), None, seed)
+    X, y, groups = X[chosen], y[chosen], None if groups is None else groups[chosen]
+    split = holdout(y.tolist(), groups, seed)
     middle = np.nanmedian(X[split.train], axis=0)
     X = np.where(np.isnan(X), middle, X)
     mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)
     kept = deviation > 0.0
     X = (X - mean)[:, kept] / deviation[kept]
     codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
+    patients = patient_codes(groups, len(y))
+    own = np.arange(len(y)) if patients is None else patients.astype(np.int64)
     space = ClickSpace.of(LinearDistance(X.shape[1]), X[split.train])
-    parts = [Part(X[rows], space.coordinates(X[rows]), codes[rows]) for rows in (split.train, split.test)]
+    parts = [
+        Part(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
+        for rows in (split.train, split.test)
+    ]
     return Desk(*parts)

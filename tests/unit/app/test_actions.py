@@ -12,8 +12,7 @@ from app.windows.main import MainWindow
 
 #: What :attr:`app.state.State.there` can hold.
 KNOWN = {
-    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
-    "judging", "judged", "undone", "two metrics",
+    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training"
 }  # fmt: skip
 
 
@@ -75,6 +74,6 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
         assert heard, command.id
         assert action in window.top.menu[command.menu].actions()
     assert [menu.title() for menu in window.top.menu.values()] == [
-        "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Help"
+        "File", "Edit", "View", "Case", "Search", "Metric", "Help"
     ]  # fmt: skip
     window.close()

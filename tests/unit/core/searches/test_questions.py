@@ -7,63 +7,106 @@ import pytest
 
 from core.metrics.online.click_form import ClickForm
 from core.searches.judgement import Kind
-from core.searches.questions import DRAWN, Answer, Question, ask, judgements_of, next_query
+from core.searches.questions import (
+    COMMON,
+    LONG,
+    SHORT,
+    Answer,
+    Likeness,
+    ask,
+    judgements_of,
+    nearer,
+    next_query,
+    sample_of,
+)
 
 Z = np.random.default_rng(0).normal(size=(200, 4))
 START = ClickForm.start(4)
+SHARES = (np.arange(400) + 0.5) / 400
 
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
-def test_the_least_clear_cases_are_asked_about() -> None:
-    line = np.array([[0.0], [0.1], [5.0], [2.52], [2.6], [0.4], [4.9]])
-    one = ask(line, ClickForm.start(1), 0, [1], [2], rng())
-    assert one == Question(0, 3, 4)
+@pytest.mark.parametrize("common", [0.5, 0.02])
+def test_likeness_is_learnt_from_answers(common: float) -> None:
+    chance = np.random.default_rng(1).random(400)
+    true = common if common == 0.5 else np.clip(0.02 / SHARES**0.8, 0.0, 0.6)
+    found = Likeness.of(SHARES, chance < true)
+    at = found.likely(np.array([0.01, 0.9]))
+    assert at[0] >= at[1]
+    assert at[1] == pytest.approx(0.5 if common == 0.5 else 0.02, abs=0.1)
+    assert found.enough(SHORT) == (common < COMMON)
+    assert found.enough(LONG)
 
 
-def test_the_metric_so_far_decides_what_is_unclear() -> None:
-    plane = np.array([[0.0, 0.0], [0.0, 0.1], [4.0, 0.0], [2.0, 0.0], [3.9, 9.0], [2.1, 9.0]])
-    plain = ask(plane, ClickForm.start(2), 0, [1], [2], rng())
-    forgets = ClickForm(np.array([[1.0, 0.0]]), np.array([-1.0]))
-    assert {plain.first, plain.second} == {3, 5}
-    other = ask(plane, forgets, 0, [1], [2], rng())
-    assert other != plain
+def test_likeness_never_grows_with_distance() -> None:
+    assert Likeness.of(SHARES, SHARES > 0.5).fall == 0.0
+
+
+def test_near_cases_are_asked_about_where_few_are_alike() -> None:
+    rare = Likeness.of(SHARES, SHARES < 0.01)
+    near = nearer(Z, Z[7], Z, START)
+    for seed in range(10):
+        one = ask(Z, START, 7, rare, [], np.random.default_rng(seed))
+        assert max(near[[one.first, one.second]]) < 0.1
+
+
+def test_any_case_is_asked_about_where_half_are_alike() -> None:
+    even = Likeness(0.0, 0.0)
+    near = nearer(Z, Z[7], Z, START)
+    asked = [ask(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
+    shares = near[[place for one in asked for place in (one.first, one.second)]]
+    assert shares.min() < 0.2
+    assert shares.max() > 0.8
+
+
+def test_the_metric_so_far_decides_what_is_near() -> None:
+    forgets = ClickForm(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([-1.0]))
+    flat = nearer(Z, Z[0], Z, forgets)
+    moved = Z.copy()
+    moved[:, 0] = 0.0
+    np.testing.assert_array_equal(flat, nearer(moved, moved[0], moved, START))
+
+
+def test_a_sample_stands_for_many_cases() -> None:
+    many = np.random.default_rng(0).normal(size=(30_000, 4))
+    sample = sample_of(many)
+    assert 900 <= len(sample) <= 1100
+    exact = np.argsort(np.argsort((many**2).sum(axis=1))) / len(many)
+    np.testing.assert_allclose(nearer(many, np.zeros(4), sample, START), exact, atol=0.06)
 
 
 def test_nothing_is_asked_twice_until_nothing_is_left() -> None:
-    alike, unlike, random, seen = [], [], rng(), set()
-    while (one := ask(Z, START, 7, alike, unlike, random)) is not None:
+    judged, random = [], rng()
+    while (one := ask(Z, START, 7, Likeness(), judged, random)) is not None:
         assert one.query == 7
-        assert not {one.first, one.second} & {7, *seen}
+        assert not {one.first, one.second} & {7, *judged}
         assert one.first != one.second
-        seen |= {one.first, one.second}
-        alike.append(one.first)
-        unlike.append(one.second)
-    assert len(seen) == 198
+        judged += [one.first, one.second]
+    assert len(judged) == 198
 
 
-def test_only_allowed_cases_and_none_passed_over() -> None:
+def test_only_allowed_cases_and_none_judged() -> None:
     allowed = np.zeros(200, dtype=np.bool_)
     allowed[10:20] = True
-    one = ask(Z, START, 10, [], [], rng(), allowed=allowed, passed=[11, 12])
+    one = ask(Z, START, 10, Likeness(), [11, 12], rng(), allowed=allowed)
     assert {one.first, one.second} <= set(range(13, 20))
     assert allowed.sum() == 10
-    assert ask(Z, START, 10, [], [], rng(), allowed=allowed, passed=range(11, 19)) is None
+    assert ask(Z, START, 10, Likeness(), range(11, 19), rng(), allowed=allowed) is None
 
 
 def test_copies_are_not_asked_together() -> None:
     copies = np.repeat(Z[:3], 4, axis=0)
-    one = ask(copies, START, 0, [1], [4], rng())
+    one = ask(copies, START, 0, Likeness(), [1], rng())
     assert not np.array_equal(copies[one.first], copies[one.second])
-    assert ask(np.ones((5, 2)), ClickForm.start(2), 0, [], [], rng()) is None
+    assert ask(np.ones((5, 2)), ClickForm.start(2), 0, Likeness(), [], rng()) is None
 
 
 def test_questions_follow_the_seed_and_differ_beyond_it() -> None:
-    assert len(Z) > DRAWN
-    first = [ask(Z, START, 0, [1], [2], np.random.default_rng(seed)) for seed in range(20)]
-    again = [ask(Z, START, 0, [1], [2], np.random.default_rng(seed)) for seed in range(20)]
+    first = [ask(Z, START, 0, Likeness(), [1], np.random.default_rng(seed)) for seed in range(20)]
+    again = [ask(Z, START, 0, Likeness(), [1], np.random.default_rng(seed)) for seed in range(20)]
     assert first == again
     assert len(set(first)) > 5
 

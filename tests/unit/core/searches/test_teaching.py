@@ -7,7 +7,15 @@ import pytest
 
 from core.searches.influence import influences
 from core.searches.ledger import Ledger
-from core.searches.teaching import ALIKE_EACH, UNLIKE_EACH, learn, triplets_of, trust
+from core.searches.teaching import (
+    ALIKE_EACH,
+    UNLIKE_EACH,
+    WEIGHT,
+    WEIGHT_EACH,
+    learn,
+    triplets_of,
+    trust,
+)
 from tests.unit.core.searches.test_ledger import closer, like, unlike
 
 Z = np.random.default_rng(0).normal(size=(60, 5))
@@ -97,3 +105,33 @@ def test_influence_is_the_ranking_with_and_without() -> None:
     assert found[0].mean_shift == pytest.approx(np.abs(without - with_all)[shown].mean())
     assert found[0].shift == without[found[0].most_moved] - with_all[found[0].most_moved]
     assert max(abs(one.shift) for one in found) > 0
+
+
+def thumbs_by_first_coordinate(n: int, wrong: int = 0) -> list:
+    said = []
+    for row in range(1, n):
+        yes = (Z[row, 0] > 0.0) == (Z[0, 0] > 0.0)
+        said.append((like if yes != (row <= wrong) else unlike)("0", str(row)))
+    return said
+
+
+def test_what_tells_likes_from_dislikes_is_stretched() -> None:
+    change = learn(thumbs_by_first_coordinate(50), coordinates, 5).dense() - np.eye(5)
+    values, vectors = np.linalg.eigh(change)
+    assert values[-1] > 10.0
+    assert abs(vectors[0, -1]) > 0.9
+
+
+def test_a_few_wrong_answers_change_little() -> None:
+    right = learn(thumbs_by_first_coordinate(50), coordinates, 5)
+    wrong = learn(thumbs_by_first_coordinate(50, wrong=6), coordinates, 5)
+    ends = [np.linalg.eigh(one.dense())[1][:, -1] for one in (right, wrong)]
+    assert abs(ends[0] @ ends[1]) > 0.9
+
+
+def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
+    judged = triplets_of(thumbs_by_first_coordinate(50), coordinates)
+    assert len(judged.triplets) > 500
+    assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_EACH)
+    few = triplets_of(thumbs_by_first_coordinate(5), coordinates)
+    assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_EACH))

@@ -17,7 +17,6 @@ from core.reports.card_facts import card_facts
 from core.searches.contradictions import Reason
 from core.searches.judgement import Kind
 from core.searches.query import Query
-from core.searches.questions import Answer
 from core.searches.search import Search
 from core.workflows import desk as desk_module
 from core.workflows import refining
@@ -82,22 +81,6 @@ def test_it_begins_with_the_metric_as_it_is(table):
     assert refined.shifts == ()
     assert refined.entries == ()
     assert refined.trust == 0.0
-
-
-def test_clicks_bring_cases_of_the_finding_forward(table):
-    findings, request = finding_of(table), request_for()
-    first = ask(table, request, k=36)
-    for _ in range(12):
-        asked = refining.ask_next(table, request)
-        kinds = tuple(findings[case] == findings["t/c0"] for case in (asked.first, asked.second))
-        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        last = refining.answer(table, request, asked, given.get(kinds, Answer.NEITHER), k=36, author="ann")
-    alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
-    assert alike[1] > alike[0]
-    assert len(last.entries) == 24
-    assert {entry.judgement.author for entry in last.entries} == {"ann"}
-    assert all(entry.judgement.time for entry in last.entries)
-    assert any(shift > 0 for shift in last.shifts)
 
 
 def test_any_click_is_undone_and_made_again(table):
@@ -192,38 +175,6 @@ def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
     assert set(refined.shifts) == {0}
 
 
-def test_questions_are_about_training_cases_of_other_patients(table):
-    request = request_for()
-    with Library.open(table, writable=False) as opened:
-        trained = set(opened.metric("plain").training.tolist())
-        rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
-    seen = set()
-    while (asked := refining.ask_next(table, request)) is not None:
-        assert asked.query == "t/c0"
-        assert {rows[asked.first], rows[asked.second]} <= trained
-        assert not {asked.first, asked.second} & {"t/c0", "t/c1", *seen}
-        seen |= {asked.first, asked.second}
-        refining.answer(table, request, asked, Answer.NEITHER)
-    assert len(seen) >= 50
-    passed = refining.ask_next(table, dataclasses.replace(request, ledger="new"))
-    again = refining.ask_next(table, dataclasses.replace(request, ledger="new"), [passed.first])
-    assert passed.first not in (again.first, again.second)
-
-
-def test_another_query_is_a_training_case_not_asked_about(table):
-    request = request_for()
-    with Library.open(table, writable=False) as opened:
-        trained = set(opened.metric("plain").training.tolist())
-        cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
-    seen = {"t/c0"}
-    for _ in range(5):
-        case = refining.another_query(table, request)
-        assert case in cases - seen
-        seen.add(case)
-        one = request_for(case=case)
-        refining.judge(table, one, [thumb(one, min(cases - {case}), True)])
-
-
 def test_influence_names_every_judgement_in_force(table):
     request = request_for()
     refined = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
@@ -288,8 +239,6 @@ def test_a_region_and_a_picture_from_outside_are_queries_too(made, tmp_path):
     ):
         request = Search("plain", query, "l")
         refining.judge(library, request, [closer(request, cases[-1], cases[1])])
-        with pytest.raises(BadInput, match="whole case"):
-            refining.ask_next(library, request)
     close_benches()
     last = ask(library, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3

@@ -1,0 +1,48 @@
+"""Features of public pictures, extracted once into libraries under ``build/``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.data import prepare
+from core.evaluation.findings_map import parse_findings_map
+from core.evaluation.reading import library_data
+from core.library import open_library
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+
+KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-pictures"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """An archive of the data folder and what is asked of it."""
+
+    archive: str
+    extractor: str
+    findings: str = ""
+
+
+PICTURES = {
+    "busi": Pictures("busi_256.zip", "colour_edge_texture"),
+    "mias": Pictures("mias_a.zip", "mass", "normal=-"),
+    "corel": Pictures("corel1k_a.zip", "colour_edge_texture"),
+}
+
+
+def read_pictures(
+    folder: Path, name: str
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_], npt.NDArray[np.str_] | None]:
+    """Features, findings and patients (``None`` where they are not marked)."""
+    chosen = PICTURES[name]
+    library = KEPT / f"{name}.semblance"
+    import_source(folder / "images" / chosen.archive, library)
+    extract_features(library, chosen.extractor)
+    with open_library(library) as opened:
+        everything = library_data(opened, opened.features.get(None))
+        data = prepare(everything, findings=parse_findings_map(chosen.findings) if chosen.findings else None)
+    return np.asarray(data.X, dtype=np.float64), data.y, data.groups
