@@ -51,6 +51,7 @@ COMMANDS = (
     Command("text_larger", "Larger text", "View", "Ctrl++", "plus"),
     Command("text_smaller", "Smaller text", "View", "Ctrl+-", "minus"),
     Command("layout", "Reset the layout", "View", "", "layers", separator=True),
+    Command("glide", "Cards glide to a new order", "View", "", "", checkable=True),
     Command("full_screen", "Full screen", "View", "F11", "", checkable=True),
     Command("ask_case", "Ask with this case", "Case", "Ctrl+Return", "search", "library"),
     Command("compare", "Compare with the query", "Case", "Ctrl+M", "compare", "ranking"),
@@ -65,8 +66,20 @@ COMMANDS = (
     Command("whole_picture", "Search with the whole picture", "Search", "Ctrl+Shift+W", "select", "query"),
     Command("same_patient", "Same patient hidden", "Search", "", "users", checkable=True, separator=True),
     Command("alike", "Alike folded", "Search", "", "layers", checkable=True),
+    Command("judge_alike", "Like the query", "Refine", "U", "thumb-up", "judging"),
+    Command("judge_not_alike", "Not like the query", "Refine", "D", "thumb-down", "judging"),
+    Command("judge_closer", "Closer to the query than…", "Refine", "T", "target", "judging"),
+    Command(
+        "undo_judgement", "Undo the last judgement", "Refine", "Ctrl+Z", "undo", "judged", separator=True
+    ),
+    Command("redo_judgement", "Redo a judgement", "Refine", "Ctrl+Shift+Z", "redo", "undone"),
+    Command("reset_judgements", "Undo all judgements", "Refine", "", "refresh", "judged"),
+    Command(
+        "save_refined", "Save as new metric…", "Refine", "Ctrl+Shift+S", "save", "judged", separator=True
+    ),
     Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
+    Command("prepare_slider", "Prepare visual–diagnostic slider…", "Metric", "", "sliders", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
     Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
@@ -83,6 +96,7 @@ class Actions(QObject):
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
+        self._window = window
         self._actions: dict[str, QAction] = {}
         for command in COMMANDS:
             action = QAction(command.text, window)
@@ -102,6 +116,13 @@ class Actions(QObject):
     def connect_to(self, command: str, run: Callable[[], object]) -> None:
         """``run`` when the command is triggered."""
         self._actions[command].triggered.connect(lambda _checked=False: run())
+
+    def keep_within(self, command: str, widget: QWidget) -> None:
+        """The command's key is taken only while the keyboard is in ``widget``."""
+        action = self._actions[command]
+        self._window.removeAction(action)
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        widget.addAction(action)
 
     def enable(self, there: set[str]) -> None:
         """Enable the commands whose needs are among ``there``, disable the others."""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from app import upkeep_cli
+from app import report_cli, upkeep_cli
 from app.cli_parts import Json, LibraryPath, print_document
 from app.console import (
     ConsoleReporter,
@@ -24,6 +24,7 @@ from app.console import (
     show_scores,
     show_table_scores,
 )
+from app.experiment_cli import experiment
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.tasks import Cancelled
 
@@ -35,7 +36,9 @@ LISTS = ("learners", "extractors", "kinds", "protocols")
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
+cli.add_typer(report_cli.cli)
 cli.add_typer(upkeep_cli.cli)
+cli.add_typer(experiment, name="experiment")
 _debug = False
 
 
@@ -175,9 +178,15 @@ def train(
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    slider: Annotated[
+        bool, typer.Option("--slider", help="With bdm_v: all steps from visual to diagnostic likeness.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train a metric; its scores are measured on held-out patients."""
+    if slider:
+        _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
+        return
     from core.metrics.registry import learner_class
     from core.parameters import parse_settings
     from core.workflows.training import TrainRequest, train_metric
@@ -187,6 +196,33 @@ def train(
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)
     print_document(result.to_json(), as_json, show_list)
+
+
+def _train_slider(
+    library: Path,
+    learner: str,
+    name: str,
+    features: str | None,
+    steps: str,
+    findings: str,
+    max_cases: int | None,
+    settings: list[str] | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    from core.metrics.papers.bdm_between import BDMBetween
+    from core.parameters import parse_settings
+    from core.workflows.slider import prepare_slider
+    from core.workflows.training import TrainRequest
+
+    if learner != BDMBetween.name:
+        raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
+    allowed = tuple(one for one in BDMBetween.parameters if one.name != "visual_share")
+    values = parse_settings(learner, allowed, settings or [])
+    request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
+    with ConsoleReporter() as reporter:
+        made = prepare_slider(library, request, reporter=reporter)
+    print_document(made.to_json(), as_json, show_list)
 
 
 @cli.command()
@@ -267,23 +303,6 @@ def evaluate(
         else:
             document = score(request, reporter=reporter)
     print_document(document, as_json, show_table_scores if table and len(table) > 1 else show_scores)
-
-
-@cli.command()
-def report(
-    library: LibraryPath,
-    metric: Annotated[str, typer.Option(metavar="METRIC")],
-    case: Annotated[str, typer.Option(metavar="ID")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="A .pdf, .html, .csv or .json file.")],
-    identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
-) -> None:
-    """Write a retrieval report; de-identified unless told otherwise."""
-    from core.searches.query import Query
-    from core.workflows.reporting import write_search_report
-
-    with ConsoleReporter() as reporter:
-        write_search_report(library, metric, Query(case), out, identified=identified, reporter=reporter)
-    typer.echo(str(out))
 
 
 @cli.command()

@@ -73,6 +73,11 @@ class ConsoleReporter(Reporter):
         self._cancelled.set()
 
 
+def show_rich(table: Table) -> None:
+    """A table on stdout, not cut where that is a file."""
+    _out.print(table)
+
+
 def show_list(document: Any) -> None:
     """Any document as indented lines."""
     for line in _lines(document, 0):

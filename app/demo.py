@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.searches.query import Query
+from core.searches.search import Search
 from core.tasks import Reporter
 from core.workflows.demo import METRIC, demo_query, make_demo
 from core.workflows.reporting import write_search_report
@@ -31,7 +32,7 @@ def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Dem
     files = [path / "report.html", path / "report.pdf"]
     for file in files:
         reporter.progress(files.index(file), len(files), "Writing the report")
-        write_search_report(path, METRIC, query, file, reporter=reporter)
+        write_search_report(path, Search(METRIC, query), file, reporter=reporter)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from app.screenshot import picture_of_window
 

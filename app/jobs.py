@@ -217,6 +217,12 @@ class Jobs(QObject):
         job.attach(self._engine(lane).submit(function, *args, listener=job.hear, **kwargs))
         return job
 
+    def drop(self, channel: str) -> None:
+        """Cancel what goes on under ``channel``, if anything does."""
+        before = self._latest.get(channel)
+        if before is not None:
+            before.cancel()
+
     def wait(self, job: Job, seconds: float = 10.0) -> None:
         """Block until ``job`` is over, at most ``seconds``; only for what must be kept before the end."""
         with contextlib.suppress(TimeoutError, Cancelled, CancelledError, SemblanceError):

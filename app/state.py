@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from core.errors import SemblanceError
 from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
@@ -51,6 +52,7 @@ class State(QObject):
     search_changed = Signal()
     options_changed = Signal()
     greys_changed = Signal()
+    refusal_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -62,6 +64,8 @@ class State(QObject):
         self.training: TrainingRun | None = None
         #: How the query's picture is seen; ``None`` for colour and without a picture.
         self.greys: Greys | None = None
+        #: Why the current metric cannot be refined by clicks, once that is known.
+        self.refusal: SemblanceError | None = None
         self._search = Search("", _NOTHING, new_ledger())
         self._empty = no_cases()
 
@@ -226,6 +230,22 @@ class State(QObject):
             self.greys = greys
             self.greys_changed.emit()
 
+    def set_refusal(self, refusal: SemblanceError | None) -> None:
+        """Clicks can, or cannot, refine the current metric."""
+        self.refusal = refusal
+        self.refusal_changed.emit()
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether ranked cases can be judged now."""
+        writable = self.library is not None and self.library.writable
+        return writable and self.ranking is not None and self.refusal is None
+
+    @property
+    def judged(self) -> int:
+        """How many judgements of the search are in force."""
+        return 0 if self.asked is None else sum(entry.undone is None for entry in self.asked.entries)
+
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
         self.training_changed.emit()
@@ -252,8 +272,17 @@ class State(QObject):
             out.add("query")
         if self.ranking is not None:
             out.add("ranking")
+        out |= self._judgements_there()
         if self.training is not None and self.training.running:
             out.add("training")
+        return out
+
+    def _judgements_there(self) -> set[str]:
+        out = {"judging"} if self.can_judge else set()
+        if self.judged:
+            out.add("judged")
+        if self.asked is not None and self.judged < len(self.asked.entries):
+            out.add("undone")
         return out
 
     def memory(self) -> Mapping[str, Any]:

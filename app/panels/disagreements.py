@@ -14,9 +14,9 @@ from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import chip_pixmap
+from core.evaluation.held_out_votes import VOTERS
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
 from core.reports.curves import interval_text
-from core.workflows.searching import VOTERS
 from core.workflows.two_metrics import Disagreement, Disagreements
 
 ROW = 24

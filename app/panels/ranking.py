@@ -12,6 +12,7 @@ from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.panels.ranking_greys import QueryGreys
+from app.panels.ranking_judging import RankingJudging
 from app.theme import news, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.elided_label import ElidedLabel
@@ -19,11 +20,14 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
+from core.evaluation.held_out_votes import VOTERS
 from core.library.columns import CaseColumns
 from core.searches.query import Query
-from core.workflows.searching import VOTERS, SearchResult
+from core.workflows.searching import SearchResult
 
 STRIP = 56
+#: Whether cards glide to a new order, in the settings.
+GLIDE = "glide"
 
 
 class RankingPanel(QWidget):
@@ -65,9 +69,12 @@ class RankingPanel(QWidget):
         self._greys.source_changed.connect(self.grid.set_source)
         self.greys.toggled.connect(self._greys.turn)
         self.grid.setAccessibleName("Ranked cases, nearest first")
+        self.judging = RankingJudging(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
         self._empty = EmptyState()
+        #: What the cards now shown answer.
+        self._shown: Query | None = None
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.grid)
@@ -76,6 +83,7 @@ class RankingPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self._strip)
+        column.addWidget(self.judging.bar)
         column.addWidget(self._pages, 1)
 
         self._state.ranking_changed.connect(self._renew)
@@ -127,23 +135,32 @@ class RankingPanel(QWidget):
             self.grid.set_deck(Deck(columns))
             self._say_what_next()
             return
-        shown = [(index, case) for case in ranking.ranked if (index := columns.index_of_row(case.row)) >= 0]
-        order = np.array([index for index, _ in shown], dtype=np.intp)
-        distances = np.array([case.distance for _, case in shown], dtype=np.float64)
-        self.grid.set_deck(
-            Deck(
-                columns,
-                order,
-                distances,
-                np.array([case.alike for _, case in shown], dtype=np.int64),
-                np.array([case.rank for _, case in shown], dtype=np.int64),
-                full=_full(distances),
-            ),
-            keep_place=False,
-        )
+        same, self._shown = ranking.query == self._shown, ranking.query
+        glide = same and self._context.settings.flag(GLIDE, default=True)
+        self.grid.set_deck(self._deck(ranking, columns), keep_place=same, glide=glide)
         self._strip.show_ranking(ranking, columns)
         self._strip.setVisible(True)
         self._pages.setCurrentWidget(self.grid)
+
+    def _deck(self, ranking: SearchResult, columns: CaseColumns) -> Deck:
+        asked = self._state.asked
+        moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
+        shown = [
+            (index, case, shift)
+            for case, shift in zip(ranking.ranked, moved, strict=True)
+            if (index := columns.index_of_row(case.row)) >= 0
+        ]
+        distances = np.array([case.distance for _, case, _ in shown], dtype=np.float64)
+        return Deck(
+            columns,
+            np.array([index for index, _, _ in shown], dtype=np.intp),
+            distances,
+            np.array([case.alike for _, case, _ in shown], dtype=np.int64),
+            np.array([case.rank for _, case, _ in shown], dtype=np.int64),
+            np.array([shift for _, _, shift in shown], dtype=np.int64) if any(moved) else None,
+            full=_full(distances),
+            judgements=self.judging.verdicts(),
+        )
 
     def _restyle(self) -> None:
         if self._state.ranking is not None and not self._strip.isHidden():

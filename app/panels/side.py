@@ -23,7 +23,7 @@ class SidePanel(QWidget):
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
-        self.why = WhyPanel(context, thumbnails)
+        self.why = WhyPanel(context)
         self.train = TrainPanel(context)
         self.refine = RefinePanel(context, thumbnails)
         self.header = TabHeader([name.capitalize() for name in NAMES])

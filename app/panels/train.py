@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -59,7 +59,12 @@ STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
 
 class TrainPanel(QWidget):
-    """Choose learners, set what they need, and train them in the background."""
+    """Choose learners, set what they need, and train them in the background.
+
+    ``slider_wanted``: prepare the steps between visual and diagnostic likeness.
+    """
+
+    slider_wanted = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -117,6 +122,11 @@ class TrainPanel(QWidget):
         self.train_button = QPushButton("Train")
         set_look(self.train_button, primary=True)
         self.train_button.clicked.connect(self.train)
+        self.slider_button = QPushButton("Prepare slider…")
+        self.slider_button.setToolTip(
+            "Train BDM+V at six places between visual and diagnostic likeness, to move between in the top bar"
+        )
+        self.slider_button.clicked.connect(self.slider_wanted)
         self.stop_button = QPushButton("Stop and keep best")
         self.stop_button.clicked.connect(self.stop)
         self.cancel_button = QPushButton("Cancel")
@@ -167,7 +177,7 @@ class TrainPanel(QWidget):
         set_look(foot, role="bar")
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
-        for button in (self.train_button, self.stop_button, self.cancel_button):
+        for button in (self.train_button, self.slider_button, self.stop_button, self.cancel_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
         below = QVBoxLayout(foot)
@@ -292,6 +302,8 @@ class TrainPanel(QWidget):
         ready = library is not None and library.writable and bool(library.feature_sets)
         self.train_button.setEnabled(self._check() and bool(chosen) and ready)
         self.train_button.setText("Train" if len(chosen) < 2 else f"Train {len(chosen)} metrics")
+        self.slider_button.setVisible(not running and USUAL in chosen)
+        self.slider_button.setEnabled(ready)
         self.stop_button.setVisible(running)
         self.cancel_button.setVisible(running)
         self.curve.setVisible(self._state.training is not None)

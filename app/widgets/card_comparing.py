@@ -30,15 +30,14 @@ class Comparing(QObject):
 
     def begin(self, row: int) -> None:
         """``row`` is the closer one."""
-        if self.offered and row != self.closer:
-            self.closer = row
-            self.changed.emit(row)
+        if self.offered:
+            self._set(row)
 
     def cancel(self) -> bool:
         """Forget what was begun; whether anything was."""
         if not self.pending:
             return False
-        self.begin(NONE)
+        self._set(NONE)
         return True
 
     def finish(self, row: int) -> bool:
@@ -46,9 +45,14 @@ class Comparing(QObject):
         closer = self.closer
         if closer in (NONE, row) or row == NONE:
             return False
-        self.begin(NONE)
+        self._set(NONE)
         self.compared.emit(closer, row)
         return True
+
+    def _set(self, row: int) -> None:
+        if row != self.closer:
+            self.closer = row
+            self.changed.emit(row)
 
     def role(self, row: int, *, hovered: bool) -> str:
         """What the case is about to be; empty for nothing."""

@@ -37,14 +37,12 @@ class Motion(QObject):
     def start(self, ways: Mapping[int, tuple[QPoint, QPoint]]) -> None:
         """Move the card of each place from the first point to the second."""
         self._clock.stop()
-        self._ways = {place: way for place, way in ways.items() if way[0] != way[1]}
-        if not self._ways:
-            return
-        if len(self._ways) > MOST:
-            self._ways = {}
-            return
-        self._clock.setDuration(min(LONGEST_MS, system_duration()))
-        self._clock.start()
+        duration = min(LONGEST_MS, system_duration())
+        moving = {place: way for place, way in ways.items() if way[0] != way[1]}
+        self._ways = moving if duration > 0 and len(moving) <= MOST else {}
+        if self._ways:
+            self._clock.setDuration(duration)
+            self._clock.start()
 
     def stop(self) -> None:
         """Everything is where it belongs."""

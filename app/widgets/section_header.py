@@ -49,6 +49,12 @@ class SectionHeader(QWidget):
         self.set_note(note)
         self.set_action(action)
 
+    def add(self, widget: QWidget) -> None:
+        """Put a badge or button at the right end."""
+        layout = self.layout()
+        assert layout is not None
+        layout.addWidget(widget)
+
     def set_title(self, title: str) -> None:
         self._title.setText(title)
 

@@ -28,6 +28,18 @@ class Segmented(QWidget):
     def value(self) -> str:
         return self._options[self._chosen][0]
 
+    def set_text(self, key: str, text: str) -> None:
+        """Another text for an option.
+
+        Raises:
+            KeyError: no such option.
+        """
+        keys = [option[0] for option in self._options]
+        if key not in keys:
+            raise KeyError(key)
+        self._options[keys.index(key)] = (key, text)
+        self._told()
+
     def set_value(self, key: str) -> None:
         """Choose silently.
 

@@ -15,8 +15,11 @@ from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
 from app.dialogs.metric_card import MetricCardDialog
 from app.dialogs.not_read import NotReadDialog
-from app.operations import demo, drawing, extracting, reporting, searching, training
+from app.dialogs.prepare_slider import PrepareSliderDialog
+from app.dialogs.save_refined import SaveRefinedDialog
+from app.operations import demo, drawing, extracting, likeness, refining, reporting, searching, training
 from app.operations import library as libraries
+from app.panels.ranking import GLIDE
 from app.theme import set_theme
 from app.windows import upkeep
 from app.windows.palette import CommandPalette
@@ -74,8 +77,16 @@ class Commands(QObject):
             "whole_picture": lambda: searching.ask_region(self._context, None),
             "why": lambda: window.show_side("why"),
             "refine": lambda: window.show_side("refine"),
+            "judge_alike": lambda: window.ranking.judging.judge(1),
+            "judge_not_alike": lambda: window.ranking.judging.judge(-1),
+            "judge_closer": window.ranking.judging.compare_current,
+            "undo_judgement": lambda: refining.undo(self._context),
+            "redo_judgement": lambda: refining.redo(self._context),
+            "reset_judgements": lambda: refining.reset(self._context),
+            "save_refined": self.save_refined,
             "extract": self.extract,
             "train": window.train.train,
+            "prepare_slider": self.prepare_slider,
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
             "two_metrics": window.full.two_metrics,
@@ -92,6 +103,12 @@ class Commands(QObject):
             action.setChecked(box.isChecked())
             action.toggled.connect(box.setChecked)
             box.toggled.connect(action.setChecked)
+
+        glide = window.actions_["glide"]
+        glide.setChecked(self._context.settings.flag(GLIDE, default=True))
+        glide.toggled.connect(lambda on: self._context.settings.set_flag(GLIDE, on))
+        for command in ("judge_alike", "judge_not_alike", "judge_closer"):
+            window.actions_.keep_within(command, window.ranking)
 
     # Libraries
 
@@ -258,12 +275,34 @@ class Commands(QObject):
         self._window.show_side("train")
         self._window.train.train_button.setFocus()
 
+    def prepare_slider(self) -> None:
+        """Train the steps between visual and diagnostic likeness."""
+        if self._state.library is None:
+            return
+        dialog = PrepareSliderDialog(self._state.library, self._state.features, self._window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            likeness.prepare(self._context, dialog.request())
+        dialog.deleteLater()
+
     def show_card(self) -> None:
         """What is known of the metric in use."""
         if self._state.metric is not None:
             dialog = MetricCardDialog(self._state.metric, self._window)
             dialog.exec()
             dialog.deleteLater()
+
+    def save_refined(self) -> None:
+        """Ask for a name, then keep the refined metric."""
+        state = self._state
+        if state.library is None or state.search is None or "judged" not in state.there:
+            return
+        taken = [metric.name for metric in state.library.metrics]
+        dialog = SaveRefinedDialog(
+            state.search.metric, state.judged, taken, refining.author(self._context), self._window
+        )
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            refining.save_metric(self._context, dialog.name(), dialog.author())
+        dialog.deleteLater()
 
     # View and help
 

@@ -21,7 +21,7 @@ from app.jobs import Jobs, Lane
 from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
-from app.operations import searching
+from app.operations import refining, searching
 from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
 from app.panels.large import LargePanel
@@ -38,6 +38,7 @@ from app.widgets.start_page import StartPage
 from app.windows.commands import Commands
 from app.windows.docks import Dock
 from app.windows.full_pages import FullPages
+from app.windows.likeness import LikenessSlider
 from app.windows.pickers import make_pickers
 from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
@@ -75,7 +76,7 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_docks()
         self.commands = Commands(self)
-        self.top = TopBar(self.actions_, make_pickers(self.context))
+        self.top = TopBar(self.actions_, make_pickers(self.context), LikenessSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
         self.resize(*USUAL)
@@ -124,6 +125,7 @@ class MainWindow(QMainWindow):
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
         self.query.help_wanted.connect(lambda: self._help("query"))
         self.side.help_wanted.connect(self._help)
+        self.ranking.grid.current_changed.connect(self.side.why.follow)
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
 
     def place_docks(self) -> None:
@@ -188,6 +190,7 @@ class MainWindow(QMainWindow):
         self.state.query_changed.connect(self._enable)
         self.state.ranking_changed.connect(self._enable)
         self.state.training_changed.connect(self._enable)
+        self.state.refusal_changed.connect(self._enable)
         news.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
@@ -209,6 +212,7 @@ class MainWindow(QMainWindow):
         self.large.header_wanted.connect(lambda: self.commands.show_header(self.large.pane))
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
+        self.train.slider_wanted.connect(self.actions_["prepare_slider"].trigger)
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
         self.evaluation.train_wanted.connect(self.commands.train)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
@@ -283,6 +287,7 @@ class MainWindow(QMainWindow):
         settings.last_library = self.state.path
         settings.save()
         self.hide()
+        refining.finish(self.context)
         libraries.remember_before_end(self.context)
         self.jobs.shutdown()
         self.context.messages.remove_hooks()
@@ -393,6 +398,8 @@ class MainWindow(QMainWindow):
         menu.addAction("Look at it large", lambda: self.full.look_at_case(case_row))
         menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
         menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
+        if not self.comparing and self.ranking.isAncestorOf(QApplication.focusWidget() or self):
+            self.ranking.judging.fill_menu(menu)
         menu.exec(where)
         menu.deleteLater()
 

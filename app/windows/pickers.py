@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtGui import QAction
 
 from app.context import Context
 from app.operations import library as libraries
-from app.operations import searching
+from app.operations import likeness
 from app.windows.top_bar import Picker
+from core.workflows.opening import MetricFacts
+from core.workflows.slider import slider_of
 
 
 def make_pickers(context: Context) -> list[Picker]:
@@ -18,8 +22,7 @@ def make_pickers(context: Context) -> list[Picker]:
 
     def recent() -> list[QAction]:
         return [
-            _action(path.stem, path == state.path, lambda p=path: _open(p))
-            for path in context.settings.recent
+            _action(path.stem, path == state.path, partial(_open, path)) for path in context.settings.recent
         ]
 
     def _open(path: Path) -> None:
@@ -32,19 +35,17 @@ def make_pickers(context: Context) -> list[Picker]:
             _action(
                 f"{s.name}   {s.cases:,} cases",
                 s.name == state.features,
-                lambda n=s.name: state.set_features(n),
+                partial(state.set_features, s.name),
             )
             for s in sets
         ]
 
     def metrics() -> list[QAction]:
         there = state.library.metrics if state.library else ()
-        chosen = state.metric.name if state.metric else ""
-        return [_action(m.name, m.name == chosen, lambda n=m.name: choose(n)) for m in there]
-
-    def choose(name: str) -> None:
-        state.set_metric(name)
-        searching.rank(context)
+        # The steps of a slider are one choice; where between them is the slider's matter.
+        names = dict.fromkeys(_shown(m) for m in there)
+        chosen = _shown(state.metric) if state.metric else ""
+        return [_action(n, n == chosen, partial(likeness.choose, context, n)) for n in names]
 
     pickers = [
         Picker("Library", 184, recent),
@@ -55,7 +56,7 @@ def make_pickers(context: Context) -> list[Picker]:
     def follow() -> None:
         pickers[0].set_value(state.library.name if state.library else "")
         pickers[1].set_value(state.features)
-        pickers[2].set_value(state.metric.name if state.metric else "")
+        pickers[2].set_value(_shown(state.metric) if state.metric else "")
 
     for signal in (state.library_changed, state.cases_changed, state.metric_changed):
         signal.connect(follow)
@@ -63,9 +64,16 @@ def make_pickers(context: Context) -> list[Picker]:
     return pickers
 
 
-def _action(text: str, checked: bool, run: object) -> QAction:
+def _shown(metric: MetricFacts) -> str:
+    """The name of a metric, or of the slider it is a step of."""
+    belongs = slider_of(metric.card)
+    return belongs[0] if belongs else metric.name
+
+
+def _action(text: str, checked: bool, run: Callable[[], object]) -> QAction:
     action = QAction(text.replace("&", "&&"))
     action.setCheckable(True)
     action.setChecked(checked)
-    action.triggered.connect(run)
+    # The signal tells whether it is checked: no argument that `run` has a use for.
+    action.triggered.connect(lambda _checked: run())
     return action

@@ -19,10 +19,13 @@ from PySide6.QtWidgets import (
 from app.actions import COMMANDS, Actions
 from app.icons import icon, icon_pixmap
 from app.theme import colour, font, news, theme
+from app.windows.likeness import LikenessSlider
 
 HEIGHT = 40
 #: Below this width the pickers show their value without its label.
 ROOMY = 1180
+#: Below this the slider shows no words at its ends.
+ROOMY_SLIDER = 1240
 
 
 class Picker(QAbstractButton):
@@ -104,12 +107,12 @@ class Picker(QAbstractButton):
 
 
 class TopBar(QFrame):
-    """Menus, the three pickers, and "All commands"."""
+    """Menus, the three pickers, the slider, and "All commands"."""
 
-    def __init__(self, actions: Actions, pickers: Sequence[Picker]) -> None:
+    def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: LikenessSlider) -> None:
         super().__init__()
         self.setProperty("role", "top-bar")
-        self._pickers = tuple(pickers)
+        self._pickers, self.likeness = tuple(pickers), likeness
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -135,6 +138,7 @@ class TopBar(QFrame):
         row.addWidget(line)
         for picker in self._pickers:
             row.addWidget(picker)
+        row.addWidget(likeness)
         row.addStretch(1)
         row.addWidget(self.commands)
         news.changed.connect(self._fit)
@@ -147,3 +151,4 @@ class TopBar(QFrame):
         self.setFixedHeight(theme().px(HEIGHT))
         for picker in self._pickers:
             picker.show_label(self.width() >= theme().px(ROOMY))
+        self.likeness.show_words(self.width() >= theme().px(ROOMY_SLIDER))

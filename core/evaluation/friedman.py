@@ -102,18 +102,25 @@ def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) ->
     Ranked are the learners measured on every table; scores with fewer than two of them, or on fewer than two
     tables, are left out.
     """
-    names = [
-        one.learner
-        for one in (results[0].results if results else ())
-        if all(any(other.learner == one.learner for other in result.results) for result in results)
+    tables = [
+        {one.learner: {name: score.mean for name, score in one.scores.items()} for one in result.results}
+        for result in results
     ]
+    return friedman_of_means(tables, scores)
+
+
+def friedman_of_means(
+    tables: Sequence[Mapping[str, Mapping[str, float]]], scores: Sequence[str]
+) -> tuple[Friedman, ...]:
+    """The same for means by learner and score, of each table."""
+    names = [name for name in (tables[0] if tables else ()) if all(name in table for table in tables)]
     found = []
     for score in scores:
-        rows = []
-        for result in results:
-            means = {one.learner: one.scores[score].mean for one in result.results if score in one.scores}
-            if all(name in means for name in names):
-                rows.append([means[name] for name in names])
+        rows = [
+            [table[name][score] for name in names]
+            for table in tables
+            if all(score in table[name] for name in names)
+        ]
         if len(names) >= 2 and len(rows) >= 2:
             columns = [[row[place] for row in rows] for place in range(len(names))]
             found.append(friedman(score, dict(zip(names, columns, strict=True))))

@@ -19,15 +19,28 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Queries:
+    """What single tested cases got: ``score`` names it, ``rows`` (q,) of the data have ``values`` (q,)."""
+
+    score: str
+    rows: npt.NDArray[np.intp]
+    values: Vector
+
+
+@dataclass(frozen=True, eq=False)
 class Measured:
     """What one metric scored in one repeat.
 
     ``curves`` hold by name the score (K,) at k = 1, 2, ... K, NaN where undefined; ``rocs`` are by finding.
+    ``intervals``: by the name of a score and of a method (``delong``, ``bootstrap``) the 95 % interval over
+    the tested cases of this repeat alone.
     """
 
     scores: Mapping[str, float]
     curves: Mapping[str, Vector] = field(default_factory=dict)
     rocs: Mapping[str, Roc] = field(default_factory=dict)
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    queries: Queries | None = None
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,28 @@ class Comparison:
         return {**asdict(self), "ci95": list(self.ci95)}
 
 
+def wilcoxon_test(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
+    """Two-sided p value of Wilcoxon's (1945) signed-rank test of paired values; ``None`` without pairs.
+
+    Equal pairs are left out (1 where all are); exact for up to 50 different differences without ties. Values
+    of random splits of the same cases are not independent: between tables the test holds, between repeats it
+    says too much.
+    """
+    from scipy.stats import wilcoxon
+
+    # Means that differ by rounding alone are equal.
+    apart = [round(x - y, 12) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+    if not apart:
+        return None
+    there = [difference for difference in apart if difference != 0.0]
+    if not there:
+        return 1.0
+    tied = len({abs(difference) for difference in there}) < len(there)
+    if tied or len(there) > 50:
+        return float(wilcoxon(there, method="approx").pvalue)
+    return float(wilcoxon(there, method="exact").pvalue)
+
+
 def corrected_t_test(
     a: Sequence[float | None], b: Sequence[float | None], n_train: float, n_test: float
 ) -> Difference | None:

@@ -93,6 +93,15 @@ class Extractor(abc.ABC):
         """
         return np.stack(prepared)
 
+    def places(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64] | None:
+        """(p, 2) x and y of the local descriptors, in the order of their rows, as shares of the width and
+        height of what :meth:`extract` looks at; ``None`` where it describes no single places.
+
+        Raises:
+            BadInput: as :meth:`extract`.
+        """
+        return None
+
     def extract_many(self, pictures: Sequence[Picture]) -> npt.NDArray[np.float32]:
         """(n, d): the same numbers as :meth:`extract` gives one by one."""
         return np.stack([self.extract(picture) for picture in pictures])

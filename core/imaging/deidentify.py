@@ -40,6 +40,10 @@ class Pseudonyms:
         """16 hexadecimal digits for the key of a case, which has the names of its folders in it."""
         return self._digest("case", key, 8).hex()
 
+    def reference(self, name: str) -> str:
+        """32 hexadecimal digits by which whoever has the key finds ``name`` again."""
+        return self._digest("reference", name, 16).hex()
+
     def uid(self, uid: str) -> str:
         """A UID for another, of the form DICOM derives from UUIDs (PS3.5 B.2)."""
         return f"2.25.{int.from_bytes(self._digest('uid', uid, 16), 'big')}"

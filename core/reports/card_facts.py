@@ -28,7 +28,7 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
             "Constraints",
             ", ".join(f"{number:,} {kind}" for kind, number in card.constraints.items() if number),
         ),
-        ("Split", _split(card)),
+        ("Split", split_text(card)),
         *((score_name(name), score_text(value)) for name, value in card.scores.items()),
         ("Missing values", f"{card.imputed:,} filled with training medians" if card.imputed else ""),
         ("Constant columns", _named(card.dropped_columns)),
@@ -67,7 +67,8 @@ def _trained_on(card: MetricCard) -> str:
     return f"{_count(card.n_cases, 'case')}, {patients}{f': {findings}' if findings else ''}"
 
 
-def _split(card: MetricCard) -> str:
+def split_text(card: MetricCard) -> str:
+    """``30% held out, by patient, seed 7``; empty where it was not split."""
     if card.split is None:
         return ""
     by = "by patient" if card.split.by_patient else "patients unknown"

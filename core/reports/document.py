@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.imaging.region import Region
 from core.library.letters import finding_letters
@@ -42,6 +43,8 @@ class QueryFacts:
     finding: str | None = None
     #: PNG or JPEG bytes.
     thumbnail: bytes | None = None
+    #: Where only a region was asked: the whole picture with the region outlined.
+    overview: bytes | None = None
     region: Region | None = None
     facts: tuple[Fact, ...] = ()
 
@@ -60,6 +63,8 @@ class RankedRow:
     parts: tuple[tuple[str, float], ...] = ()
     judgement: str = ""
     alike: int = 0
+    #: What made the distance, in a sentence.
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,13 @@ class ReportDocument:
     identified: bool = False
     #: Further patient ids that may stand in names or notes; only ever used to take them out.
     patients: tuple[str, ...] = ()
+    #: Letterhead: the clinic's name and its logo as PNG or JPEG.
+    clinic: str = ""
+    logo: bytes | None = None
+    #: Free text of whoever wrote it.
+    comment: str = ""
+    #: What lets the library it came from reopen it, as JSON; names nothing but by keyed digests.
+    sealed: Mapping[str, Any] = field(default_factory=dict)
     #: What was taken out; made by the document itself.
     removed: tuple[str, ...] = ()
 
@@ -138,7 +150,7 @@ class ReportDocument:
         standing = {patient for patient in told if patient and patient.casefold() in said}
         eraser = Eraser(self.identified, standing, {name for name in names if name})
         for name, value in vars(self).copy().items():
-            if name not in ("identified", "removed", "created"):
+            if name not in ("identified", "removed", "created", "sealed"):
                 object.__setattr__(self, name, eraser.cleaned(value))
         object.__setattr__(self, "removed", eraser.told())
 

@@ -16,7 +16,8 @@ VERSION = 1
 
 def report_json(document: ReportDocument) -> str:
     """Names and shapes of ``search --json``; beside them ``report``, ``card``, ``judgements``, ``plots``
-    (their captions), ``notes`` and ``versions``. Without pictures. NaN and infinities become null."""
+    (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which the library
+    it came from reopens it. Without pictures. NaN and infinities become null."""
     return json.dumps(_plain(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -50,6 +51,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
                 **({"patient": row.patient} if document.identified else {}),
                 "alike": row.alike,
                 "judgement": row.judgement,
+                "reason": row.reason,
                 "parts": [{"name": name, "amount": amount} for name, amount in row.parts],
             }
             for row in document.ranking
@@ -69,6 +71,9 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,
         "versions": document.versions,
+        "comment": document.comment,
+        "clinic": document.clinic,
+        "search": document.sealed,
     }
 
 

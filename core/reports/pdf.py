@@ -22,7 +22,16 @@ from reportlab.platypus import (
 )
 
 from core.errors import BadArguments
-from core.reports.document import SUPPORT, UNKNOWN_MARK, Fact, Mark, Plot, RankedRow, ReportDocument
+from core.reports.document import (
+    SUPPORT,
+    UNKNOWN_MARK,
+    Fact,
+    Mark,
+    Plot,
+    QueryFacts,
+    RankedRow,
+    ReportDocument,
+)
 from core.reports.pdf_fonts import register, width_of
 from core.reports.pdf_parts import (
     BODY,
@@ -45,6 +54,7 @@ from core.reports.pdf_parts import (
     Thumbnail,
     Waterfall,
     paragraph,
+    small_figure,
     write,
 )
 from core.reports.wording import reach, region_text, when
@@ -137,10 +147,12 @@ def _fitted(text: str, size: float, room: float) -> str:
 def _story(document: ReportDocument, room: float) -> list[Any]:
     marks = document.marks()
     story = [
+        *_letterhead(document, room),
         paragraph(document.title, TITLE),
         paragraph(f"{document.library}  ·  {document.metric}", QUIET),
         Spacer(0, 9),
         _query(document, marks, room),
+        *_comment(document),
         *_heading("Ranking"),
         *_ranking(document, marks, room),
     ]
@@ -159,6 +171,28 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
     if document.versions:
         story.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     return story
+
+
+def _letterhead(document: ReportDocument, room: float) -> list[Any]:
+    """The clinic's logo and name; nothing where there is neither."""
+    if not document.clinic and not document.logo:
+        return []
+    cells, widths = [], []
+    if document.logo:
+        cells.append(small_figure(document.logo, 60 * mm, 14 * mm))
+        widths.append(cells[0].drawWidth + 12)
+    cells.append(paragraph(document.clinic, STRONG_BODY))
+    middle = _bare(("VALIGN", (0, 0), (-1, -1), "MIDDLE"))
+    head = Table([cells], colWidths=[*widths, room - sum(widths)], style=middle)
+    return [head, HRFlowable(width="100%", thickness=0.5, color=LINE, spaceBefore=6, spaceAfter=8)]
+
+
+def _comment(document: ReportDocument) -> list[Any]:
+    """The free text, a paragraph each; it may run over pages."""
+    if not document.comment.strip():
+        return []
+    told = [paragraph(part, BODY, longest=None) for part in document.comment.splitlines() if part.strip()]
+    return [*_heading("Comment"), *told]
 
 
 def _heading(text: str, room_below: float = 90) -> list[Any]:
@@ -198,10 +232,19 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         told.append(paragraph("No good match: even the nearest case is farther than usual.", STRONG_BODY))
     told.append(paragraph(SUPPORT, FAINT))
     return Table(
-        [[Thumbnail(query.thumbnail, size, size), told]],
+        [[_asked_picture(query, size), told]],
         colWidths=[size + 16, right],
         style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP")),
     )
+
+
+def _asked_picture(query: QueryFacts, size: float) -> list[Any]:
+    """What was asked, and where it lies on its picture."""
+    pictures: list[Any] = [Thumbnail(query.thumbnail, size, size)]
+    if query.overview is not None:
+        told = paragraph("The region on its picture", FAINT)
+        pictures += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75), told]
+    return pictures
 
 
 def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> list[Any]:
@@ -246,6 +289,8 @@ def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
             lines.append(row.path)
     if row.judgement:
         lines.append(f"judged {row.judgement}")
+    if row.reason:
+        lines.append(row.reason)
     if row.alike:
         lines.append(f"+{row.alike} alike")
     return lines

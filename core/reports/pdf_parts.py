@@ -43,10 +43,10 @@ HEAD = style("head", 7.6, 10, SECOND)
 HEAD_RIGHT = style("head-right", 7.6, 10, SECOND, alignment=2)
 
 
-def paragraph(text: str, look: Any = BODY) -> Any:
-    """Any text as a paragraph: escaped, cut when endless, in fonts that have its characters."""
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST - 1]}…"
+def paragraph(text: str, look: Any = BODY, longest: int | None = LONGEST) -> Any:
+    """Any text as a paragraph: escaped, cut after ``longest`` characters, in fonts that have them."""
+    if longest is not None and len(text) > longest:
+        text = f"{text[: longest - 1]}…"
     return Paragraph(markup(text, look.fontName == BOLD), look)
 
 
@@ -263,3 +263,15 @@ def figure(content: bytes, width: float, tallest: float) -> Any:
     across, down = reader.getSize()
     scale = min(width / across, tallest / down)
     return Picture(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT")
+
+
+def small_figure(content: bytes, width: float, tallest: float) -> Any:
+    """A picture within ``width`` x ``tallest`` points, never enlarged beyond 72 pixels an inch."""
+    from reportlab.platypus import Image as Picture
+
+    reader = _reader(content)
+    if reader is None:
+        return Thumbnail(None, tallest, tallest)
+    across, down = reader.getSize()
+    scale = min(1.0, width / across, tallest / down)
+    return Picture(io.BytesIO(content), across * scale, down * scale, mask="auto", hAlign="LEFT")

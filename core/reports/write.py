@@ -10,58 +10,67 @@ from core.reports.document import ReportDocument
 from core.reports.saving import put_file
 
 
-def _pdf(document: ReportDocument) -> bytes:
+def _pdf(document: ReportDocument, page: str) -> bytes:
     from core.reports.pdf import report_pdf
 
-    return report_pdf(document)
+    return report_pdf(document, page)
 
 
-def _html(document: ReportDocument) -> bytes:
+def _html(document: ReportDocument, _page: str) -> bytes:
     from core.reports.html import report_html
 
     return report_html(document).encode()
 
 
-def _csv(document: ReportDocument) -> bytes:
+def _csv(document: ReportDocument, _page: str) -> bytes:
     from core.reports.csv import report_csv
 
     return report_csv(document).encode()
 
 
-def _json(document: ReportDocument) -> bytes:
+def _json(document: ReportDocument, _page: str) -> bytes:
     from core.reports.json import report_json
 
     return report_json(document).encode()
 
 
-WRITERS: dict[str, Callable[[ReportDocument], bytes]] = {
+def _dicom(document: ReportDocument, page: str) -> bytes:
+    from core.reports.encapsulated import report_dicom
+
+    return report_dicom(document, page)
+
+
+WRITERS: dict[str, Callable[[ReportDocument, str], bytes]] = {
     ".pdf": _pdf,
     ".html": _html,
     ".htm": _html,
     ".csv": _csv,
     ".json": _json,
+    ".dcm": _dicom,
 }
 
 
-def write_report(document: ReportDocument, path: Path) -> None:
-    """Write ``document`` as PDF, HTML, CSV or JSON; an existing file is replaced only by a finished one.
+def write_report(document: ReportDocument, path: Path, page: str = "A4") -> None:
+    """Write ``document`` as PDF (on ``page``), HTML, CSV, JSON or a PDF in DICOM; an existing file is
+    replaced only by a finished one.
 
     Raises:
         BadArguments: a name that ends in none of these.
         SemblanceError: the file cannot be written.
     """
     check_suffix(path)
-    put_file(path, WRITERS[path.suffix.lower()](document))
+    put_file(path, WRITERS[path.suffix.lower()](document, page))
 
 
 def check_suffix(path: Path) -> None:
     """Refuse a name no report can have, before any work is done for it.
 
     Raises:
-        BadArguments: the name does not end in .pdf, .html, .csv or .json.
+        BadArguments: the name does not end in .pdf, .html, .csv, .json or .dcm.
     """
     if path.suffix.lower() not in WRITERS:
         ending = f"end in '{path.suffix}'" if path.suffix else "have no ending"
         raise BadArguments(
-            f"Reports cannot {ending}: {path.name}.", "Use a name that ends in .pdf, .html, .csv or .json."
+            f"Reports cannot {ending}: {path.name}.",
+            "Let it end in .pdf, .html, .csv, .json or .dcm.",
         )

@@ -89,6 +89,10 @@ class ClickIndex:
         order = np.argsort(distances, kind="stable")[:k]
         return Hits(rows[order], distances[order])
 
+    def embedded(self, rows: Rows) -> Matrix:
+        """(r, m) some ``rows`` (r,) where squared Euclidean distances are those of the present form."""
+        return self.form.embed(self._rows[rows])
+
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
         """(r,) squared distances of the query to some ``rows`` (r,), as :meth:`search` gives them.
 

@@ -68,6 +68,8 @@ def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> 
         hide_same_patient=asked.hide_same_patient,
         fold_duplicates=asked.fold_duplicates,
         without=asked.without,
+        diverse=asked.diverse,
+        unusual=asked.unusual,
         reporter=reporter,
     )
 
@@ -93,8 +95,11 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         k=k,
         hide_same_patient=search.hide_same_patient,
         fold_duplicates=search.fold_duplicates,
-        usual=None,
         allowed=from_.allowed,
+        diverse=search.diverse,
+        nearest=bench.nearest_under(index.form),
+        unusual=search.unusual,
+        refined=True,
         features_seconds=0.0,
     )
     places = [desk.place_of(line.row) for line in result.ranked]

@@ -8,13 +8,14 @@ import numpy as np
 
 from core.demo import generate
 from core.engine import Engine
+from core.evaluation.held_out_votes import VOTERS
 from core.library import open_library, open_or_create_library
 from core.library.records import CATALOGUE
 from core.searches.query import Query
 from core.tasks import SILENT, Reporter
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import VOTERS, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 
 EXTRACTOR = "gabor"

@@ -9,7 +9,8 @@ import secrets
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,18 +28,27 @@ from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
+from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
+from core.workflows.near_duplicates import Lookalikes
 from core.workflows.stepped import SteppedCases
+from core.workflows.trusting import calibration_of
 
 if TYPE_CHECKING:
     from core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
-KEPT = 4
+KEPT = 8
+#: Beyond so many only while they are small together: a slider has six steps.
+KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
 #: Sets of feature groups left out that one desk keeps ready.
 BLIND_KEPT = 4
-#: Cases whose nearest neighbour tells what distance is usual, and how far is too far.
-SAMPLE, UNUSUAL = 300, 0.99
+#: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
+SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
+#: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
+NEIGHBOURS = 10
+#: Cases, spread over the library, that are asked whether they have regions.
+LOOKED_INTO = 100
 
 #: Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed).
 _Embedded = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
@@ -56,7 +66,10 @@ class Desk:
         embedded = self._embedded_once(reporter)
         self._load_cases()
         self._lay_out(embedded)
-        self._usual: float | None = None
+        self.calibration = calibration_of(self)
+        self.lookalikes = Lookalikes(self)
+        self._near: Neighbourhoods | None = None
+        self._with_regions: bool | None = None
         self._ledgers: dict[str, Ledger] = {}
         #: Its cases after the metric's steps, read when they are first needed.
         self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
@@ -93,6 +106,11 @@ class Desk:
         self._place = {int(row): place for place, row in enumerate(self.rows)}
         facts = [self._facts[int(row)] for row in self.rows]
         self.findings = [finding for finding, _, _ in facts]
+        numbers: dict[str | None, int] = {None: -1}
+        #: (n,) a number for each finding, -1 where a case has none.
+        self.finding_codes = np.array(
+            [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
+        )
         self.patients = np.array([patient for _, patient, _ in facts], dtype=object)
         keys: dict[str, int] = {}
         self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
@@ -164,7 +182,7 @@ class Desk:
                     rows if distance.ties else none,
                 )
             )
-            blind._usual = None
+            blind._near, blind.lookalikes = None, Lookalikes(blind)
         self._blind[wanted] = blind
         while len(self._blind) > BLIND_KEPT:
             self._blind.popitem(last=False)
@@ -176,26 +194,69 @@ class Desk:
             self._ledgers[name] = Ledger(JudgementTable(self.library.catalogue, name))
         return self._ledgers[name]
 
-    def usual_nearest(self) -> float | None:
-        """The distance that 99 % of the library's own cases have a neighbour within (of another patient
-        and content); ``None`` for fewer than 20 cases."""
-        if len(self.rows) < 20:
-            return None
-        if self._usual is None:
+    @property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """The nearest, of another patient and content, of a sample of the cases."""
+        if self._near is None:
+            most = SAMPLE_SMALL if len(self.rows) <= SMALL else SAMPLE
             rng = np.random.default_rng(0)
-            sample = rng.choice(len(self.rows), min(SAMPLE, len(self.rows)), replace=False)
-            nearest = []
-            for place in sample:
+            sample = np.sort(rng.choice(len(self.rows), min(most, len(self.rows)), replace=False))
+            asked, nearest, distances = [], [], []
+            for place in sample.tolist():
+                tie = None if self.ties is None else self.ties[place]
                 one = RankQuery(
-                    self.embedding[place], None, int(place), self.patients[place], int(self.keys[place])
+                    self.embedding[place], tie, place, self.patients[place], int(self.keys[place])
                 )
-                found = rank(self.index, one, 1, patients=self.patients, keys=self.keys)
-                nearest += found.distances.tolist()
-            self._usual = float(np.quantile(nearest, UNUSUAL)) if nearest else None
-        return self._usual
+                found = rank(self.index, one, NEIGHBOURS, patients=self.patients, keys=self.keys)
+                if len(found.rows):
+                    asked.append(place)
+                    nearest.append(np.resize(found.rows, NEIGHBOURS))
+                    distances.append(float(found.distances[0]))
+            self._near = Neighbourhoods(
+                np.array(asked, dtype=np.int64),
+                np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
+                np.array(distances, dtype=np.float64),
+            )
+        return self._near
+
+    def usual_nearest(self, unusual: float = UNUSUAL) -> float | None:
+        """The distance beyond which the nearest of ``unusual`` of the library's own cases lies; ``None`` for
+        fewer than 20 cases, or where nothing is to be called unusual."""
+        return far_quantile(self.neighbourhoods.distances, unusual) if len(self.rows) >= 20 else None
+
+    @property
+    def with_regions(self) -> bool:
+        """Whether the cases are regions of pictures, as far as some spread over the library tell."""
+        if self._with_regions is None:
+            some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
+            details = self.library.catalogue.details(some)
+            there = [case for case in details.values() if case.address is not None]
+            self._with_regions = 2 * sum(case.region is not None for case in there) > len(there)
+        return self._with_regions
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared distance of the first (s,)."""
+
+    places: npt.NDArray[np.int64]
+    nearest: npt.NDArray[np.int64]
+    distances: npt.NDArray[np.float64]
+
+
+def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:
+    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
+    if unusual <= 0.0 or not len(distances):
+        return None
+    return float(np.quantile(distances, max(0.0, 1.0 - unusual)))
 
 
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
+
+
+def too_many(sizes: Sequence[int]) -> bool:
+    """Whether one of the things of these ``sizes`` in bytes has to go."""
+    return len(sizes) > KEPT or (len(sizes) > KEPT_LARGE and sum(sizes) > SMALL_BYTES)
 
 
 def desk_for(
@@ -229,7 +290,7 @@ def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
         opened.close()
         raise
     _desks[key] = (stamp, desk)
-    while len(_desks) > KEPT:
+    while too_many([desk.embedding.nbytes for _, desk in _desks.values()]):
         _, (_, oldest) = _desks.popitem(last=False)
         oldest.library.close()
     return desk

@@ -79,7 +79,7 @@ def why(
         BadArguments: no such metric or group of features.
         BadInput: no such case, no features for it or the query, or a picture that cannot be read.
     """
-    ground = _Ground.of(library, search, reporter)
+    ground = Ground.of(library, search, reporter)
     q, x = ground.query_row(), ground.case_row(case)
     amounts = ground.grouping.shares(q, x[np.newaxis])[0]
     ranks = ranks_among(amounts, ground.usual())
@@ -110,7 +110,7 @@ def reasons(
     """
     if not cases:
         return []
-    ground = _Ground.of(library, search, reporter)
+    ground = Ground.of(library, search, reporter)
     q = ground.query_row()
     amounts = ground.grouping.shares(q, np.stack([ground.case_row(case) for case in cases]))
     names = ground.grouping.groups
@@ -123,7 +123,7 @@ def reasons(
     return out
 
 
-class _Ground:
+class Ground:
     """What all explanations of one search share."""
 
     def __init__(self, desk: Desk, metric: Metric, search: Search) -> None:
@@ -131,11 +131,12 @@ class _Ground:
         self.grouping = Grouping(metric)
         self.feature_names = self._names()
         self._deviations = self.grouping.deviations()
+        self._numbers: Matrix | None = None
         self._query: Matrix | None = None
         self._usual: Matrix | None = None
 
     @classmethod
-    def of(cls, library: Path, search: Search, reporter: Reporter) -> _Ground:
+    def of(cls, library: Path, search: Search, reporter: Reporter) -> Ground:
         """The ground of ``search``, kept while the desk is and the clicks stay the same."""
         desk = desk_for(library, search.metric, reporter, without=search.without)
         metric = _refined(library, desk, search, reporter)
@@ -152,9 +153,18 @@ class _Ground:
     def query_row(self) -> Matrix:
         """(d',) the query where the groups are told."""
         if self._query is None:
-            numbers = numbers_of(self.desk, self.search.query)
-            self._query = self.grouping.head_rows(numbers[np.newaxis])[0]
+            self._query = self.grouping.head_rows(self.numbers()[np.newaxis])[0]
         return self._query
+
+    def numbers(self) -> Matrix:
+        """(d,) features of the query as extracted."""
+        if self._numbers is None:
+            self._numbers = numbers_of(self.desk, self.search.query)
+        return self._numbers
+
+    def sample_rows(self) -> Matrix:
+        """(n, d') cases drawn from the whole library, where the groups are told."""
+        return self.grouping.head_rows(_sample(self.desk))
 
     def case_row(self, case: str) -> Matrix:
         row: Matrix = self.grouping.head_rows(case_numbers(self.desk, case)[np.newaxis])[0]
@@ -163,10 +173,7 @@ class _Ground:
     def usual(self) -> Matrix:
         """(n, G) what the groups make of the query's distances to cases drawn from the whole library."""
         if self._usual is None:
-            rows = _sample(self.desk)
-            self._usual = self.grouping.shares(
-                self.query_row(), self.grouping.head_rows(rows), rows=SAMPLE_ROWS
-            )
+            self._usual = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
         return self._usual
 
     def detail(self, group: int, q: Matrix, x: Matrix) -> str:
@@ -192,7 +199,7 @@ class _Ground:
         return own if len(own) == len(names) else names
 
 
-_grounds: WeakKeyDictionary[Desk, OrderedDict[tuple[str, str], _Ground]] = WeakKeyDictionary()
+_grounds: WeakKeyDictionary[Desk, OrderedDict[tuple[str, str], Ground]] = WeakKeyDictionary()
 _samples: WeakKeyDictionary[Desk, Matrix] = WeakKeyDictionary()
 
 

@@ -29,11 +29,8 @@ from core.searches.ledger import Entry
 from core.searches.query import Query
 from core.searches.teaching import Coordinates, learn, triplets_of
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import Desk, desk_for
+from core.workflows.desk import Desk, desk_for, too_many
 from core.workflows.searching import numbers_of
-
-#: Libraries and metrics kept ready in one process.
-KEPT = 2
 
 
 class Bench:
@@ -160,6 +157,18 @@ class Bench:
         """``asked`` of the desk, at ``vector`` (m,) of the click coordinates."""
         return dataclasses.replace(asked, embedded=vector, tie_break=None)
 
+    def nearest_under(self, form: ClickForm) -> Matrix:
+        """(s,) squared distances from some cases to their nearest under ``form``.
+
+        Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
+        the distance comes out too large, so fewer queries are said to have no good match, never more.
+        """
+        near = self.desk.neighbourhoods
+        rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
+        measured = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
+        nearest: Matrix = measured.min(axis=1, initial=np.inf)
+        return nearest
+
     def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.
 
@@ -264,7 +273,7 @@ def bench_for(
     if known is None or known.desk is not desk:
         known = Bench(desk, reporter)
     _benches[key] = known
-    while len(_benches) > KEPT:
+    while too_many([bench.coordinates.nbytes for bench in _benches.values()]):
         _benches.popitem(last=False)
     return known
 

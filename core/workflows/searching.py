@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,25 +13,35 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadArguments, BadInput, SemblanceError
+from core.evaluation.held_out_votes import VOTERS
 from core.features.registry import make_extractor
 from core.imaging import PictureAddress, PictureReader
 from core.library.records import CaseDetails
-from core.retrieval.index import Index
+from core.retrieval.diversity import AMONG, diverse_order
+from core.retrieval.index import Index, Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import rank
+from core.retrieval.ranking import Ranking, rank
 from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
 from core.searches.query import Query
+from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import Desk, desk_for
+from core.workflows.desk import Desk, desk_for, far_quantile
+from core.workflows.trusting import Vote, vote_of
 
-#: Nearest cases whose findings are counted.
-VOTERS = 10
+#: Cases beside the ranking that have the other finding, and folded ones told by id.
+OTHERS, MOST_ALIKE = 6, 100
+#: Fewer cases than these do not tell what distance is usual.
+FEWEST = 20
 
 
 @dataclass(frozen=True)
 class RankedCase:
-    """One line of a ranking; ``row`` is the case's row id in the catalogue, ``alike`` folded duplicates."""
+    """One line of a ranking; ``row`` is the case's row id in the catalogue.
+
+    ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them. ``rank`` is
+    0 for a case that stands beyond the ranking.
+    """
 
     rank: int
     row: int
@@ -42,11 +51,16 @@ class RankedCase:
     patient: str | None
     path: str
     alike: int = 0
+    alike_rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search")."""
+    """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
+
+    ``others``: the nearest cases with another finding than most of the nearest have. ``warnings`` say what
+    about the query makes the ranking doubtful.
+    """
 
     query: Query
     metric: str
@@ -58,35 +72,35 @@ class SearchResult:
     no_good_match: bool
     usual_distance: float | None
     seconds: dict[str, float] = field(default_factory=dict)
+    vote: Vote = field(default_factory=Vote)
+    others: tuple[RankedCase, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        top = max(self.counts, key=lambda f: self.counts[f]) if self.counts else None
         return {
             "query": self.query.to_json(),
             "metric": self.metric,
-            "results": [
-                {
-                    "rank": r.rank,
-                    "case_id": r.case_id,
-                    "distance": r.distance,
-                    "finding": r.finding,
-                    "path": r.path,
-                }
-                for r in self.ranked
-            ],
+            "results": [_told(case) for case in self.ranked],
             "compared": self.compared,
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
-            "vote": {
-                "counts": self.counts,
-                "calibrated": False,
-                "measured_on": None,
-                "finding": top,
-                "probability": None,
-                "interval": None,
-            },
+            "vote": {**self.vote.to_json(), "counts": self.counts},
             "no_good_match": self.no_good_match,
+            "usual_distance": self.usual_distance,
+            "other_finding": [_told(case) for case in self.others],
+            "warnings": list(self.warnings),
             "seconds": self.seconds,
         }
+
+
+def _told(case: RankedCase) -> dict[str, Any]:
+    return {
+        "rank": case.rank or None,
+        "case_id": case.case_id,
+        "distance": case.distance,
+        "finding": case.finding,
+        "path": case.path,
+        "near_duplicates": case.alike,
+    }
 
 
 def search(
@@ -98,13 +112,15 @@ def search(
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
     without: Collection[str] = (),
+    diverse: float = 0.0,
+    unusual: float = UNUSUAL,
     reporter: Reporter = SILENT,
 ) -> SearchResult:
     """The ``k`` cases of ``library`` nearest to ``query`` under ``metric``.
 
-    The query itself is never among them; nor, by default, are other cases of its patient and pictures with
-    the very same content (counted with the one that stays). ``without``: groups of features that count for
-    nothing. The library's rows under the metric are kept
+    The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
+    (counted with the one that stays). ``diverse`` and ``unusual`` as in :class:`core.searches.search.Search`.
+    ``without``: groups of features that count for nothing. The library's rows under the metric are kept
     between calls of one process.
 
     Raises:
@@ -126,7 +142,10 @@ def search(
         k=k,
         hide_same_patient=hide_same_patient,
         fold_duplicates=fold_duplicates,
-        usual=desk.usual_nearest(),
+        diverse=diverse,
+        nearest=desk.neighbourhoods.distances,
+        unusual=unusual,
+        refined=bool(without),
         features_seconds=features,
     )
 
@@ -141,16 +160,21 @@ def ranked_result(
     k: int,
     hide_same_patient: bool,
     fold_duplicates: bool,
-    usual: float | None,
+    nearest: Matrix | None,
     features_seconds: float,
     allowed: npt.NDArray[np.bool_] | None = None,
+    diverse: float = 0.0,
+    unusual: float = UNUSUAL,
+    refined: bool = False,
 ) -> SearchResult:
-    """What :func:`search` gives, by any ``index`` over the desk's cases; ``usual`` as in the result.
+    """What :func:`search` gives, by any ``index`` over the desk's cases.
 
-    ``allowed`` (n,): cases that may answer.
+    ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
+    ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``refined``: not by the metric
+    as it was scored.
     """
     begin = time.perf_counter()
-    nearest = partial(
+    by_rank = partial(
         rank,
         index,
         asked,
@@ -158,30 +182,142 @@ def ranked_result(
         keys=desk.keys if fold_duplicates else None,
         allowed=allowed,
     )
-    ranking = nearest(k)
-    voters = (ranking if k >= VOTERS else nearest(VOTERS)).rows[:VOTERS]
-    rows = desk.rows[ranking.rows].tolist()
-    details = desk.library.catalogue.details(rows)
-    ranked = tuple(
-        _line(place, details[row], distance, alike)
-        for place, (row, distance, alike) in enumerate(
-            zip(rows, ranking.distances.tolist(), ranking.folded.tolist(), strict=True), start=1
-        )
-        if row in details
+    if nearest is not None and len(nearest) < FEWEST:
+        nearest = None
+    typical = None if nearest is None or not fold_duplicates else float(np.median(nearest))
+    wanted = max(k, VOTERS)
+    ask = wanted * AMONG if diverse > 0.0 else wanted
+    while True:
+        ranking = by_rank(ask)
+        same = desk.lookalikes.folded(ranking.rows, _coordinates(desk, index, ranking.rows), typical)
+        kept = np.flatnonzero(np.array(same, dtype=np.int64) == np.arange(len(same)))
+        if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < ask:
+            break
+        ask += len(ranking.rows) - len(kept)
+    voters = ranking.rows[kept][:VOTERS].tolist()
+    closest = float(ranking.distances[0]) if len(ranking.rows) else None
+    if diverse > 0.0:
+        places = _coordinates(desk, index, ranking.rows[kept])
+        kept = kept[diverse_order(ranking.distances[kept], places, k, diverse)]
+    kept = kept[:k]
+    vote = vote_of(
+        desk,
+        asked,
+        voters,
+        refined=refined,
+        as_calibrated=_as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
     )
-    findings = [finding for place in voters.tolist() if (finding := desk.findings[place]) is not None]
+    others = _others(desk, by_rank, vote, voters, allowed)
+    alike = _alike(desk, asked, ranking, same, hide_same_patient)
+    shown = ranking.rows[kept]
+    details = desk.library.catalogue.details(desk.rows[np.union1d(shown, others[0])].tolist())
+    ranked = _lines(desk, details, shown, ranking.distances[kept], alike)
+    rank_of = {case.row: case.rank for case in ranked}
+    beside = _lines(desk, details, *others, {})
+    usual = None if nearest is None else far_quantile(nearest, unusual)
     return SearchResult(
         query,
         metric,
         ranked,
         len(desk.rows) - (asked.row is not None),
         ranking.hidden_same_patient,
-        ranking.hidden_near_duplicates,
-        dict(sorted(Counter(findings).items(), key=lambda item: (-item[1], item[0]))),
-        bool(ranked and usual is not None and ranked[0].distance > usual),
+        ranking.hidden_near_duplicates + sum(at != place for place, at in enumerate(same)),
+        vote.counts,
+        bool(closest is not None and usual is not None and closest > usual),
         usual,
         {"features": features_seconds, "search": time.perf_counter() - begin},
+        vote,
+        tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
+        query_warnings(desk, query),
     )
+
+
+def _coordinates(desk: Desk, index: Index | ScanIndex | ClickIndex, rows: Rows) -> Matrix:
+    if isinstance(index, ClickIndex):
+        return index.embedded(rows)
+    return np.asarray(desk.embedding[rows], dtype=np.float64)
+
+
+def _as_calibrated(
+    desk: Desk, asked: RankQuery, voters: list[int], hide_same_patient: bool, fold_duplicates: bool
+) -> bool:
+    """Whether the voters are those of a search that hides the query's patient and folds copies."""
+    if not hide_same_patient and asked.patient and (desk.patients[voters] == asked.patient).any():
+        return False
+    if fold_duplicates:
+        return True
+    keys = desk.keys[voters].tolist()
+    return len(set(keys)) == len(keys) and asked.key not in keys
+
+
+def _others(
+    desk: Desk,
+    by_rank: Callable[..., Ranking],
+    vote: Vote,
+    voters: list[int],
+    allowed: npt.NDArray[np.bool_] | None,
+) -> tuple[Rows, Matrix]:
+    """The nearest cases with another finding than most of the voters have."""
+    top = next(iter(vote.counts), None)
+    if top is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
+    other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
+    found = by_rank(OTHERS, allowed=other if allowed is None else other & allowed)
+    return found.rows, found.distances
+
+
+def _alike(
+    desk: Desk, asked: RankQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
+) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """How many near-duplicates each ranked place stands for, and the ids of the first of them."""
+    out: dict[int, tuple[int, tuple[int, ...]]] = {}
+    for at, place in enumerate(ranking.rows.tolist()):
+        found = []
+        if ranking.folded[at]:
+            copies = desk.keys == desk.keys[place]
+            if hide_same_patient and asked.patient:
+                copies &= desk.patients != asked.patient
+            found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
+        stands = int(ranking.rows[same[at]])
+        n, rows = out.get(stands, (0, ()))
+        if stands != place:
+            n, found = n + 1, [place, *found]
+        ids = tuple(desk.rows[found[:MOST_ALIKE]].tolist())
+        out[stands] = (n + int(ranking.folded[at]), (rows + ids)[:MOST_ALIKE])
+    return out
+
+
+def _lines(
+    desk: Desk,
+    details: Mapping[int, CaseDetails],
+    places: Rows,
+    distances: Matrix,
+    alike: Mapping[int, tuple[int, tuple[int, ...]]],
+) -> tuple[RankedCase, ...]:
+    lines = []
+    pairs = zip(places.tolist(), distances.tolist(), strict=True)
+    for number, (place, distance) in enumerate(pairs, start=1):
+        case = details.get(int(desk.rows[place]))
+        if case is not None:
+            path = "" if case.address is None else str(case.address)
+            copies = alike.get(place, (0, ()))
+            lines.append(
+                RankedCase(
+                    number, case.row, case.case_id, distance, case.finding, case.patient, path, *copies
+                )
+            )
+    return tuple(lines)
+
+
+def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
+    """What about ``query`` makes its ranking doubtful."""
+    if query.image is not None and query.region is None and desk.with_regions:
+        return (
+            "The cases of this library are regions of pictures, and the query is a whole picture. "
+            "Draw the region to compare.",
+        )
+    return ()
 
 
 def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Reporter = SILENT) -> list[Any]:
@@ -267,8 +403,3 @@ def case_numbers(desk: Desk, case: str) -> Any:
             f"Extract them: semblance features LIB --extractor {desk.feature_set.extractor}.",
         )
     return values[0].astype(np.float64)
-
-
-def _line(rank: int, case: CaseDetails, distance: float, alike: int) -> RankedCase:
-    path = "" if case.address is None else str(case.address)
-    return RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, alike)

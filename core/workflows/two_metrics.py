@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import BadArguments
+from core.evaluation.held_out_votes import VOTERS
 from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from core.retrieval.index import Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
@@ -17,7 +18,7 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.asking import ask
 from core.workflows.desk import Desk, desk_for
-from core.workflows.searching import VOTERS, asked_of
+from core.workflows.searching import asked_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50

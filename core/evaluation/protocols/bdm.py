@@ -11,7 +11,7 @@ from core.evaluation.data import EvaluationData
 from core.evaluation.neighbours import metric_distances
 from core.evaluation.protocols.runner import Trial, repeat_seed
 from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
-from core.evaluation.result import Measured
+from core.evaluation.result import Measured, Queries
 from core.evaluation.roc import Roc, auc, defined, roc
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
 from core.evaluation.splits import HoldOut, patient_codes, per_finding
@@ -73,15 +73,14 @@ def _measure(trial: Trial) -> Measured:
     patients = patient_codes(data.groups, data.n_cases)
     test, train = data.X[split.test], data.X[split.train]
     asked = findings[split.test]
-    retrieval = mean_over_queries(
-        retrieval_accuracy(
-            metric_distances(trial.metric, test, test),
-            asked,
-            None if patients is None else patients[split.test],
-            MAX_K,
-            reporter,
-        )
+    per_query = retrieval_accuracy(
+        metric_distances(trial.metric, test, test),
+        asked,
+        None if patients is None else patients[split.test],
+        MAX_K,
+        reporter,
     )
+    retrieval = mean_over_queries(per_query)
     vote = votes(
         metric_distances(trial.metric, test, train),
         findings[split.train],
@@ -103,7 +102,14 @@ def _measure(trial: Trial) -> Measured:
         },
         {"retrieval_accuracy": retrieval, "knn_accuracy": accuracy},
         rocs,
+        queries=Queries(*at_rank(per_query, split.test)),
     )
+
+
+def at_rank(per_query: Matrix, rows: Rows, k: int = 10) -> tuple[str, Rows, Matrix]:
+    """Retrieval accuracy (q, K) of the queries ``rows`` at ``k``, or at the last rank there is."""
+    k = min(k, per_query.shape[1])
+    return f"retrieval_accuracy@{k}", rows, per_query[:, k - 1]
 
 
 def _areas(

@@ -77,6 +77,14 @@ def grid_inside(inside: Mask, count: int) -> npt.NDArray[np.intp]:
         spacing *= _WIDER
 
 
+def as_shares(
+    at: npt.NDArray[np.integer] | npt.NDArray[np.floating], inside: Mask
+) -> npt.NDArray[np.float64]:
+    """(p, 2) rows and columns of the middles of pixels -> x and y as shares of the width and height."""
+    height, width = inside.shape
+    return np.asarray((at[:, ::-1] + 0.5) / (width, height), dtype=np.float64)
+
+
 def _ticks(side: int, spacing: float) -> npt.NDArray[np.intp]:
     """Evenly spaced whole positions on 0..side-1, as far from one end as from the other."""
     ticks = max(1, int(side / spacing))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.features.extractor import Extractor, FeatureName
 from core.features.local.form import DescriptorForm
-from core.features.local.places import grid_inside, seen
+from core.features.local.places import as_shares, grid_inside, seen
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.parameters import Parameter, Value
@@ -88,6 +88,10 @@ class Textons(Extractor):
         at = grid_inside(inside, self._points)
         found = responses(lab_of(planes))[:, at[:, 0], at[:, 1]]
         return FORM.pack(found.T, self._points)
+
+    def places(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64]:
+        _, inside = seen(picture, region, longest=LONGEST_SIDE)
+        return as_shares(grid_inside(inside, self._points), inside)
 
 
 def lab_of(planes: Floats) -> Floats:

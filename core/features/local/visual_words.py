@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.features.extractor import Extractor, FeatureName
 from core.features.local.form import DescriptorForm
-from core.features.local.places import grey_of, grid_inside, seen
+from core.features.local.places import as_shares, grey_of, grid_inside, seen
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.parameters import Parameter, Value
@@ -77,9 +77,31 @@ class VisualWords(Extractor):
         planes, inside = seen(picture, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
         return FORM.pack(sift(grey_of(planes), inside, self._points), self._points)
 
+    def places(self, picture: Picture, region: Region | None = None) -> Doubles:
+        planes, inside = seen(picture, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
+        _, found, _ = _found(grey_of(planes), inside, self._points)
+        return as_shares(found.positions, inside)
+
 
 def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArray[np.uint8]:
     """(p, 128), p <= points: descriptors at interest points and then on the grid, of (h, w) in 0..1."""
+    detector, found, flat = _found(grey, inside, points)
+    kept = np.flatnonzero(~flat)
+    descriptors = np.zeros((len(found.sigmas), FORM.values), dtype=np.uint8)
+    if len(kept):
+        described = found.only(kept)
+        detector.positions, detector.scales = described.positions, described.scales
+        detector.sigmas, detector.orientations = described.sigmas, described.orientations
+        detector.octaves = described.octaves
+        detector.extract(grey)
+        descriptors[kept] = detector.descriptors
+    return descriptors
+
+
+def _found(
+    grey: Doubles, inside: npt.NDArray[np.bool_], points: int
+) -> tuple[Any, _Places, npt.NDArray[np.bool_]]:
+    """The detector, the places to describe, and (p,) which of them lie where the picture is flat."""
     from skimage.feature import SIFT
 
     detector: Any = SIFT(upsampling=1)  # type: ignore[no-untyped-call]
@@ -100,16 +122,7 @@ def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArr
     for sigma in DENSE_SCALES:
         found = found.joined(_Places.upright(at, sigma, detector.scalespace_sigmas))
         flat.append(_flat(grey, at, sigma))
-    kept = np.flatnonzero(~np.concatenate(flat))
-    descriptors = np.zeros((len(found.sigmas), FORM.values), dtype=np.uint8)
-    if len(kept):
-        described = found.only(kept)
-        detector.positions, detector.scales = described.positions, described.scales
-        detector.sigmas, detector.orientations = described.sigmas, described.orientations
-        detector.octaves = described.octaves
-        detector.extract(grey)
-        descriptors[kept] = detector.descriptors
-    return descriptors
+    return detector, found, np.concatenate(flat)
 
 
 class _Places:

@@ -88,6 +88,21 @@ class Mass(Extractor):
             dtype=np.float32,
         )
 
+    def outline(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64]:
+        """(p, 2) x and y, in pixels of the picture, of the outline that is measured.
+
+        Raises:
+            BadInput: as :meth:`extract`.
+        """
+        whole = Region(0, 0, picture.width, picture.height)
+        mass = self._mass(picture, (region or whole).clipped(picture.height, picture.width))
+        mask = mass.mask(picture.height, picture.width)
+        if not mask.any():
+            mask = whole.mask(picture.height, picture.width)
+        near = mass.clipped(picture.height, picture.width)
+        part = mask[near.y : near.y + near.height, near.x : near.x + near.width]
+        return outline_points(part) + np.array([near.x, near.y], dtype=np.float64)
+
     def _mass(self, picture: Picture, region: Region) -> Region:
         rough = region.outline is None or isinstance(region.outline, Ellipse)
         wanted = self.settings["segment"]

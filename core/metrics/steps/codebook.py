@@ -100,17 +100,22 @@ class Codebook(Step):
         Raises:
             BadInput: the rows are not those of its extractor.
         """
-        form = self._known_form()
-        _check(form, X)
+        _check(self._known_form(), X)
         out = np.zeros((len(X), self.n_columns))
         # One picture at a time: what it is counted as must not depend on the others of a batch.
         for place, row in enumerate(X):
-            descriptors = form.unpack(row)
-            if len(descriptors):
-                seen = nearest_centres(self._whitened(descriptors), self.words_)[0]
-                words = seen if self.merged_ is None else self.merged_[seen]
-                out[place] = np.bincount(words, minlength=self.n_columns) / len(descriptors)
+            words = self.words_of(row)
+            if len(words):
+                out[place] = np.bincount(words, minlength=self.n_columns) / len(words)
         return out
+
+    def words_of(self, row: npt.NDArray[np.floating]) -> npt.NDArray[np.intp]:
+        """(d,) -> (p,) the word of each descriptor of a picture, in their order."""
+        descriptors = self._known_form().unpack(row)
+        if not len(descriptors):
+            return np.empty(0, dtype=np.intp)
+        seen = nearest_centres(self._whitened(descriptors), self.words_)[0]
+        return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"word {number}" for number in range(1, self.n_columns + 1))

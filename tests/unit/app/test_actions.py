@@ -12,7 +12,8 @@ from app.windows.main import MainWindow
 
 #: What :attr:`app.state.State.there` can hold.
 KNOWN = {
-    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training"
+    "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
+    "judging", "judged", "undone", "two metrics",
 }  # fmt: skip
 
 
@@ -74,6 +75,6 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
         assert heard, command.id
         assert action in window.top.menu[command.menu].actions()
     assert [menu.title() for menu in window.top.menu.values()] == [
-        "File", "Edit", "View", "Case", "Search", "Metric", "Help"
+        "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Help"
     ]  # fmt: skip
     window.close()

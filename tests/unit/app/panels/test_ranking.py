@@ -246,6 +246,8 @@ def test_a_new_ranking_begins_at_the_top(ranked, context):
     bar.setValue(bar.maximum())
     assert bar.value() > 0
     context.state.set_asked(asked_for(ranking(n=80)))
+    assert bar.value() > 0, "the same query in another order stays where it was looked at"
+    context.state.set_asked(asked_for(replace(ranking(n=80), query=Query(case="c050"))))
     assert bar.value() == 0
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
 from app.models.deck import Deck
 from app.models.thumbnails import Thumbnails
@@ -195,3 +197,168 @@ def test_any_number_of_cases(qtbot, grid: CaseGrid) -> None:
     qtbot.keyClick(grid, Qt.Key.Key_End)
     assert grid.current() == n - 1
     assert grid.viewport().rect().contains(grid.card_rect(n - 1))
+
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+class TestChoosingSeveral:
+    @pytest.fixture
+    def several(self, grid: CaseGrid) -> CaseGrid:
+        grid.set_multiple(True)
+        return grid
+
+    def test_by_mouse(self, qtbot, several: CaseGrid) -> None:
+        click(qtbot, several, 1)
+        click(qtbot, several, 4, stateKey=CTRL)
+        assert several.selected() == [2, 5]
+        with qtbot.waitSignal(several.selection_changed):
+            click(qtbot, several, 2, stateKey=SHIFT)
+        assert several.selected() == [3, 4, 5]
+        assert several.accessibleDescription().endswith("3 chosen")
+        click(qtbot, several, 0)
+        assert several.selected() == [1]
+
+    def test_by_keys(self, qtbot, several: CaseGrid) -> None:
+        several.set_current(2)
+        for key in (Qt.Key.Key_Right, Qt.Key.Key_Down):
+            qtbot.keyClick(several, key, SHIFT)
+        assert several.selected() == [2, 3, 4, 5, 6, 7, 8]
+        qtbot.keyClick(several, Qt.Key.Key_Escape)
+        assert several.selected() == [8]
+        qtbot.keyClick(several, Qt.Key.Key_A, CTRL)
+        assert len(several.selected()) == 40
+        qtbot.keyClick(several, Qt.Key.Key_Home)
+        assert several.selected() == [1]
+
+    def test_only_where_it_is_offered(self, qtbot, grid: CaseGrid) -> None:
+        click(qtbot, grid, 1)
+        click(qtbot, grid, 4, stateKey=CTRL)
+        assert grid.selected() == [5]
+
+    def test_what_is_chosen_stays_in_another_order_and_goes_with_its_cases(self, several: CaseGrid) -> None:
+        several.set_current(2)
+        several._choose(3, SHIFT)
+        deck = several.deck()
+        several.set_deck(Deck(deck.columns, deck.order[::-1]))
+        assert several.selected() == [4, 3, 2]
+        several.set_deck(Deck(deck.columns, np.array([0, 2])))
+        assert several.selected() == [3]
+
+    def test_the_menu_of_a_chosen_case_is_about_all_of_them(self, qtbot, several: CaseGrid) -> None:
+        click(qtbot, several, 1)
+        click(qtbot, several, 3, stateKey=CTRL)
+        for place, chosen in ((1, [2, 4]), (2, [3])):
+            at = several.card_rect(place).center()
+            several.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+            assert several.selected() == chosen
+
+
+class TestComparing:
+    @pytest.fixture
+    def judging(self, grid: CaseGrid) -> CaseGrid:
+        grid.set_judging(True)
+        return grid
+
+    def test_a_click_on_the_second_case_ends_it(self, qtbot, judging: CaseGrid) -> None:
+        click(qtbot, judging, 1)
+        judging.comparing.begin(judging.current())
+        assert judging.comparing.role(2, hovered=False) == "closer"
+        assert judging.comparing.role(5, hovered=True) == "than this"
+        with qtbot.waitSignal(judging.comparing.compared) as told:
+            click(qtbot, judging, 4)
+        assert told.args == [2, 5]
+        assert not judging.comparing.pending
+        assert judging.current() == 2
+
+    def test_enter_ends_it_and_escape_gives_it_up(self, qtbot, judging: CaseGrid) -> None:
+        click(qtbot, judging, 1)
+        judging.comparing.begin(2)
+        qtbot.keyClick(judging, Qt.Key.Key_Right)
+        with qtbot.waitSignal(judging.comparing.compared) as told:
+            qtbot.keyClick(judging, Qt.Key.Key_Return)
+        assert told.args == [2, 3]
+        judging.comparing.begin(3)
+        with qtbot.assertNotEmitted(judging.comparing.compared):
+            qtbot.keyClick(judging, Qt.Key.Key_Escape)
+        assert not judging.comparing.pending
+
+    def test_a_case_is_not_compared_with_itself(self, qtbot, judging: CaseGrid) -> None:
+        judging.comparing.begin(2)
+        with qtbot.assertNotEmitted(judging.comparing.compared):
+            click(qtbot, judging, 1)
+        assert judging.comparing.pending
+
+    def test_it_ends_when_its_case_is_gone_or_nothing_can_be_judged(self, judging: CaseGrid) -> None:
+        judging.comparing.begin(2)
+        judging.set_deck(Deck(judging.deck().columns, np.array([3, 4])))
+        assert not judging.comparing.pending
+        judging.comparing.begin(4)
+        judging.set_judging(False)
+        assert not judging.comparing.pending
+        judging.comparing.begin(4)
+        assert not judging.comparing.pending
+
+    def test_a_card_is_dropped_on_another(self, qtbot, judging: CaseGrid, monkeypatch) -> None:
+        # Qt fills in the source itself during a real drag.
+        for kind in (QDragMoveEvent, QDropEvent):
+            monkeypatch.setattr(kind, "source", lambda _event: judging)
+        held = (mime_data(judging.deck(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+
+        def over(place: int) -> bool:
+            at = judging.card_rect(place).center()
+            event = QDragMoveEvent(at, Qt.DropAction.CopyAction, *held)
+            judging.dragMoveEvent(event)
+            return event.isAccepted()
+
+        assert over(1)
+        assert judging.comparing.role(2, hovered=False) == "than this"
+        assert not over(3)
+        assert judging.comparing.role(2, hovered=False) == ""
+        over(1)
+        judging.dragLeaveEvent(QDragLeaveEvent())
+        assert judging.comparing.role(2, hovered=False) == ""
+        with qtbot.waitSignal(judging.comparing.compared) as told:
+            at = QPointF(judging.card_rect(1).center())
+            judging.dropEvent(QDropEvent(at, Qt.DropAction.CopyAction, *held))
+        assert told.args == [4, 2]
+
+    def test_cards_from_elsewhere_are_not_taken(self, judging: CaseGrid) -> None:
+        held = (mime_data(judging.deck(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        at = judging.card_rect(1).center()
+        event = QDragMoveEvent(at, Qt.DropAction.CopyAction, *held)
+        judging.dragMoveEvent(event)
+        assert not event.isAccepted()
+
+
+def test_thumbs_judge_in_a_list_too(qtbot, grid: CaseGrid) -> None:
+    grid.set_judging(True)
+    grid.set_rows(True)
+    for where, verdict in zip(thumbs_of(grid.card_rect(1), grid._layout), (1, -1), strict=True):
+        with qtbot.waitSignal(grid.judged) as told:
+            qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=where.center())
+        assert told.args == [2, verdict]
+
+
+def test_the_second_of_two_quick_clicks_judges_no_other_case(qtbot, grid: CaseGrid) -> None:
+    grid.set_judging(True)
+    up, _ = thumbs_of(grid.card_rect(1), grid._layout)
+    with qtbot.assertNotEmitted(grid.judged), qtbot.assertNotEmitted(grid.activated):
+        qtbot.mouseDClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=up.center())
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, rows: bool) -> None:
+    grid.set_rows(rows)
+    plain = grid.viewport().grab().toImage()
+    grid.set_judging(True)
+    grid.set_multiple(True)
+    deck = grid.deck()
+    shifts = np.arange(len(deck)) - 3
+    grid.set_deck(replace(deck, shifts=shifts, judgements={1: 1, 2: -1}))
+    assert grid.deck().words(0).endswith("moved \N{MINUS SIGN}3, like the query")
+    assert grid.deck().shift(3) == ""
+    grid.set_current(4)
+    grid._choose(5, SHIFT)
+    grid.comparing.begin(6)
+    assert grid.viewport().grab().toImage() != plain

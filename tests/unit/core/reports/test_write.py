@@ -31,7 +31,7 @@ def test_the_ending_chooses_the_kind(tmp_path: Path, suffix: str) -> None:
 def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadArguments, match="report") as caught:
         write_report(report(), tmp_path / name)
-    assert ".pdf, .html, .csv or .json" in caught.value.hint
+    assert ".pdf, .html, .csv, .json or .dcm" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,7 +17,9 @@ from core.errors import BadArguments
 from core.imaging.region_files import regions_json
 from core.library.library import Library
 from core.library.records import CATALOGUE
+from core.reports.options import ReportOptions
 from core.searches.query import Query
+from core.searches.search import Search
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
@@ -181,13 +183,13 @@ def with_metric(tree, tmp_path) -> tuple[Path, str]:
     return library, case
 
 
-@pytest.mark.parametrize("suffix", ["html", "pdf", "csv", "json"])
+@pytest.mark.parametrize("suffix", ["html", "pdf", "csv", "json", "dcm"])
 def test_no_report_tells_who_the_patient_is(with_metric, tree, tmp_path, suffix):
     library, case = with_metric
     outside = tmp_path / "Zebrovich^Quentin.dcm"
     outside.write_bytes((tree / "ACC-9912" / "Zebrovich^3.dcm").read_bytes())
     for number, query in enumerate((Query(case), Query(image=outside))):
-        out = write_search_report(library, "plain", query, tmp_path / f"r{number}.{suffix}")
+        out = write_search_report(library, Search("plain", query), tmp_path / f"r{number}.{suffix}")
         assert planted_in(out.read_bytes()) == []
         if suffix == "pdf":
             import pypdf
@@ -204,10 +206,12 @@ def test_no_report_of_an_identified_library_does_unless_asked(tree, tmp_path):
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     case = "ZEBROVICH QUENTIN 19530417/ACC-9912/Zebrovich^0.dcm"
-    out = write_search_report(library, "plain", Query(case), tmp_path / "r.html")
+    out = write_search_report(library, Search("plain", Query(case)), tmp_path / "r.html")
     # What is left are names of files, which the person gave or chose.
     assert set(planted_in(out.read_bytes())) <= {"zebrovich"}
-    asked = write_search_report(library, "plain", Query(case), tmp_path / "i.html", identified=True)
+    asked = write_search_report(
+        library, Search("plain", Query(case)), tmp_path / "i.html", ReportOptions(identified=True)
+    )
     assert {"778812", "2019-03-08"} <= set(planted_in(asked.read_bytes()))
 
 

@@ -1,0 +1,92 @@
+"""Prepare the slider from visual to diagnostic likeness: its features and its name."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.theme import set_look
+from core.library.records import unique_name
+from core.workflows.opening import LibrarySnapshot
+from core.workflows.slider import PLACES, gather
+from core.workflows.training import HELD_OUT, TrainRequest
+
+USUAL_NAME = "BDM+V slider"
+
+
+class PrepareSliderDialog(QDialog):
+    """Accepted with :meth:`request`."""
+
+    def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Prepare visual–diagnostic slider")
+        self.setMinimumWidth(440)
+        self._sliders = gather((metric.name, metric.card) for metric in library.metrics)
+        taken = [*(metric.name for metric in library.metrics), *self._sliders]
+        places = ", ".join(str(place) for place in PLACES)
+        told = QLabel(
+            f"Trains BDM+V {len(PLACES)} times on the same training part: {places} % of the pairs it learns "
+            "from are told by findings, the others by looks. Then the slider in the top bar moves between "
+            f"them at once. {round(100 * HELD_OUT)} % of the cases are held out to score every step."
+        )
+        told.setWordWrap(True)
+        set_look(told, role="second")
+        self._features = QComboBox()
+        self._features.addItems([found.name for found in library.feature_sets])
+        self._features.setCurrentText(features)
+        self._features.setAccessibleName("Feature set")
+        self._name = QLineEdit(unique_name(USUAL_NAME, taken))
+        self._name.setAccessibleName("Name of the slider")
+        self._problem = QLabel()
+        self._problem.setWordWrap(True)
+        set_look(self._problem, role="error")
+        form = QFormLayout()
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(8)
+        form.addRow("Features", self._features)
+        form.addRow("Name", self._name)
+        self.go = QPushButton("Prepare")
+        set_look(self.go, primary=True)
+        self.go.setDefault(True)
+        self.go.clicked.connect(self.accept)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.go)
+        buttons.addWidget(cancel)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(told)
+        column.addLayout(form)
+        column.addWidget(self._problem)
+        column.addLayout(buttons)
+        labelled = int((library.columns.finding_counts[:-1] > 1).sum()) if len(library.columns) else 0
+        self._refused = (
+            ""
+            if labelled > 1
+            else "The diagnostic end learns from findings: this library needs two of them with several cases."
+        )
+        self._name.textChanged.connect(self._tell)
+        self._tell()
+
+    def request(self) -> TrainRequest:
+        """What to prepare."""
+        return TrainRequest("bdm_v", self._name.text().strip(), self._features.currentText())
+
+    def _tell(self) -> None:
+        name = self._name.text().strip()
+        note = f"The slider {name} is replaced." if name in self._sliders else ""
+        self._problem.setText(self._refused or note or ("" if name else "Give it a name."))
+        self._problem.setVisible(bool(self._problem.text()))
+        self.go.setEnabled(bool(name) and not self._refused)

@@ -1,0 +1,90 @@
+"""Name a refined metric, and say who made it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from PySide6.QtWidgets import (
+    QDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.theme import set_look
+from core.library.records import unique_name
+
+#: So many judgements rarely show yet.
+FEW = 10
+
+
+class SaveRefinedDialog(QDialog):
+    """Accepted with :meth:`name` and :meth:`author`."""
+
+    def __init__(
+        self, base: str, judgements: int, taken: Collection[str], author: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Save as new metric")
+        self.setMinimumWidth(440)
+        self._taken = set(taken)
+        self._name = QLineEdit(unique_name(f"{base} refined", list(taken)))
+        self._name.selectAll()
+        self._author = QLineEdit(author)
+        self._author.setPlaceholderText("nobody")
+        made = "1 judgement" if judgements == 1 else f"{judgements:,} judgements"
+        few = " So few rarely show in scores." if judgements < FEW else ""
+        self._told = _small(f"From {made} on {base}; then scored on cases nobody trained on or judged.{few}")
+        private = _small("The name is kept in the library and on the metric's card, in no report.")
+        form = QFormLayout()
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(8)
+        form.addRow("Name", self._name)
+        form.addRow("", self._told)
+        form.addRow("Judged by", self._author)
+        form.addRow("", private)
+        self._problem = QLabel()
+        set_look(self._problem, role="error")
+        self._problem.hide()
+        self.go = QPushButton("Save")
+        set_look(self.go, primary=True)
+        self.go.setDefault(True)
+        self.go.clicked.connect(self.accept)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._problem, 1)
+        buttons.addStretch(1)
+        buttons.addWidget(cancel)
+        buttons.addWidget(self.go)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(form)
+        column.addLayout(buttons)
+        self._name.textChanged.connect(self._check)
+        self._check()
+
+    def name(self) -> str:
+        return self._name.text().strip()
+
+    def author(self) -> str:
+        return self._author.text().strip()
+
+    def _check(self) -> None:
+        taken = self.name() in self._taken
+        self._problem.setText("There is a metric of that name." if taken else "")
+        self._problem.setVisible(taken)
+        set_look(self._name, error=taken)
+        self.go.setEnabled(bool(self.name()) and not taken)
+
+
+def _small(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setWordWrap(True)
+    set_look(label, role="small")
+    return label

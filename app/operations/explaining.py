@@ -1,0 +1,72 @@
+"""Why a ranked case is where it is: asked of the asking process, told when it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.context import Context
+from app.jobs import Lane
+from app.operations import searching
+from core.errors import SemblanceError
+from core.workflows import agreeing, explaining
+from core.workflows.agreeing import Agreement
+from core.workflows.asking import Asked
+from core.workflows.explaining import Why
+
+
+def explain(
+    context: Context,
+    asked: Asked,
+    case: str,
+    distance: float,
+    told: Callable[[Why], object],
+    failed: Callable[[SemblanceError], object],
+) -> None:
+    """``told`` why ``case`` is at ``distance`` in a ranking; an explanation still under way is dropped."""
+    if context.state.path is None:
+        return
+    job = context.jobs.run(
+        "Explaining",
+        explaining.why,
+        context.state.path,
+        asked.search,
+        case,
+        shown=distance,
+        lane=Lane.ASK,
+        channel="why",
+        quiet=True,
+    )
+    job.done.connect(told)
+    job.failed.connect(failed)
+
+
+def agree(
+    context: Context,
+    asked: Asked,
+    case: str,
+    told: Callable[[Agreement], object],
+    failed: Callable[[SemblanceError], object],
+) -> None:
+    """The pictures of the query and of a ranked case, with the places where they agree."""
+    if context.state.path is None:
+        return
+    job = context.jobs.run(
+        "Comparing places",
+        agreeing.agreement,
+        context.state.path,
+        asked.search,
+        case,
+        lane=Lane.DRAW,
+        channel="why pictures",
+        quiet=True,
+    )
+    job.done.connect(told)
+    job.failed.connect(failed)
+
+
+def leave_out(context: Context, groups: tuple[str, ...]) -> None:
+    """Rank anew without ``groups`` of features, with all where there are none."""
+    before = context.state.search
+    context.state.change_search(without=groups)
+    if context.state.search != before:
+        searching.rank(context)

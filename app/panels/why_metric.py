@@ -1,0 +1,74 @@
+"""The metric of the ranking in four lines, with the badge that says on what its score was measured."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.state import State
+from app.widgets.badge import Badge
+from app.widgets.fact_list import FactList
+from app.widgets.section_header import SectionHeader
+from core.errors import BadInput
+from core.metrics.card import MetricCard
+from core.metrics.registry import learner_title
+from core.reports.card_facts import split_text
+from core.workflows import scoreboard
+from core.workflows.opening import MetricFacts
+
+_LEARNER, _TRAINED, _ACCURACY, _SPLIT = "Learner", "Trained on", "Accuracy @10", "Split"
+
+
+class WhyMetric(QWidget):
+    """Follows the metric of the state."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+        self.badge = Badge("held-out", "held-out")
+        self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
+        head = SectionHeader("Metric")
+        head.add(self.badge)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(head)
+        column.addWidget(self.facts)
+        state.metric_changed.connect(self.renew)
+        state.cases_changed.connect(self.renew)
+        self.renew()
+
+    def renew(self) -> None:
+        metric = self._state.metric
+        self.badge.setVisible(False)
+        if metric is None:
+            for name in (_LEARNER, _TRAINED, _ACCURACY, _SPLIT):
+                self.facts.set_fact(name, None)
+            return
+        self._show_card(metric)
+        self._show_accuracy(metric)
+
+    def _show_card(self, metric: MetricFacts) -> None:
+        try:
+            card = MetricCard.from_json(metric.card)
+        except BadInput as error:
+            self.facts.set_fact(_LEARNER, error.message)
+            return
+        rounds = "" if card.rounds is None else f", {card.rounds} round{'' if card.rounds == 1 else 's'}"
+        self.facts.set_fact(_LEARNER, f"{learner_title(card.learner)}{rounds}", metric.name)
+        patients = "" if card.n_patients is None else f", {card.n_patients:,} patients"
+        self.facts.set_fact(_TRAINED, f"{card.n_cases:,} cases{patients}")
+        self.facts.set_fact(_SPLIT, split_text(card) or None)
+
+    def _show_accuracy(self, metric: MetricFacts) -> None:
+        library = self._state.library
+        known = scoreboard.scored_metrics(library) if library is not None else ()
+        scored = next((one for one in known if one.name == metric.name), None)
+        mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
+        if scored is None or scored.scores is None or mean is None:
+            self.facts.set_fact(_ACCURACY, "not measured")
+            return
+        told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
+        self.facts.set_fact(_ACCURACY, told, f"Measured on {scored.scores.measured_on}")
+        kind = scored.measured
+        self.badge.set_kind(kind, "held-out" if kind == scoreboard.HELD_OUT else "")
+        self.badge.setVisible(True)

@@ -1,0 +1,86 @@
+"""Query and ranked case side by side, with the places where they agree."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.operations import explaining
+from app.theme import set_look
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.finding_chip import FindingChip
+from app.widgets.paired_pictures import Marked, MarkedPicture
+from core.errors import SemblanceError
+from core.workflows.agreeing import Agreement, Side
+from core.workflows.asking import Asked
+from core.workflows.searching import RankedCase
+
+
+class WhyPictures(QWidget):
+    """Follows what :meth:`show_pair` says; until the pictures come the last ones stay."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self.query, self.case = MarkedPicture("Query"), MarkedPicture("Ranked case")
+        self._title = ElidedLabel(role="title")
+        self._chip = FindingChip(-1, "?")
+        self.note = QLabel()
+        self.note.setWordWrap(True)
+        set_look(self.note, role="small")
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        head = QGridLayout()
+        head.setContentsMargins(0, 0, 0, 0)
+        head.setHorizontalSpacing(6)
+        head.setColumnStretch(0, 1)
+        head.addWidget(self._title, 0, 0)
+        head.addWidget(self._chip, 0, 1)
+        grid.addWidget(ElidedLabel("Query", role="second"), 0, 0)
+        grid.addLayout(head, 0, 1)
+        grid.addWidget(self.query, 1, 0)
+        grid.addWidget(self.case, 1, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(grid)
+        column.addWidget(self.note)
+
+    def show_pair(self, asked: Asked, line: RankedCase) -> None:
+        """Send for the pictures of the query and of a ranked case."""
+        columns = self._context.state.columns
+        finding = line.finding or ""
+        codes = {name: code for code, name in enumerate(columns.findings)}
+        self._title.setText(f"Rank {line.rank}  {line.case_id.rpartition('/')[2]}")
+        self._title.set_tip(line.case_id)
+        self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
+        self._chip.setToolTip(finding or "finding not given")
+        explaining.agree(self._context, asked, line.case_id, self._show, self._fail)
+
+    def forget(self) -> None:
+        """Nothing is compared any more."""
+        for picture in (self.query, self.case):
+            picture.show_picture(Marked())
+        self.note.setText("")
+
+    def _show(self, found: Agreement) -> None:
+        for picture, side in ((self.query, found.query), (self.case, found.case)):
+            picture.show_picture(_marked(side))
+        self.note.setText(found.note)
+        self.note.setVisible(bool(found.note))
+        shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
+        for picture in (self.query, self.case):
+            picture.setVisible(shown)
+
+    def _fail(self, error: SemblanceError) -> None:
+        for picture in (self.query, self.case):
+            picture.show_picture(Marked(problem=error.message))
+        self.note.setText("")
+
+
+def _marked(side: Side) -> Marked:
+    return Marked(side.pixels, side.rings, side.outline, side.problem)

@@ -1,0 +1,81 @@
+"""The command that writes reports: one, or of many queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli_parts import Json, LibraryPath, print_document
+from app.console import ConsoleReporter
+from core.errors import BadArguments, SemblanceError
+
+#: Added to the other commands by :mod:`app.cli`.
+cli = typer.Typer()
+
+
+def show_batch(document: Any) -> None:
+    typer.echo(f"{document['folder']}: {len(document['files']):,} reports, listed in reports.csv.")
+    for failed in document["failed"]:
+        typer.echo(f"No report of {failed['case_id']}: {failed['reason']}")
+
+
+@cli.command()
+def report(
+    library: LibraryPath,
+    metric: Annotated[str, typer.Option(metavar="METRIC")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help=".pdf, .html, .csv, .json or .dcm; of many queries a folder."),
+    ],
+    case: Annotated[str | None, typer.Option(metavar="ID", help="The query.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture as the query.")] = None,
+    region: Annotated[str | None, typer.Option(metavar="x,y,w,h", help="The part that is asked.")] = None,
+    cases: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|held-out|all", help="Many queries: a file with an id a line, or which."),
+    ] = None,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Of many: pdf, html, csv, json, dcm.")] = "pdf",
+    page: Annotated[str, typer.Option(metavar="A4|letter")] = "A4",
+    clinic: Annotated[str, typer.Option(metavar="NAME", help="Stands on top of it.")] = "",
+    logo: Annotated[Path | None, typer.Option(metavar="FILE", help="A PNG or JPEG beside the name.")] = None,
+    comment: Annotated[str, typer.Option(metavar="TEXT", help="Your own words.")] = "",
+    identified: Annotated[bool, typer.Option(help="Keep patient ids and paths in it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
+    from core.imaging.region import Region
+    from core.reports.options import ReportOptions, read_logo
+    from core.searches.query import Query
+    from core.searches.search import Search
+    from core.workflows.reporting import write_reports, write_search_report
+
+    asked = [given for given in (case, image, cases) if given is not None]
+    if len(asked) != 1:
+        raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
+    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified)
+    part = Region.parse(region) if region else None
+    with ConsoleReporter() as reporter:
+        if cases is None:
+            search = Search(metric, Query(case, image, part))
+            write_search_report(library, search, out, options, reporter=reporter)
+            typer.echo(str(out))
+            return
+        if part is not None:
+            raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")
+        search = Search(metric, Query())
+        chosen = _named(library, metric, cases)
+        result = write_reports(library, search, chosen, out, kind, options, reporter=reporter)
+    print_document(result.to_json(), as_json, show_batch)
+    if not result.files:
+        raise SemblanceError(f"None of the {len(chosen):,} cases gave a report.", "See the reasons above.")
+
+
+def _named(library: Path, metric: str, cases: str) -> list[str]:
+    """The ids that ``--cases`` means."""
+    from core.workflows.batch_queries import all_cases, held_out_cases, listed_cases
+
+    if cases == "held-out":
+        return held_out_cases(library, metric)
+    return all_cases(library) if cases == "all" else listed_cases(Path(cases))

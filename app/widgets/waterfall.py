@@ -1,0 +1,224 @@
+"""What made a distance: one line a part, its bar where the one before ended, the total below."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.theme import colour, news, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+from core.reports.wording import distance_text, signed_text
+
+ROW, BAR = 26, 10
+_NAME, _AMOUNT = 118, 54
+
+
+@dataclass(frozen=True)
+class Line:
+    """A part of the distance. ``key``: what is left out when its box is cleared; empty for no box."""
+
+    name: str
+    amount: float
+    tip: str = ""
+    key: str = ""
+    on: bool = True
+
+
+class Waterfall(QWidget):
+    """``wanted(keys)`` is emitted with the keys left out when a person sets or clears a box."""
+
+    wanted = Signal(tuple)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[Line] = []
+        self._others: frozenset[str] = frozenset()
+        self._rows: list[_Row] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._rule = QFrame()
+        self._rule.setFixedHeight(1)
+        set_look(self._rule, role="rule")
+        self._total = _Row(self, total=True)
+        self._column.addWidget(self._rule)
+        self._column.addWidget(self._total)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def show_lines(self, lines: Sequence[Line], total: float, others: Sequence[str] = ()) -> None:
+        """``others`` are keys that are left out without a line of their own."""
+        self._lines, self._others = list(lines), frozenset(others)
+        while len(self._rows) > len(lines):
+            row = self._rows.pop()
+            row.hide()
+            row.deleteLater()
+        while len(self._rows) < len(lines):
+            row = _Row(self)
+            self._column.insertWidget(len(self._rows), row)
+            self._rows.append(row)
+        edges = [0.0, *itertools.accumulate(line.amount for line in lines)]
+        low, high = min([*edges, total]), max([*edges, total])
+        span = (high - low) or 1.0
+        ticked = [line.key for line in lines if line.key and line.on]
+        for place, (row, line) in enumerate(zip(self._rows, lines, strict=True)):
+            start, end = ((edge - low) / span for edge in edges[place : place + 2])
+            row.show_line(line, start, end, last=line.key != "" and ticked == [line.key], first=place == 0)
+        zero = -low / span
+        self._total.show_line(Line("Distance", total), zero, zero + total / span, last=False, first=False)
+
+    @property
+    def lines(self) -> list[Line]:
+        return list(self._lines)
+
+    @property
+    def rows(self) -> list[_Row]:
+        """The line widgets, without the total."""
+        return list(self._rows)
+
+    @property
+    def total_text(self) -> str:
+        return self._total.amount_text
+
+    def toggled(self, key: str, on: bool) -> None:
+        out = {line.key for line in self._lines if line.key and not line.on} | self._others
+        out = out - {key} if on else out | {key}
+        self.wanted.emit(tuple(sorted(out)))
+
+    def step(self, row: _Row, step: int) -> None:
+        """The box above or below takes the keys."""
+        boxes = [one for one in self._rows if one.box.isVisibleTo(self)]
+        place = boxes.index(row) + step
+        if 0 <= place < len(boxes):
+            boxes[place].box.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _fit(self) -> None:
+        for row in (*self._rows, self._total):
+            row.fit()
+
+
+class _Box(QCheckBox):
+    """A check box whose arrow keys lead to the next line."""
+
+    stepped = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self.stepped.emit(step)
+
+
+class _Row(QWidget):
+    def __init__(self, owner: Waterfall, *, total: bool = False) -> None:
+        super().__init__(owner)
+        self._owner, self._total = owner, total
+        self._line = Line("", 0.0)
+        self.box = _Box()
+        self.box.toggled.connect(self._ticked)
+        self.box.stepped.connect(lambda step: owner.step(self, step))
+        self._name = ElidedLabel(role="title" if total else "")
+        self._amount = ElidedLabel(role="title" if total else "")
+        self._amount.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.bar = _Bar(total)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self.box)
+        row.addWidget(self._name)
+        row.addWidget(self.bar, 1)
+        row.addWidget(self._amount)
+        self.fit()
+
+    @property
+    def name(self) -> str:
+        return self._name.text()
+
+    @property
+    def amount_text(self) -> str:
+        return self._amount.text()
+
+    def show_line(self, line: Line, start: float, end: float, *, last: bool, first: bool) -> None:
+        self._line = line
+        self._name.setText(line.name)
+        self._name.set_tip(line.tip)
+        text = (
+            distance_text(line.amount) if self._total else signed_text(line.amount) if line.on else "left out"
+        )
+        self._amount.setText(text)
+        for label in (self._name, self._amount):
+            set_look(label, role="title" if self._total else "" if line.on else "third")
+        self.box.setVisible(bool(line.key) or self._total)
+        self.box.blockSignals(True)
+        self.box.setChecked(line.on)
+        self.box.blockSignals(False)
+        # Without all its features nothing could be compared.
+        self.box.setEnabled(not last)
+        self.box.setToolTip("The last group stays in" if last else f"Clear to rank without {line.name}")
+        self.box.setAccessibleName(f"Rank with {line.name}")
+        self.box.setAccessibleDescription(f"{text} of the distance" if line.on else text)
+        self.setToolTip(line.tip)
+        self.setAccessibleName(f"{line.name}: {text}")
+        self.bar.show_bar(start, end, on=line.on, first=first)
+        self.fit()
+
+    def fit(self) -> None:
+        px = theme().px
+        self.setFixedHeight(px(ROW))
+        self.box.setFixedWidth(px(12) + 4)
+        self._name.setFixedWidth(px(_NAME if self._total or self._line.key else _NAME + 24))
+        self._amount.setFixedWidth(px(_AMOUNT))
+        if self._total:
+            # Keeps the place of a box, so that names stand under one another.
+            policy = self.box.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            self.box.setSizePolicy(policy)
+            self.box.hide()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The name and the bar toggle as the box does."""
+        if event.button() == Qt.MouseButton.LeftButton and self._line.key and self.box.isEnabled():
+            self.box.toggle()
+
+    def _ticked(self, on: bool) -> None:
+        if self._line.key:
+            self._owner.toggled(self._line.key, on)
+
+
+class _Bar(QWidget):
+    def __init__(self, total: bool) -> None:
+        super().__init__()
+        self._total = total
+        self._start = self._end = 0.0
+        self._on, self._first = True, False
+
+    def show_bar(self, start: float, end: float, *, on: bool, first: bool) -> None:
+        self._start, self._end, self._on, self._first = start, end, on, first
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, tokens = QPainter(self), theme()
+        room, high = self.width() - 1, min(tokens.px(BAR), self.height())
+        top = (self.height() - high) / 2
+        left, right = (room * edge for edge in sorted((self._start, self._end)))
+        if not self._total:
+            painter.setPen(QPen(colour(tokens.strong_line), 1))
+            start, end = (int(room * edge) for edge in (self._start, self._end))
+            if not self._first:
+                painter.drawLine(start, 0, start, int(top))
+            painter.drawLine(end, int(top), end, self.height())
+        if self._on:
+            bar = QRectF(left, top, max(right - left, 1.0), high)
+            if self._end < self._start and not self._total:
+                painter.fillRect(bar, colour(tokens.panel))
+                painter.setPen(QPen(colour(tokens.text), 1))
+                painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5))
+            else:
+                painter.fillRect(bar, colour(tokens.accent if self._total else tokens.bar_fill))
+        painter.end()

@@ -1,0 +1,49 @@
+"""How far average ranks must lie apart to differ: Nemenyi's test, and who does not differ from whom.
+
+Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, sections 3.2.2, 3.2.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.evaluation.friedman import Friedman
+
+ALPHA = 0.05
+
+
+def critical_difference(learners: int, tables: int, alpha: float = ALPHA) -> float:
+    """q sqrt(k (k + 1) / (6 N)) for k ``learners`` on N ``tables``: two average ranks so far apart differ.
+
+    q is the studentized range's quantile for infinite degrees of freedom over sqrt(2) (Demsar's Table 5a).
+
+    Raises:
+        ValueError: fewer than two learners or no table.
+    """
+    from scipy.stats import studentized_range
+
+    if learners < 2 or tables < 1:
+        raise ValueError("ranks need two learners and a table")
+    q = float(studentized_range.ppf(1.0 - alpha, learners, float("inf"))) / 2.0**0.5
+    return float(q * (learners * (learners + 1) / (6.0 * tables)) ** 0.5)
+
+
+def groups_alike(ranks: Mapping[str, float], distance: float) -> tuple[tuple[str, ...], ...]:
+    """Largest runs of at least two learners, best first, whose ranks lie within ``distance``."""
+    ordered = sorted(ranks, key=lambda name: ranks[name])
+    found: list[tuple[str, ...]] = []
+    end = 0
+    for start, name in enumerate(ordered):
+        last = max(place for place, other in enumerate(ordered) if ranks[other] - ranks[name] < distance)
+        if last > start and last > end:
+            found.append(tuple(ordered[start : last + 1]))
+            end = last
+    return tuple(found)
+
+
+def nemenyi_json(test: Friedman, alpha: float = ALPHA) -> dict[str, Any]:
+    """The ``critical_difference`` at ``alpha`` and the ``alike`` groups of a test's average ranks."""
+    distance = critical_difference(len(test.ranks), test.tables, alpha)
+    alike = [list(group) for group in groups_alike(test.ranks, distance)]
+    return {"alpha": alpha, "critical_difference": distance, "alike": alike}

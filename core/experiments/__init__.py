@@ -1,0 +1,1 @@
+"""A grid of cases, learners, parameters and protocols, measured cell by cell: resumable, told as it grows."""

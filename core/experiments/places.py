@@ -1,0 +1,44 @@
+"""Where cells run: in processes of this machine, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from core.engine import Engine, Task
+from core.engine.cluster import Cluster
+
+
+class Local:
+    """Spawned processes of this machine; each reads the cases from a file and keeps them between cells."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._engine = Engine(workers)
+        self.workers = self._engine.workers
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Task:
+        return self._engine.submit(function, *args)
+
+    def hand_out(self, file: Path) -> Path:
+        return file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.shutdown()
+
+
+def place_to_run(workers: int | None, scheduler: str) -> Local | Cluster:
+    """``workers`` processes of this machine, or the cluster of a ``scheduler``.
+
+    Raises:
+        SemblanceError: the scheduler cannot be used.
+    """
+    return Cluster(scheduler, can_measure) if scheduler else Local(workers)
+
+
+def can_measure() -> bool:
+    """Run by a worker of a cluster, which has to find this program to do so."""
+    return True

@@ -1,0 +1,229 @@
+"""The cases of an experiment: read once, kept beside the cells while they are measured, and known again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.evaluation.data import EvaluationData, prepare
+from core.evaluation.findings_map import parse_findings_map
+from core.evaluation.reading import Source, read_source
+from core.evaluation.splits import HoldOut, patient_codes
+from core.experiments.spec import CasesSpec
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """``data`` to measure on, and the ``extractor`` whose default steps suit it.
+
+    ``train`` (a,) and ``test`` (b,) rows, where one table or library is trained on and the other tested.
+    ``notes`` say what was left out.
+    """
+
+    data: EvaluationData
+    extractor: str
+    train: Rows | None = None
+    test: Rows | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal numbers, findings, patients and sides; says whether finished cells still hold."""
+        digest = hashlib.sha256()
+        data = self.data
+        for array in (
+            data.X,
+            data.y,
+            data.groups,
+            *(data.attributes[name] for name in sorted(data.attributes)),
+        ):
+            _feed(digest, array)
+        _feed(digest, self.train)
+        names = [list(data.feature_names), sorted(data.attributes), data.masses, self.extractor]
+        digest.update(json.dumps(names).encode())
+        return digest.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """As arrays without any object, for :meth:`from_bytes`."""
+        data = self.data
+        arrays: dict[str, Any] = {"X": data.X, "y": data.y}
+        for name in ("groups", "case_rows", "case_ids"):
+            if getattr(data, name) is not None:
+                arrays[name] = getattr(data, name)
+        if self.train is not None:
+            arrays |= {"train": self.train, "test": self.test}
+        arrays |= {f"attribute {name}": values for name, values in data.attributes.items()}
+        facts = {
+            "feature_names": data.feature_names,
+            "feature_groups": data.feature_groups,
+            "source": data.source,
+            "masses": data.masses,
+            "extractor": self.extractor,
+            "notes": self.notes,
+        }
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Cases:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            facts = json.loads(arrays["facts"].tobytes())
+            attributes = {
+                name.removeprefix("attribute "): arrays[name]
+                for name in arrays.files
+                if name.startswith("attribute ")
+            }
+            given = {
+                name: arrays[name] for name in ("groups", "case_rows", "case_ids") if name in arrays.files
+            }
+            sides = {name: arrays[name] for name in ("train", "test") if name in arrays.files}
+            data = EvaluationData(
+                arrays["X"],
+                arrays["y"],
+                feature_names=tuple(facts["feature_names"]),
+                feature_groups=tuple(facts["feature_groups"]),
+                source=facts["source"],
+                masses=facts["masses"],
+                attributes=attributes,
+                **given,
+            )
+        return cls(data, facts["extractor"], notes=tuple(facts["notes"]), **sides)
+
+
+def _feed(digest: Any, array: npt.NDArray[Any] | None) -> None:
+    if array is None:
+        digest.update(b"none")
+        return
+    digest.update(str((array.shape, array.dtype.kind)).encode())
+    if array.dtype.kind in "US":
+        digest.update("\x1f".join(array.ravel().tolist()).encode())
+    else:
+        digest.update(np.ascontiguousarray(array).tobytes())
+
+
+def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Cases:
+    """The cases that ``spec`` names, findings renamed, at most as many as asked for.
+
+    Raises:
+        BadArguments: an unknown feature set, built-in table or finding.
+        BadInput: what cannot be read, or two sides that cannot be told apart or do not fit together.
+    """
+    first, extractor, notes = _one(spec, attributes, seed)
+    if spec.test is None:
+        return Cases(first, extractor, notes=notes)
+    second, other, more = _one(spec.test, attributes, seed)
+    return _both(spec, (first, extractor), (second, other), notes + more)
+
+
+def _one(
+    spec: CasesSpec, attributes: Sequence[str], seed: int
+) -> tuple[EvaluationData, str, tuple[str, ...]]:
+    library = None if spec.library is None else Path(spec.library)
+    data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
+    renamed = parse_findings_map(spec.findings) if spec.findings else None
+    data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
+    notes = (f"{len(left_out)} rows of {data.name} could not be used.",) if left_out else ()
+    return data, extractor, notes
+
+
+def _both(
+    spec: CasesSpec, a: tuple[EvaluationData, str], b: tuple[EvaluationData, str], notes: tuple[str, ...]
+) -> Cases:
+    """One table of both sides; refused where a case or a patient is on both."""
+    (train, extractor), (test, other) = a, b
+    if train.feature_names != test.feature_names or extractor != other:
+        differ = sorted(set(train.feature_names) ^ set(test.feature_names))[:3]
+        told = f" Only one of them has: {', '.join(differ)}." if differ else ""
+        raise BadInput(
+            f"{train.name} and {test.name} do not have the same features.{told}",
+            "Extract the same feature set of both, or give the tables the same columns in the same order.",
+        )
+    assert spec.test is not None
+    same_source = (spec.table, spec.library, spec.features) == (
+        spec.test.table, spec.test.library, spec.test.features,
+    )  # fmt: skip
+    twins = 0 if same_source else _twins(train.X, test.X)
+    if same_source:
+        raise BadInput(
+            f"{train.name} would be trained on and tested: every case would be on both sides.",
+            "Name another table or library to test on, or leave 'test' out for random splits.",
+        )
+    known = set(train.findings)
+    unseen = ~np.isin(test.y, list(known))
+    if unseen.all():
+        raise BadInput(
+            f"{train.name} and {test.name} have no finding in common.", "Rename findings, with 'findings'."
+        )
+    if unseen.any():
+        notes += (
+            f"{int(unseen.sum())} cases of {test.name} have findings that {train.name} lacks: left out.",
+        )
+        test = test.rows(np.flatnonzero(~unseen))
+    if len(test.findings) < 2:
+        raise BadInput(
+            f"{test.name} has only one finding that {train.name} knows.", "Two are needed to compare."
+        )
+    if twins:
+        notes += (f"{twins} cases of {test.name} have exactly the numbers of a case of {train.name}.",)
+    groups = _patients(train, test, unrelated=spec.unrelated)
+    names = [f"train {name}" for name in _ids(train)] + [f"test {name}" for name in _ids(test)]
+    both = replace(
+        train,
+        X=np.concatenate([train.X, test.X]),
+        y=np.concatenate([train.y, test.y]),
+        groups=groups,
+        # The catalogue of only one library knows a row; pictures are found by the tested one's.
+        case_rows=None
+        if test.case_rows is None
+        else np.concatenate([np.full(train.n_cases, -1, dtype=np.int64), test.case_rows]),
+        case_ids=np.array(names, dtype=np.str_),
+        source=f"{train.source} → {test.source}",
+        attributes={
+            name: np.concatenate([train.attributes[name], test.attributes[name]])
+            for name in train.attributes
+            if name in test.attributes
+        },
+    )
+    sides = np.arange(train.n_cases), train.n_cases + np.arange(test.n_cases)
+    whole_split(Cases(both, extractor, *sides), 0).check(both.groups, both.n_cases)
+    return Cases(both, extractor, *sides, notes)
+
+
+def _ids(data: EvaluationData) -> list[str]:
+    return [str(row) for row in range(data.n_cases)] if data.case_ids is None else data.case_ids.tolist()
+
+
+def _twins(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:
+    rows = {row.tobytes() for row in np.ascontiguousarray(a)}
+    return sum(row.tobytes() in rows for row in np.ascontiguousarray(b))
+
+
+def _patients(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> npt.NDArray[np.str_] | None:
+    """Patients of both sides; with ``unrelated`` those of one are others than those of the other."""
+    if train.groups is None and test.groups is None:
+        return None
+    sides = []
+    for mark, side in (("train", train), ("test", test)):
+        own = [""] * side.n_cases if side.groups is None else side.groups.tolist()
+        sides += [f"{mark} {name}" if name and unrelated else name for name in own]
+    return np.array(sides, dtype=np.str_)
+
+
+def whole_split(cases: Cases, seed: int) -> HoldOut:
+    """All of one side to train on, all of the other to test."""
+    assert cases.train is not None and cases.test is not None
+    known = patient_codes(cases.data.groups, cases.data.n_cases) is not None
+    return HoldOut(cases.train, cases.test, known, seed)

@@ -1,0 +1,162 @@
+"""The folder of an experiment: its description, and every finished cell in a file of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadInput, SemblanceError
+from core.experiments.spec import ExperimentSpec
+from core.reports.saving import put_file
+
+SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
+_WORK = ".work-"
+FORMAT = 1
+
+
+class Store:
+    """Cells appear here whole or not at all, so that a run that was killed goes on where it was.
+
+    ``damaged`` counts files of cells that could not be read; those cells are measured again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.damaged = 0
+
+    @classmethod
+    def create(cls, folder: Path, spec: ExperimentSpec) -> Store:
+        """The folder for ``spec``; one that has an experiment already keeps the cells both have.
+
+        Raises:
+            SemblanceError: the folder holds something else, or cannot be written.
+        """
+        if folder.exists() and not folder.is_dir():
+            raise SemblanceError(f"{folder} is a file.", "Name a folder for the experiment.")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / SPEC).is_file():
+            raise SemblanceError(
+                f"{folder} holds other files and no experiment.", "Name a new folder, or an experiment's."
+            )
+        try:
+            (folder / CELLS).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise SemblanceError(
+                f"{folder} cannot be made: {problem.strerror or problem}.", "Choose another folder."
+            ) from problem
+        _put(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
+        return cls(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Store:
+        """
+        Raises:
+            BadInput: no experiment lies in the folder.
+        """
+        if not (folder / SPEC).is_file():
+            raise BadInput(
+                f"{folder} holds no experiment.",
+                "Name the folder `semblance experiment run` wrote into.",
+            )
+        return cls(folder)
+
+    @property
+    def spec(self) -> ExperimentSpec:
+        """
+        Raises:
+            BadInput: the description cannot be read.
+        """
+        return ExperimentSpec.from_json(self._document(SPEC).get("spec"))
+
+    def keep_cases(self, cases: list[dict[str, Any]]) -> None:
+        """What is known of the cases, in the order of the experiment: fingerprint, facts, problem."""
+        _put(self.folder / CASES, {"format": FORMAT, "cases": cases})
+
+    def cases(self) -> list[dict[str, Any]]:
+        """As kept last; none before the first run has read them."""
+        return list(self._document(CASES)["cases"]) if (self.folder / CASES).is_file() else []
+
+    def keep(self, cell: str, answer: dict[str, Any]) -> None:
+        """Keep a finished cell.
+
+        Raises:
+            SemblanceError: the disk is full, or the folder is gone.
+        """
+        text = _dumps(answer)
+        put_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
+
+    def read(self, cell: str) -> dict[str, Any] | None:
+        """A finished cell; ``None`` where there is none, or only a damaged one."""
+        try:
+            digest, _, text = self._file(cell).read_text("utf-8").partition("\n")
+            text = text.rstrip("\n")
+            if hashlib.sha256(text.encode()).hexdigest() != digest:
+                raise ValueError("damaged")
+            answer = json.loads(text)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            self.damaged += 1
+            return None
+        return dict(answer)
+
+    def forget(self, cell: str) -> None:
+        """Remove a cell, so that it is measured again."""
+        self._file(cell).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def work(self) -> Any:
+        """A folder for the time of a run; those of runs that were killed are removed."""
+        for left in self.folder.glob(f"{_WORK}*"):
+            if not _alive(left.name.removeprefix(_WORK)):
+                shutil.rmtree(left, ignore_errors=True)
+        folder = self.folder / f"{_WORK}{os.getpid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _file(self, cell: str) -> Path:
+        return self.folder / CELLS / f"{cell}.json"
+
+    def _document(self, name: str) -> dict[str, Any]:
+        try:
+            document = json.loads((self.folder / name).read_text("utf-8"))
+            if document["format"] > FORMAT:
+                raise BadInput(
+                    f"{self.folder} was made by a newer version of Semblance.",
+                    "Use that version, or a newer one.",
+                )
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise BadInput(
+                f"{self.folder / name} cannot be read.",
+                "Restore it, or run the experiment into a new folder.",
+            ) from problem
+        return dict(document)
+
+
+def _alive(process: str) -> bool:
+    if not process.isdigit():
+        return False
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _put(path: Path, document: dict[str, Any]) -> None:
+    put_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+
+
+def _dumps(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, allow_nan=False, separators=(",", ":"))

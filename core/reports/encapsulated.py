@@ -1,0 +1,62 @@
+"""A PDF report as a DICOM object, so that an archive of pictures can keep it."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+
+from core.reports.document import ReportDocument
+from core.reports.pdf import report_pdf
+
+#: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
+SOP_CLASS, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"
+_LONGEST = 64
+
+
+def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
+    """The report as an Encapsulated PDF object (PS3.3 A.45.1), in a study of its own.
+
+    De-identified it tells no patient; identified it carries the query's patient id. Names are never in it.
+    """
+    from pydicom.dataset import FileDataset, FileMetaDataset
+    from pydicom.uid import UID, generate_uid
+
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID = UID(SOP_CLASS)
+    meta.MediaStorageSOPInstanceUID = generate_uid(prefix=None)
+    meta.TransferSyntaxUID = UID(TRANSFER_SYNTAX)
+    file = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
+    file.SpecificCharacterSet = "ISO_IR 192"
+    file.SOPClassUID, file.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+    file.PatientName, file.PatientBirthDate, file.PatientSex = "", "", ""
+    file.PatientID = (document.query.patient or "")[:_LONGEST] if document.identified else ""
+    file.PatientIdentityRemoved = "NO" if document.identified else "YES"
+    if not document.identified:
+        file.DeidentificationMethod = " ".join(document.removed)[:_LONGEST]
+    file.StudyInstanceUID, file.SeriesInstanceUID = generate_uid(prefix=None), generate_uid(prefix=None)
+    file.StudyDate = file.StudyTime = file.StudyID = file.AccessionNumber = file.ReferringPhysicianName = ""
+    file.Modality, file.ConversionType = "DOC", "WSD"
+    file.SeriesNumber, file.InstanceNumber = 1, 1
+    file.Manufacturer, file.ManufacturerModelName = "Semblance", "Semblance"
+    file.SoftwareVersions = document.versions.get("semblance", "")[:_LONGEST]
+    file.InstitutionName = document.clinic[:_LONGEST]
+    made = _moment(document.created)
+    file.ContentDate, file.ContentTime = f"{made:%Y%m%d}", f"{made:%H%M%S}"
+    file.AcquisitionDateTime = ""
+    file.BurnedInAnnotation = "YES" if document.identified else "NO"
+    file.ConceptNameCodeSequence = []
+    file.DocumentTitle = document.title[:1024]
+    file.MIMETypeOfEncapsulatedDocument = "application/pdf"
+    pdf = report_pdf(document, page)
+    file.EncapsulatedDocument = pdf + b"\0" * (len(pdf) % 2)
+    file.EncapsulatedDocumentLength = len(pdf)
+    out = io.BytesIO()
+    file.save_as(out, enforce_file_format=True)
+    return out.getvalue()
+
+
+def _moment(created: str) -> datetime:
+    try:
+        return datetime.fromisoformat(created)
+    except ValueError:
+        return datetime.now(UTC)

@@ -1,0 +1,72 @@
+"""What a person chooses about a report besides its search."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import BadArguments, BadInput
+
+PAGES = ("A4", "letter")
+#: Larger ones are no letterhead.
+MAX_LOGO_BYTES, MAX_LOGO_SIDE = 4 << 20, 4000
+#: The free text of a clinician; a report is no book.
+MAX_COMMENT = 20_000
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free
+    text of whoever writes it; ``identified`` keeps patient ids and paths.
+
+    Raises:
+        BadArguments: an unknown page.
+        BadInput: a comment longer than :data:`MAX_COMMENT` characters.
+    """
+
+    page: str = "A4"
+    clinic: str = ""
+    logo: bytes | None = None
+    comment: str = ""
+    identified: bool = False
+
+    def __post_init__(self) -> None:
+        if self.page not in PAGES:
+            raise BadArguments(f"There is no page size '{self.page}'.", f"Use {' or '.join(PAGES)}.")
+        if len(self.comment) > MAX_COMMENT:
+            raise BadInput(
+                f"The text is {len(self.comment):,} characters long; a report takes {MAX_COMMENT:,}.",
+                "Shorten it, or file it apart from the report.",
+            )
+
+
+def read_logo(path: Path) -> bytes:
+    """The picture at ``path`` as PNG bytes without what else its file may hold.
+
+    Raises:
+        BadInput: no such file, no picture, or too large for a letterhead.
+    """
+    from PIL import Image
+
+    if not path.is_file():
+        raise BadInput(f"There is no logo at {path}.", "Choose another file.")
+    if path.stat().st_size > MAX_LOGO_BYTES:
+        raise BadInput(
+            f"The logo {path.name} is larger than {MAX_LOGO_BYTES >> 20} MB.", "Make it smaller first."
+        )
+    try:
+        with Image.open(path, formats=("PNG", "JPEG")) as picture:
+            if max(picture.size) > MAX_LOGO_SIDE:
+                raise BadInput(
+                    f"The logo {path.name} is {picture.width} x {picture.height} pixels.",
+                    f"Make it at most {MAX_LOGO_SIDE} pixels on a side.",
+                )
+            plain = picture.convert("RGBA")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise BadInput(f"{path.name} is no PNG or JPEG picture.", "Choose another file.") from None
+    plain.thumbnail((600, 200))
+    out = io.BytesIO()
+    plain.info = {}
+    plain.save(out, "PNG")
+    return out.getvalue()

@@ -1,0 +1,188 @@
+"""Where on two pictures the features agree most: Gabor energy, shared words, measured outlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.features.extractor import Extractor
+from core.features.gabor import Gabor
+from core.features.mass.extractor import Mass
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+from core.metrics.distance import Matrix
+from core.metrics.distances.bits import BitDistance
+from core.metrics.distances.linear import LinearDistance
+from core.metrics.steps.codebook import Codebook
+from core.retrieval.explanation.groups import Grouping
+
+#: Regions told of a pair of pictures, and their radius as a share of the width.
+REGIONS, RADIUS = 3, 0.09
+#: Windows tried along each side for shared words, their radius, and the fewest descriptors they need.
+_WINDOWS, _WORD_RADIUS, _FEWEST = 9, 0.12, 3
+#: Outline points kept.
+_OUTLINE = 64
+
+Ring = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PlacesOf:
+    """On one picture: ``rings`` (x, y, radius) in shares of the box the features looked at (the radius of its
+    width), ``outline`` in pixels of the picture."""
+
+    rings: tuple[Ring, ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Places:
+    """The same number of rings on both; ``note`` says what they mean, or that there are none."""
+
+    query: PlacesOf
+    case: PlacesOf
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A picture, its region, and its numbers (d,) as extracted."""
+
+    picture: Picture
+    region: Region | None
+    numbers: Matrix
+
+
+def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
+    """Where ``query`` and ``case`` agree most under the metric of ``grouping``.
+
+    ``usual`` (n, d') are head rows of other cases of the library.
+
+    Raises:
+        BadInput: a picture the extractor cannot look at.
+    """
+    if isinstance(extractor, Gabor):
+        return _of_energy(grouping, query, case, usual)
+    if isinstance(extractor, Mass):
+        sides = [
+            PlacesOf(outline=_thinned(extractor.outline(one.picture, one.region))) for one in (query, case)
+        ]
+        return Places(sides[0], sides[1], "The outlines that were measured.")
+    codebook = grouping.head[0] if grouping.head else None
+    if isinstance(codebook, Codebook):
+        return _of_words(extractor, codebook, query, case, usual)
+    nothing = f"{extractor.title}: what is shown is described as a whole, so no places can be told."
+    return Places(PlacesOf(), PlacesOf(), nothing)
+
+
+def column_weights(grouping: Grouping) -> Matrix:
+    """(d',) how much the metric makes of a column by itself, at its usual spread; all 1 where that depends
+    on the pair."""
+    deviations, distance = grouping.deviations(), grouping.metric.distance
+    if isinstance(distance, BitDistance):
+        directions = (distance.directions * np.sqrt(distance.weights)).T
+    elif isinstance(distance, LinearDistance):
+        directions = np.eye(distance.n_features) if distance.L is None else distance.L
+    else:
+        known: Matrix = (deviations > 0.0).astype(np.float64)
+        return known
+    weights: Matrix = np.square(grouping.pull_back(directions)).sum(axis=0) * np.square(deviations)
+    return weights
+
+
+def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
+    """Blocks of strong energy in both that differ little: sum of w (q+ x+ - (q - x)^2 / 2) over the bands.
+
+    q and x are in deviations from what is usual, + where above it. The metric compares equal places, so the
+    rings stand at equal places.
+    """
+    rows = grouping.head_rows(np.stack([query.numbers, case.numbers]))
+    mean, spread = usual.mean(axis=0), usual.std(axis=0)
+    spread[spread == 0.0] = np.inf
+    q, x = (rows - mean) / spread
+    alike = np.maximum(q, 0.0) * np.maximum(x, 0.0) - np.square(q - x) / 2.0
+    score = (column_weights(grouping) * alike).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
+    rings = _peaks(score)
+    if not rings:
+        note = "No place stands out in both pictures."
+    else:
+        note = f"{_regions(len(rings))} most in Gabor energy."
+    return Places(PlacesOf(rings), PlacesOf(rings), note)
+
+
+def _peaks(score: Matrix) -> tuple[Ring, ...]:
+    """The highest positive blocks, none beside another, moved towards their neighbours' weight."""
+    left = np.maximum(score, 0.0)
+    found: list[Ring] = []
+    height, width = score.shape
+    for _ in range(REGIONS):
+        row, column = (int(place) for place in np.unravel_index(left.argmax(), left.shape))
+        if left[row, column] <= 0.0:
+            break
+        rows, columns = slice(max(0, row - 1), row + 2), slice(max(0, column - 1), column + 2)
+        near = np.maximum(score[rows, columns], 0.0)
+        down, right = np.mgrid[rows, columns][:, : near.shape[0], : near.shape[1]]
+        y, x = (float((at * near).sum() / near.sum()) for at in (down, right))
+        x, y = (min(max(at, RADIUS), 1.0 - RADIUS) for at in ((x + 0.5) / width, (y + 0.5) / height))
+        found.append((x, y, RADIUS))
+        left[rows, columns] = 0.0
+    return tuple(found)
+
+
+def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen, usual: Matrix) -> Places:
+    """The windows of both that share most words, rare words counting more (-log of their usual share)."""
+    rarity = -np.log(np.maximum(usual.mean(axis=0), 1e-6))
+    windows = []
+    for one in (query, case):
+        at, words = extractor.places(one.picture, one.region), codebook.words_of(one.numbers)
+        if at is None or len(at) != len(words):
+            return Places(
+                PlacesOf(), PlacesOf(), "The places of the words cannot be told for these pictures."
+            )
+        windows.append(_counted(at, words, codebook.n_columns))
+    (from_q, q), (from_x, x) = windows
+    if not len(from_q) or not len(from_x):
+        return Places(PlacesOf(), PlacesOf(), "Too few words for a place.")
+    shared = np.stack([np.minimum(row, x) @ rarity for row in q])
+    rings: list[tuple[Ring, Ring]] = []
+    while len(rings) < REGIONS and shared.max() > 0.0:
+        here, there = (int(place) for place in np.unravel_index(shared.argmax(), shared.shape))
+        rings.append(((*from_q[here], _WORD_RADIUS), (*from_x[there], _WORD_RADIUS)))
+        shared[_near(from_q, here)] = 0.0
+        shared[:, _near(from_x, there)] = 0.0
+    note = f"{_regions(len(rings), 'share')} most visual words." if rings else "No place shares a word."
+    return Places(PlacesOf(tuple(a for a, _ in rings)), PlacesOf(tuple(b for _, b in rings)), note)
+
+
+def _counted(
+    at: npt.NDArray[np.float64], words: npt.NDArray[np.intp], count: int
+) -> tuple[list[tuple[float, float]], Matrix]:
+    """Centres (x, y) of windows with enough words, and (w, count) the share of each word in them."""
+    ticks = ((np.arange(_WINDOWS) + 0.5) / _WINDOWS).tolist()
+    centres, rows = [], []
+    for y in ticks:
+        for x in ticks:
+            inside = np.hypot(at[:, 0] - x, at[:, 1] - y) <= _WORD_RADIUS
+            if inside.sum() >= _FEWEST:
+                centres.append((x, y))
+                rows.append(np.bincount(words[inside], minlength=count) / inside.sum())
+    return centres, np.array(rows, dtype=np.float64).reshape(len(rows), count)
+
+
+def _near(centres: list[tuple[float, float]], place: int) -> npt.NDArray[np.bool_]:
+    at = np.array(centres)
+    near: npt.NDArray[np.bool_] = np.hypot(*(at - at[place]).T) < 2.0 * _WORD_RADIUS
+    return near
+
+
+def _thinned(points: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
+    chosen = points[:: max(1, len(points) // _OUTLINE)]
+    return tuple((float(x), float(y)) for x, y in chosen)
+
+
+def _regions(count: int, verb: str = "agree") -> str:
+    if count == 1:
+        return f"Region a {verb}s"
+    return f"Regions a–{'abc'[count - 1]} {verb}"

@@ -1,0 +1,105 @@
+"""Run an experiment, go on with one, and say what its cells tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadArguments, BadInput
+from core.experiments.places import place_to_run
+from core.experiments.results import document, live_table
+from core.experiments.running import Finished, finished, run
+from core.experiments.spec import ExperimentSpec
+from core.experiments.store import Store
+from core.tasks import SILENT, Reporter
+
+#: A description larger than this is none.
+_LARGEST_SPEC = 10_000_000
+
+
+def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, list[str]]:
+    """The experiment described in a JSON file, and the fingerprints its cases must have (often none).
+
+    Relative files are looked for in ``data``, or beside the description.
+
+    Raises:
+        BadArguments: an unknown key, name or value.
+        BadInput: the file cannot be read.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_SPEC:
+            raise ValueError("too large")
+        values = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadInput(
+            f"{path} is no description of an experiment.", "It is a JSON file; the help page shows one."
+        ) from problem
+    expected = values.pop("fingerprints", []) if isinstance(values, dict) else []
+    if not isinstance(expected, list) or not all(isinstance(one, str) for one in expected):
+        raise BadArguments("'fingerprints' is no list of texts.", "Leave it out of the description.")
+    return ExperimentSpec.from_json(values).located((data or path.parent).absolute()), expected
+
+
+def run_experiment(
+    spec: ExperimentSpec,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str = "",
+    expected: Sequence[str] = (),
+    again: bool = False,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Measure what is not finished in ``folder``, and say what all of it tells.
+
+    ``reporter.partial`` hears the table so far. ``scheduler``: the address of a Dask scheduler, in place of
+    ``workers`` processes of this machine. ``again``: cells that failed are tried once more.
+
+    Raises:
+        BadArguments: unknown names or settings.
+        BadInput: no cases can be used, or they are not those ``expected``.
+        SemblanceError: the folder cannot be written, or the scheduler cannot be reached.
+        Cancelled: asked for by the reporter; finished cells stay.
+    """
+    store = Store.create(folder, spec)
+    with place_to_run(workers, scheduler) as place:
+        state = run(
+            store,
+            place,
+            expected=expected,
+            again=again,
+            tell=lambda so_far: reporter.partial(live_table(so_far)),
+            reporter=reporter,
+        )
+    return told(state)
+
+
+def resume_experiment(
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str = "",
+    again: bool = False,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Go on with the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
+    spec = Store.open(folder).spec
+    return run_experiment(spec, folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter)
+
+
+def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
+    """What the finished cells in ``folder`` say, also while others are being measured.
+
+    Raises:
+        BadInput: no experiment, or one that cannot be read.
+    """
+    return told(finished(Store.open(folder)))
+
+
+def told(state: Finished) -> dict[str, Any]:
+    """The document of the finished cells, with how many were measured now and how many were there."""
+    made = document(state)
+    made["cells"] |= {"measured_now": state.ran, "found_finished": state.found}
+    return made

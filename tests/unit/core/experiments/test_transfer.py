@@ -1,0 +1,118 @@
+"""Train on one, test on the other: the same features, no patient on both sides."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from core.errors import BadInput
+from core.evaluation.splits import check_no_leak
+from core.experiments.sources import Cases, read_cases
+from core.experiments.spec import CasesSpec
+from tests.helpers.tables import table_library, write_table
+from tests.unit.core.experiments.test_running import document, measure, spec
+
+
+def renamed(source, target, **columns):
+    """The table with the values of some columns made by a function of them; ``None`` drops one."""
+    with source.open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for column, change in columns.items():
+            if change is None:
+                del row[column]
+            else:
+                row[column] = change(row[column])
+    with target.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return target
+
+
+@pytest.fixture
+def a(tmp_path):
+    return write_table(tmp_path / "a.csv", n=60, seed=1)
+
+
+@pytest.fixture
+def b(tmp_path):
+    raw = write_table(tmp_path / "raw.csv", n=40, seed=2)
+    return renamed(raw, tmp_path / "b.csv", patient_id=lambda name: f"other {name}")
+
+
+def both(a, b, **more) -> dict:
+    return {"table": str(a), "test": {"table": str(b)}, **more}
+
+
+def read(a, b, **more) -> Cases:
+    return read_cases(CasesSpec.from_json(both(a, b, **more)), (), 0)
+
+
+def test_all_of_one_is_trained_on_and_all_of_the_other_tested(tmp_path, a, b):
+    made = document(measure(tmp_path / "e", spec(both(a, b), protocols=({"protocol": "bdm", "repeats": 1},))))
+    row = made["results"][0]
+    assert row["cases"] == "a → b"
+    assert row["split"] == {
+        "rule": "trained on one, tested on the other", "by_patient": True, "n_train": 60.0, "n_test": 40.0,
+    }  # fmt: skip
+    assert row["scores"]["auc"]["mean"] > 0.8
+    assert made["worst_queries"][0]["queries"][0]["case_id"].startswith("test c")
+
+
+def test_a_patient_on_both_sides_is_refused_unless_they_are_others(a, tmp_path):
+    b = write_table(tmp_path / "raw.csv", n=40, seed=2)
+    with pytest.raises(BadInput, match="20 of the patients have cases in the training part"):
+        read(a, b)
+    cases = read(a, b, unrelated=True)
+    check_no_leak(cases.train, cases.test, cases.data.groups, cases.data.n_cases)
+
+
+def test_the_same_table_on_both_sides_is_refused(a):
+    with pytest.raises(BadInput, match="every case would be on both sides"):
+        read(a, a)
+
+
+def test_other_features_are_refused_and_named(a, b, tmp_path):
+    fewer = renamed(b, tmp_path / "c.csv", f2=None)
+    with pytest.raises(BadInput, match=r"do not have the same features. Only one of them has: f2"):
+        read(a, fewer)
+
+
+def test_findings_that_one_side_lacks(a, b, tmp_path):
+    third = renamed(b, tmp_path / "c.csv", case_id=lambda n: n, label=lambda f: f)
+    with third.open("a") as file:
+        file.write("x,z,0,0,0,0,0,kind 7\n")
+    cases = read(a, third)
+    assert len(cases.test) == 40
+    assert any("have findings that" in note for note in cases.notes)
+    strange = renamed(b, tmp_path / "d.csv", label=lambda finding: f"other {finding}")
+    with pytest.raises(BadInput, match="no finding in common"):
+        read(a, strange)
+
+
+def test_cases_with_equal_numbers_are_told(a, tmp_path):
+    copy = renamed(a, tmp_path / "c.csv", patient_id=lambda name: f"other {name}")
+    assert any("60 cases of" in note and "exactly the numbers" in note for note in read(a, copy).notes)
+
+
+def test_from_a_library_to_a_table(tmp_path, b):
+    library = table_library(tmp_path / "l", n=60, seed=1)
+    values = {"library": str(library), "test": {"table": str(b)}}
+    cases = read_cases(CasesSpec.from_json(values), (), 0)
+    assert (len(cases.train), len(cases.test)) == (60, 40)
+
+
+def test_what_needs_a_third_part_says_so(tmp_path, a, b):
+    made = document(measure(tmp_path / "e", spec(both(a, b), protocols=("boostmetric",))))
+    assert all("cannot train on one table and test on another" in row["failed"] for row in made["results"])
+
+
+def test_cases_come_back_from_bytes_as_they_were(a, b):
+    cases = read(a, b)
+    again = Cases.from_bytes(cases.to_bytes())
+    assert again.fingerprint == cases.fingerprint
+    assert again.data.groups.tolist() == cases.data.groups.tolist()
+    assert again.data.case_ids.tolist() == cases.data.case_ids.tolist()
+    assert (again.extractor, again.notes) == (cases.extractor, cases.notes)
