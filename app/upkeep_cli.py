@@ -20,8 +20,7 @@ def show_check(document: Any) -> None:
     for found in document["findings"]:
         typer.echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
         typer.echo(f"  -> {found['repaired'] or found['remedy']}")
-    counts = ", ".join(f"{count:,} {part}" for part, count in document["checked"].items())
-    typer.echo(f"Checked: {counts}.")
+    typer.echo(f"Checked: {document['counted']}.")
     for line in document["works"]:
         typer.echo(f"Works: {line}")
     if document["moved_to"]:

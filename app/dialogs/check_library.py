@@ -82,7 +82,6 @@ class CheckDialog(QDialog):
         """What a check or a repair gave; without ``writable`` nothing can be mended."""
         self._result = result
         harm = len(result.open_harm)
-        checked = ", ".join(f"{count:,} {part}" for part, count in result.checked.items())
         if harm:
             told = f"{harm:,} {'things are' if harm > 1 else 'thing is'} damaged or missing."
         elif result.findings:
@@ -90,7 +89,7 @@ class CheckDialog(QDialog):
         else:
             told = "The library is sound."
         aside = f" What was damaged is kept in {result.moved_to}." if result.moved_to else ""
-        self._told.setText(f"{told} Checked: {checked}.{aside}")
+        self._told.setText(f"{told} Checked: {result.counted}.{aside}")
         self._works.setText("Can be used: " + " ".join(result.works))
         self.table.setRowCount(len(result.findings))
         for row, finding in enumerate(result.findings):

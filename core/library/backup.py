@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
 from core.library.database import plain_errors
 from core.library.export_log import FILE as EXPORTS
 from core.library.feature_checks import DESCRIPTION, chunk_file
+from core.library.library import sweep
 from core.library.records import CATALOGUE, DERIVED, SUFFIX, now
 from core.library.salvage import complaints, copy_catalogue
 from core.tasks import SILENT, Reporter
@@ -72,6 +74,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
         raise BadArguments(
             f"{file} lies in the library itself.", "Choose a folder outside it, best on another disk."
         )
+    sweep(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:

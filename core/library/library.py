@@ -61,7 +61,7 @@ class Library:
                     f"{path} exists and is not a library.", "Choose another name for the new library."
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            _sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
+            sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
             making.mkdir()
             try:
                 for room in ("features", "metrics", DERIVED):
@@ -173,7 +173,7 @@ class Library:
                 known[name].unlink(missing_ok=True)
             kept = {record.file.stem for record in self.metrics()}
             folder = self.path / "metrics"
-            _sweep(found for found in folder.iterdir() if found.stem not in kept)
+            sweep(found for found in folder.iterdir() if found.stem not in kept)
             for found in (self.path / DERIVED).iterdir():
                 if found.name.partition(".")[0] not in kept:
                     found.unlink(missing_ok=True)
@@ -245,7 +245,7 @@ class Library:
         }
 
 
-def _sweep(found: Iterable[Path]) -> None:
+def sweep(found: Iterable[Path]) -> None:
     """Remove what a killed program left half made; what is younger may still be worked on."""
     for path in found:
         with contextlib.suppress(OSError):

@@ -53,6 +53,14 @@ class CheckResult:
         """What is lost or damaged still."""
         return [finding for finding in self.findings if finding.harm and not finding.repaired]
 
+    @property
+    def counted(self) -> str:
+        """What was checked, in words."""
+        return ", ".join(
+            f"{count:,} {part.removesuffix('s') if count == 1 else part}"
+            for part, count in self.checked.items()
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "library": self.library,
@@ -60,6 +68,7 @@ class CheckResult:
             "findings": [{**vars(finding), "files": list(finding.files)} for finding in self.findings],
             "works": self.works,
             "checked": self.checked,
+            "counted": self.counted,
             "moved_to": self.moved_to,
         }
 
@@ -115,7 +124,7 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
     from core.library.salvage import complaints, orphans
 
     file = library / CATALOGUE
-    result.checked["catalogue"] = 1
+    result.checked["catalogues"] = 1
     if wrong := complaints(file):
         finding = Finding(
             "catalogue",
@@ -130,7 +139,10 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
     if lost := orphans(file):
         told = ", ".join(f"{count:,} of {table}" for table, count in sorted(lost.items()))
         finding = Finding(
-            "catalogue rows", CATALOGUE, f"Rows point to others that are not there: {told}.", "Use --repair."
+            "catalogue rows",
+            CATALOGUE,
+            f"Rows point to others that are not there: {told}.",
+            "Mending (--repair) takes them out.",
         )
         _add(result, finding, mender.remove_orphans() if mender is not None else "")
 
@@ -140,7 +152,10 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
 
     if strange := unknown_rows(library.catalogue):
         finding = Finding(
-            "catalogue rows", CATALOGUE, f"{strange:,} rows of numbers belong to no case.", "Use --repair."
+            "catalogue rows",
+            CATALOGUE,
+            f"{strange:,} rows of numbers belong to no case.",
+            "Mending (--repair) takes them out.",
         )
         done = ""
         if mender is not None:
@@ -224,13 +239,13 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
             what = (
                 "what describes its numbers is lost or damaged"
                 if not state.description
-                else f"{len(state.damaged):,} of its blocks are lost or damaged"
+                else f"blocks of numbers lost or damaged: {len(state.damaged):,}"
             )
             finding = Finding(
                 "features",
                 inside,
                 f"Feature set '{feature_set.name}': {what}; {state.cases:,} of {total:,} cases are without.",
-                "--repair extracts them again from their pictures.",
+                "Mending (--repair) extracts them again from their pictures.",
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
@@ -295,7 +310,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
             "thumbnails",
             "thumbnails.sqlite",
             f"The thumbnails are damaged: {wrong}.",
-            "They are made again as pictures are seen; --repair makes all of them now.",
+            "They are made again as pictures are seen; mending (--repair) makes all of them now.",
             harm=False,
         )
         _add(result, finding, mender.thumbnails(library) if mender is not None else "")
@@ -320,7 +335,9 @@ def _check_left_over(library: Library, result: CheckResult, mender: Mender | Non
         says = f"{inside} belongs to nothing in the library" + (
             "; it is new and may still be worked on." if young else ": a killed program left it."
         )
-        finding = Finding("left over", inside, says, "--repair moves it aside once it is old.", harm=False)
+        finding = Finding(
+            "left over", inside, says, "Mending (--repair) moves it aside once it is an hour old.", harm=False
+        )
         _add(result, finding, mender.put_aside(file) if mender is not None and not young else "")
 
 

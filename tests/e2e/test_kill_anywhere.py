@@ -1,4 +1,4 @@
-"""Killed at any moment of import, extraction or training, the library opens with all that was reported."""
+"""Killed at any moment of its work, a library opens with all that was reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.helpers.kill_harness import Child, Harness
+from tests.kills.harness import Child, Harness
 
 MOMENTS = 32
 

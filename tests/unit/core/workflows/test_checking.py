@@ -81,12 +81,13 @@ def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
     result = check_library(library)
     assert (result.findings, result.open_harm, result.moved_to) == ([], [], "")
     assert result.checked == {
-        "catalogue": 1,
+        "catalogues": 1,
         "pictures": CASES,
         "feature sets": 1,
         "metrics": 1,
         "prepared metrics": 1,
     }
+    assert result.counted.startswith("1 catalogue, 24 pictures, 1 feature set, 1 metric")
     assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
     assert "Metric 'plain'." in result.works
     assert check_library(library, repair=True).findings == []

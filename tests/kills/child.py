@@ -1,6 +1,6 @@
 """The program that is killed: one phase of a library's life, telling what it has done as it goes.
 
-    python -m tests.helpers.kill_child
+    python -m tests.kills.child
 
 reads lines ``PHASE LIBRARY SOURCE LOG`` from stdin. Each is done in a process forked from this one, where
 everything is loaded already, in a session of its own; its pid is printed, then, when it has ended, its
@@ -17,13 +17,17 @@ from pathlib import Path
 
 from core.tasks import Reporter
 
-#: "again" imports a source of which many pictures have changed since their numbers were worked out.
-PHASES = ("import", "features", "train", "again")
+#: "again" imports a source of which many pictures have changed since their numbers were worked out; "migrate"
+#: opens a library of the first version.
+PHASES = ("import", "features", "train", "click", "save", "migrate", "backup", "again")
 EXTRACTOR = "colour_edge_texture"
 METRIC = "mine"
 #: Small enough for many transactions in a short life.
 BATCH, CHUNK = 9, 8
 ROUNDS = 60
+#: Judgements made and searches saved in a life.
+CLICKS, SEARCHES = 30, 60
+LEDGER = "kills"
 
 
 class Logging(Reporter):
@@ -56,9 +60,61 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
         importing.import_source(source, library, reporter=reporter)
     elif phase == "features":
         extracting.extract_features(library, EXTRACTOR, workers=2, reporter=reporter)
-    else:
+    elif phase == "train":
         train_metric(library, TrainRequest("bdm_v", METRIC, settings={"rounds": ROUNDS}), reporter=reporter)
+    else:
+        {"click": click, "save": save, "migrate": migrate, "backup": back_up}[phase](library, reporter)
     reporter.tell(finished=True)
+
+
+def click(library: Path, reporter: Logging) -> None:
+    """Judge cases one after the other; goes on where an earlier life was ended."""
+    from core.library.judgements import JudgementTable
+    from core.library.library import Library
+    from core.searches.query import Query
+    from core.searches.search import Search
+    from core.workflows import refining
+
+    with Library.open(library) as opened:
+        names = [r.case_id for r in opened.catalogue.all_cases()]
+        made = len(JudgementTable(opened.catalogue, LEDGER).read())
+    search = Search(METRIC, Query(names[0]), LEDGER)
+    for number in range(made, CLICKS):
+        refining.judge(library, search, [refining.thumb(search, names[1 + number], number % 3 > 0)])
+        reporter.tell(done=number + 1)
+
+
+def searched(number: int) -> dict[str, object]:
+    """What the search ``number`` is saved as."""
+    return {"number": number, "much": "x" * (number * 311)}
+
+
+def save(library: Path, reporter: Logging) -> None:
+    """Save searches, every third again under its name."""
+    from core.library.library import Library
+
+    with Library.open(library, writable=True) as opened:
+        for number in range(SEARCHES):
+            opened.save_search(f"search {number // 3}", searched(number))
+            reporter.tell(done=number + 1)
+
+
+def migrate(library: Path, reporter: Logging) -> None:
+    from core.library.library import Library
+
+    with Library.open(library, writable=True) as opened:
+        reporter.tell(done=len(opened.catalogue.all_cases()))
+
+
+def backup_of(library: Path) -> Path:
+    """Where the backup of ``library`` goes."""
+    return library.with_name(f"{library.name} backup.zip")
+
+
+def back_up(library: Path, reporter: Logging) -> None:
+    from core.workflows import backing_up
+
+    backing_up.back_up(library, backup_of(library))
 
 
 def main() -> None:
@@ -68,9 +124,12 @@ def main() -> None:
     import zarr
 
     import core.evaluation.evaluate_metric
+    import core.library.backup
     import core.library.library
+    import core.workflows.backing_up
     import core.workflows.extracting
     import core.workflows.importing
+    import core.workflows.refining
     import core.workflows.training
 
     PIL.Image.init()

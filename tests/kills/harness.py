@@ -1,11 +1,8 @@
-"""Kills the program at random moments and looks at what it left; also by hand, for more moments:
-
-python -m tests.helpers.kill_harness --moments 300 --seed 7
-"""
+"""Kills the program at random moments and looks at what it left."""
 
 from __future__ import annotations
 
-import argparse
+import glob
 import json
 import os
 import random
@@ -14,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
@@ -26,25 +22,27 @@ import numpy as np
 from core.features.registry import make_extractor
 from core.imaging import open_picture
 from core.library.content import content_of_file
+from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.library.records import CATALOGUE
 from core.metrics.storage import load_metric
-from tests.helpers.kill_child import EXTRACTOR, METRIC, PHASES
+from core.workflows.backing_up import restore
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
+from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched
 
 TOP = Path(__file__).resolve().parents[2]
 PICTURES = 160
 
 
 class Child:
-    """Lives of :mod:`tests.helpers.kill_child`, one after the other."""
+    """Lives of :mod:`tests.kills.child`, one after the other."""
 
     def __init__(self, errors: Path) -> None:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(TOP)}
         with errors.open("w") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.helpers.kill_child"],
+                [sys.executable, "-m", "tests.kills.child"],
                 cwd=TOP,
                 env=environment,
                 stdin=subprocess.PIPE,
@@ -105,6 +103,8 @@ class End:
     numbers: dict[str, bytes]
     metric: str | None
     scores: Any
+    judgements: list[tuple[str, str, str]]
+    searches: dict[str, Any]
 
 
 @dataclass
@@ -127,8 +127,13 @@ class Harness:
         cut.write_bytes((pictures / "level" / "p000.png").read_bytes()[:300])
         self._expect(pictures)
         log, whole, changed = self.folder / "whole.log", self.folder / "whole", self.folder / "changed"
-        for phase in PHASES[:-1]:
+        for phase in ("import", "features", "train"):
             self._do(child, phase, whole, log)
+        for phase in ("click", "save", "migrate", "backup"):
+            copy = Path(shutil.copytree(whole, self.folder / f"whole {phase}"))
+            if phase == "migrate":
+                step_back(copy)
+            self._do(child, phase, copy, log)
         for phase in ("import", "features"):
             shutil.copytree(pictures, self.sources["again"], dirs_exist_ok=True)
             assert child.live(phase, changed, self.sources["again"], log) == 0
@@ -173,9 +178,13 @@ class Harness:
         self._check(library, phase, log, told)
         assert child.live(phase, library, self.sources[phase], log) == 0, f"{told}: the next did not finish"
         assert end_of(library) == self.after[phase], f"{told}: the next run ended otherwise"
+        if phase == "backup":
+            self._check_backup(library, True, told)
         left = sorted(path.name for path in self.folder.glob(f"{library.name}.*.making"))
         assert len(left) <= 1, told
         shutil.rmtree(library)
+        for part in (backup_of(library), *self.folder.glob(f".{glob.escape(library.name)}*.part")):
+            part.unlink(missing_ok=True)
         return f"{told}: {'killed' if status is None else 'finished before'}"
 
     def _check(self, library: Path, phase: str, log: Path, told: str) -> None:
@@ -194,11 +203,33 @@ class Harness:
             known = len(opened.catalogue.all_cases()) + len(opened.catalogue.not_read())
             assert known >= (done if phase == "import" else PICTURES + 2), told
             counted = self._check_numbers(opened, told)
-            least = {"import": 0, "features": done, "train": PICTURES, "again": 0}[phase]
-            assert counted >= least, told
+            assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, PICTURES), told
+            if phase == "click":
+                assert done <= len(JudgementTable(opened.catalogue, LEDGER).read()) <= done + 1, told
+            if phase == "save":
+                self._check_searches(opened, done, told)
             for record in opened.metrics():
                 load_metric(record.file)
             assert phase != "train" or not finished or opened.metric(METRIC), told
+        if phase == "backup":
+            self._check_backup(library, finished, told)
+
+    def _check_searches(self, library: Library, done: int, told: str) -> None:
+        """Each saved search is there as it was saved last; the one under way as before or after."""
+        for number in range(done):
+            later = [n for n in range(number, done + 1) if n // 3 == number // 3]
+            found = library.load_search(f"search {number // 3}")
+            assert found in [searched(n) for n in later if n >= done - 1 or n % 3 == 2], told
+
+    def _check_backup(self, library: Path, finished: bool, told: str) -> None:
+        """A backup is there whole, or not at all."""
+        backup = backup_of(library)
+        assert not finished or backup.exists(), told
+        if backup.exists():
+            restored = library.with_name(f"{library.name} restored.semblance")
+            restore(backup, restored)
+            assert end_of(restored) == end_of(library), told
+            shutil.rmtree(restored)
 
     def _check_numbers(self, library: Library, told: str) -> int:
         """Every case has the numbers of what the catalogue says it shows, once; returns how many have any."""
@@ -228,25 +259,17 @@ def end_of(library: Path) -> End:
         scores = dict(metrics[0].scores or {}) if metrics else {}
         # How often the curve is scored depends on the clock.
         scores.pop("training_curve", None)
-        return End(cases, files, numbers, metric, scores)
+        judged = JudgementTable(opened.catalogue, LEDGER).read()
+        judgements = [(record.kind, record.query, record.case) for _, record, _ in judged]
+        searches = {name: opened.load_search(name) for name in sorted(opened.searches())}
+        return End(cases, files, numbers, metric, scores, judgements, searches)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--moments", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    wanted = parser.parse_args()
-    rng = random.Random(wanted.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        harness = Harness(Path(folder))
-        child = Child(Path(folder) / "errors")
-        harness.prepare(child)
-        print("seconds unkilled:", {phase: round(took, 2) for phase, took in harness.seconds.items()})
-        for number in range(wanted.moments):
-            print(number, harness.try_moment(child, number, rng), flush=True)
-        child.close()
-        print("killed:", harness.killed, "errors:", (Path(folder) / "errors").read_text() or "none")
-
-
-if __name__ == "__main__":
-    main()
+def step_back(library: Path) -> None:
+    """Make the library one of the first version, which knew no volumes, judgements or concepts."""
+    with raw(library) as connection:
+        for table in ("concept_marks", "concepts", "judgements", "slices"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.execute("ALTER TABLE sources DROP COLUMN identified")
+        connection.execute("ALTER TABLE cases DROP COLUMN depth")
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")

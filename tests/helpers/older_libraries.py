@@ -1,0 +1,37 @@
+"""Libraries as older versions of the program made them, from the SQL text in ``schemas``."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from core.library.feature_sets import CHUNK
+from core.library.records import CATALOGUE
+
+SCHEMAS = Path(__file__).parent / "schemas"
+#: One text for each version there was.
+VERSIONS = tuple(sorted(int(file.stem.removeprefix("version_")) for file in SCHEMAS.glob("version_*.sql")))
+
+
+def older_library(folder: Path, version: int) -> Path:
+    """A library of catalogue ``version``: four cases (and from version 2 a volume), numbers without check
+    sums, a search, a metric without its file, from version 4 a judgement."""
+    import zarr
+
+    for room in ("features", "metrics"):
+        (folder / room).mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(folder / CATALOGUE)) as connection, connection:
+        connection.executescript((SCHEMAS / f"version_{version}.sql").read_text(encoding="utf-8"))
+    # As those versions made it: with zarr's own defaults.
+    store = zarr.create_array(
+        folder / "features" / "1.zarr",
+        shape=(CHUNK, 2),
+        chunks=(CHUNK, 2),
+        dtype="float32",
+        fill_value=np.nan,
+    )
+    store[:4] = np.arange(8, dtype=np.float32).reshape(4, 2)
+    return folder
