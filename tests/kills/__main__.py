@@ -1,6 +1,8 @@
-"""``python -m tests.kills --moments 300``: lives of all kinds of work, are ended by kill -9 at
-moments drawn at random. After each the library must open, be whole and hold all that was reported as done, and the next
-life must reach the same end as one that nobody killed. Exit status 1 if anything was otherwise."""
+"""``python -m tests.kills --moments 300``: lives of all kinds of work are ended by kill -9 at random moments.
+
+After each the library must open, be whole and hold all that was reported as done, and the next life must
+reach the same end as one that nobody killed. Exit status 1 if anything was otherwise.
+"""
 
 from __future__ import annotations
 

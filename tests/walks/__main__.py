@@ -1,0 +1,98 @@
+"""``python -m tests.walks --walks 100 --actions 500 --seed 1``: users who do anything to the real window.
+
+Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
+Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which other
+programs had the processor, where the system tells). Exit status 1 if any did not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.walks.walking import make_library, walk
+
+STALL_MS = 200.0
+TOP = Path(__file__).resolve().parents[2]
+#: A walk that hangs is ended, and counts as wrong.
+PATIENCE_S = 900
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.walks", description=__doc__)
+    parser.add_argument("--walks", type=int, default=100)
+    parser.add_argument("--actions", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stall-ms", type=float, default=STALL_MS, help="0: do not look")
+    parser.add_argument("--trace", action="store_true", help="tell each action on stderr")
+    parser.add_argument("--child", help="internal: walk once, here, on the library in this folder")
+    wanted = parser.parse_args()
+    if wanted.child:
+        print(
+            json.dumps(walk(Path(wanted.child), wanted.seed, wanted.actions, wanted.stall_ms, wanted.trace))
+        )
+        return
+    wrong, longest = 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        made = make_library(Path(folder))
+        for number in range(wanted.walks):
+            outcome = one(made, wanted.seed + number, wanted)
+            longest = max(longest, outcome.get("longest_ms", 0.0))
+            bad = bool(outcome["problems"] or outcome["stalls"])
+            wrong += bad
+            errors = sum(outcome.get("errors", {}).values())
+            print(
+                f"walk {wanted.seed + number}: {'WRONG' if bad else 'fine'}, "
+                f"{sum(outcome.get('done', {}).values())} actions, longest stall "
+                f"{outcome.get('longest_ms', 0):.0f} ms, {errors} errors told to the user",
+                flush=True,
+            )
+            for problem in outcome["problems"]:
+                print(f"  {problem.strip()}".replace("\n", "\n    "), flush=True)
+            for stall in outcome["stalls"]:
+                print(f"  stall {stall['ms']:.0f} ms, {stall['doing']}\n    {stall['stack']}", flush=True)
+    print(f"{wanted.walks} walks of {wanted.actions} actions, {wrong} wrong, longest stall {longest:.0f} ms")
+    sys.exit(1 if wrong else 0)
+
+
+def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
+    """What a walk in a process of its own told."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = os.environ | {
+            "HOME": home,
+            "XDG_CONFIG_HOME": f"{home}/.config",
+            "XDG_DATA_HOME": f"{home}/.local",
+            "XDG_RUNTIME_DIR": home,
+            "QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM", "offscreen"),
+            "PYTHONPATH": str(TOP),
+            "OMP_NUM_THREADS": "1",
+        }
+        arguments = ["--child", str(made), "--seed", str(seed), "--actions", str(wanted.actions)]
+        arguments += ["--stall-ms", str(wanted.stall_ms), *(["--trace"] if wanted.trace else [])]
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-X", "faulthandler", "-m", "tests.walks", *arguments],
+                cwd=TOP,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=None if wanted.trace else subprocess.PIPE,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"problems": [f"it did not end within {PATIENCE_S} s"], "stalls": []}
+    try:
+        return json.loads(ended.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        said = (ended.stderr or "")[-4000:]
+        return {"problems": [f"it ended with {ended.returncode}: {said}"], "stalls": []}
+
+
+if __name__ == "__main__":
+    main()

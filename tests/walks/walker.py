@@ -1,0 +1,308 @@
+"""A user who does anything: commands, clicks, keys, drags, sizes; every choice from one seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QInputDialog,
+    QMainWindow,
+    QMenu,
+    QTextEdit,
+    QWidget,
+)
+from shiboken6 import isValid
+
+LEFT, RIGHT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton
+NONE, SHIFT, CTRL = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+    Qt.KeyboardModifier.ControlModifier,
+)
+KEYS = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End,
+    Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Tab,
+    Qt.Key.Key_Backtab, Qt.Key.Key_Escape, Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_F2,
+    Qt.Key.Key_Plus, Qt.Key.Key_Minus, Qt.Key.Key_Slash, Qt.Key.Key_Menu, Qt.Key.Key_1, Qt.Key.Key_0,
+    *(Qt.Key(ord(letter)) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+)  # fmt: skip
+#: Shortcuts that end the walk instead of the window's work.
+LEFT_OUT = ("quit",)
+TEXTS = ("", "benign", "P003", "ü", "a" * 300, "0.5", "-7", "%s{}", "level", "1e9")
+#: A walk is given up when nothing can be clicked for so many steps.
+SIZES = ((1024, 640), (1280, 800), (1440, 900), (1100, 1000), (1920, 1080), (1366, 700))
+PAUSES_MS = (0, 0, 0, 5, 20, 60)
+#: Steps inside a dialog or menu before it is closed.
+PATIENCE = 6
+
+
+class Walker:
+    """Does ``actions`` things to ``window``, one from each turn of the event loop, then calls ``over``."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        seed: int,
+        actions: int,
+        files: list[Path],
+        say: Callable[[str], None],
+        over: Callable[[], None],
+    ) -> None:
+        self._window, self._rng, self._files = window, random.Random(seed), files
+        self._left, self._say, self._over = actions, say, over
+        self._inside = 0
+        self.done: dict[str, int] = {}
+        self._kinds: list[tuple[int, Callable[[], str | None]]] = [
+            (5, self._command),
+            (8, self._click),
+            (2, self._double_click),
+            (2, self._context_menu),
+            (6, self._key),
+            (2, self._type),
+            (3, self._wheel),
+            (3, self._drag),
+            (1, self._resize),
+            (1, self._drop),
+            (2, self._hover),
+        ]
+
+    def start(self) -> None:
+        QTimer.singleShot(0, self._window, self._step)
+
+    def _step(self) -> None:
+        if not isValid(self._window):
+            return
+        if self._left <= 0 and self._top() is self._window:
+            self._over()
+            return
+        # Before the action: a dialog it opens runs a loop of its own, in which the walk goes on.
+        QTimer.singleShot(self._rng.choice(PAUSES_MS), self._window, self._step)
+        top = self._top()
+        if top is self._window:
+            self._inside = 0
+        else:
+            self._inside += 1
+            if self._inside > PATIENCE or self._left <= 0:
+                self._leave(top)
+                return
+        self._left -= 1
+        kinds = self._kinds
+        kind = self._rng.choices([do for _, do in kinds], [weight for weight, _ in kinds])[0]
+        name = kind.__name__.strip("_")
+        self.done[name] = self.done.get(name, 0) + 1
+        kind()
+
+    # Where
+
+    def _top(self) -> QWidget:
+        """The menu or dialog that has the user's attention, else the window."""
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        return application.activePopupWidget() or application.activeModalWidget() or self._window
+
+    def _leave(self, top: QWidget) -> None:
+        self._say(f"leaving {_name(top)}")
+        self._inside = 0
+        if isinstance(top, QMenu):
+            top.close()
+        else:
+            QTest.keyClick(top, Qt.Key.Key_Escape)
+            if isValid(top) and top.isVisible():
+                top.close()
+
+    def _widget(self) -> QWidget | None:
+        """Something visible at a random place, or any visible widget of the window or its other windows."""
+        top = self._top()
+        if top is self._window and self._rng.random() < 0.1:
+            others = [w for w in QApplication.topLevelWidgets() if w.isVisible() and w is not top]
+            top = self._rng.choice(others) if others else top
+        if self._rng.random() < 0.5:
+            place = QPoint(
+                self._rng.randrange(max(1, top.width())), self._rng.randrange(max(1, top.height()))
+            )
+            found = top.childAt(place) or top
+        else:
+            every = [
+                w for w in top.findChildren(QWidget) if w.isVisible() and w.isEnabled() and w.width() > 0
+            ]
+            found = self._rng.choice(every) if every else top
+        return found if found.isEnabled() and found.isVisible() else None
+
+    def _place(self, widget: QWidget) -> QPoint:
+        return QPoint(
+            self._rng.randrange(max(1, widget.width())), self._rng.randrange(max(1, widget.height()))
+        )
+
+    def _modifier(self) -> Qt.KeyboardModifier:
+        return self._rng.choices((NONE, SHIFT, CTRL), (8, 1, 1))[0]
+
+    # What
+
+    def _command(self) -> None:
+        actions = [
+            action
+            for action in self._window.findChildren(QAction)
+            if action.isEnabled() and action.objectName() and action.objectName() not in LEFT_OUT
+        ]
+        if actions and self._top() is self._window:
+            action = self._rng.choice(actions)
+            self._say(f"command {action.objectName()}")
+            action.trigger()
+
+    def _click(self) -> None:
+        widget = self._widget()
+        if widget is not None:
+            place, modifier = self._place(widget), self._modifier()
+            self._say(f"click {_name(widget)} at {place.x()},{place.y()} {modifier.name}")
+            QTest.mouseClick(widget, LEFT, modifier, place)
+
+    def _double_click(self) -> None:
+        widget = self._widget()
+        if widget is not None:
+            self._say(f"double click {_name(widget)}")
+            QTest.mouseDClick(widget, LEFT, NONE, self._place(widget))
+
+    def _context_menu(self) -> None:
+        from PySide6.QtGui import QContextMenuEvent
+
+        widget = self._widget()
+        if widget is not None:
+            place = self._place(widget)
+            self._say(f"menu of {_name(widget)}")
+            event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, widget.mapToGlobal(place))
+            QApplication.sendEvent(widget, event)
+
+    def _key(self) -> None:
+        focus = QApplication.focusWidget() if self._top() is self._window else self._top()
+        target = focus or self._window
+        key, modifier = self._rng.choice(KEYS), self._modifier()
+        if (modifier, key) in ((CTRL, Qt.Key.Key_Q), (CTRL, Qt.Key.Key_W)) and self._rng.random() < 0.9:
+            key = Qt.Key.Key_Z
+        if (modifier, key) == (CTRL, Qt.Key.Key_Q):
+            return
+        self._say(f"key {modifier.name} {key.name} to {_name(target)}")
+        QTest.keyClick(target, key, modifier)
+
+    def _type(self) -> None:
+        focus = QApplication.focusWidget()
+        if focus is not None and (focus.inherits("QLineEdit") or isinstance(focus, QTextEdit)):
+            text = self._rng.choice(TEXTS)
+            self._say(f"type {text[:10]!r} into {_name(focus)}")
+            for letter in text:
+                QTest.keyClick(focus, letter)
+                if not isValid(focus):
+                    return
+
+    def _wheel(self) -> None:
+        widget = self._widget()
+        if widget is None:
+            return
+        place, turn = QPointF(self._place(widget)), self._rng.choice((-360, -120, 120, 360))
+        self._say(f"wheel {turn} over {_name(widget)}")
+        everywhere = QPointF(widget.mapToGlobal(place.toPoint()))
+        event = QWheelEvent(
+            place, everywhere, QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton, self._modifier(),
+            Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(widget, event)
+
+    def _drag(self) -> None:
+        widget = self._widget()
+        # A drag of a card runs a loop of the system's own, which only a real mouse ends.
+        if widget is None or not _may_be_dragged_in(widget):
+            return
+        button = self._rng.choices((LEFT, RIGHT, MIDDLE), (6, 2, 1))[0]
+        first, last = self._place(widget), self._place(widget)
+        self._say(f"drag in {_name(widget)}")
+        QTest.mousePress(widget, button, self._modifier(), first)
+        for part in range(1, 5):
+            if not isValid(widget):
+                return
+            QTest.mouseMove(widget, first + (last - first) * part / 4)
+        if isValid(widget):
+            QTest.mouseRelease(widget, button, NONE, last)
+
+    def _hover(self) -> None:
+        widget = self._widget()
+        if widget is not None:
+            self._say(f"hover over {_name(widget)}")
+            QTest.mouseMove(widget, self._place(widget))
+
+    def _resize(self) -> None:
+        width, height = self._rng.choice(SIZES)
+        self._say(f"resize to {width}x{height}")
+        if not self._window.isFullScreen():
+            self._window.resize(QSize(width, height))
+
+    def _drop(self) -> None:
+        if self._top() is not self._window or not self._files:
+            return
+        file = self._rng.choice(self._files)
+        self._say(f"drop {file.name}")
+        mime = QMimeData()
+        mime.setUrls([QUrl.fromLocalFile(str(file))])
+        where = self._window.rect().center()
+        held = (mime, LEFT, NONE)
+        enter = QDragEnterEvent(where, Qt.DropAction.CopyAction, *held)
+        QApplication.sendEvent(self._window, enter)
+        drop = QDropEvent(QPointF(where), Qt.DropAction.CopyAction, *held, QEvent.Type.Drop)
+        QApplication.sendEvent(self._window, drop)
+
+
+def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out: Path) -> None:
+    """Let questions about files and words be answered at once, from what there is."""
+
+    def some(_choices: list[Path]) -> Callable[..., tuple[str, str]]:
+        def answer(*_args: Any, **_kwargs: Any) -> tuple[str, str]:
+            return (str(rng.choice(_choices)) if rng.random() < 0.7 else "", "")
+
+        return answer
+
+    endings = (".pdf", ".html", ".csv", ".json", ".png", ".svg", ".zip", ".md", "", ".metric", ".dcm")
+
+    def to_save(*args: Any, **_kwargs: Any) -> tuple[str, str]:
+        wanted = Path(str(args[2])).suffix if len(args) > 2 and rng.random() < 0.7 else rng.choice(endings)
+        return (str(out / f"saved {rng.randrange(5)}{wanted}") if rng.random() < 0.8 else "", "")
+
+    def folder(*_args: Any, **_kwargs: Any) -> str:
+        return str(rng.choice(folders)) if rng.random() < 0.7 else ""
+
+    def several(*_args: Any, **_kwargs: Any) -> tuple[list[str], str]:
+        return [str(file) for file in rng.sample(files, min(2, len(files)))], ""
+
+    def words(*_args: Any, **_kwargs: Any) -> tuple[str, bool]:
+        return rng.choice(TEXTS), rng.random() < 0.8
+
+    for name, stub in (
+        ("getOpenFileName", some(files)),
+        ("getOpenFileNames", several),
+        ("getSaveFileName", to_save),
+        ("getExistingDirectory", folder),
+    ):
+        setattr(QFileDialog, name, staticmethod(stub))
+    for name in ("getText", "getItem", "getMultiLineText"):
+        setattr(QInputDialog, name, staticmethod(words))
+
+
+def _may_be_dragged_in(widget: QWidget) -> bool:
+    here: QWidget | None = widget
+    while here is not None:
+        if any(part in type(here).__name__ for part in ("Grid", "Card", "Dock", "Gallery", "Strip", "Case")):
+            return False
+        here = here.parentWidget()
+    return True
+
+
+def _name(widget: QWidget) -> str:
+    if not isValid(widget):
+        return "something gone"
+    told = widget.objectName() or widget.accessibleName() or str(widget.property("text") or "")
+    return f"{type(widget).__name__} {told[:30]!r}"

@@ -1,0 +1,110 @@
+"""One walk: the window on a copy of a small library, a walker, a watch, and what they saw."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+PICTURES = 40
+
+
+def make_library(folder: Path) -> Path:
+    """``folder`` with a trained library, its pictures and files to drop and choose."""
+    from core.workflows.extracting import extract_features
+    from core.workflows.importing import import_source
+    from core.workflows.training import TrainRequest, train_metric
+    from tests.helpers.pictures import striped_folder
+    from tests.helpers.tables import write_table
+
+    pictures = striped_folder(folder / "pictures", n=PICTURES)
+    library = folder / "Walk.semblance"
+    import_source(pictures, library)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    train_metric(library, TrainRequest("bdm_v", "learned", settings={"rounds": 20}))
+    files = folder / "files"
+    files.mkdir()
+    shutil.copy(pictures / "level" / "p000.png", files / "picture.png")
+    write_table(files / "table.csv")
+    (files / "broken.png").write_bytes((pictures / "level" / "p001.png").read_bytes()[:200])
+    (files / "letter.txt").write_text("Dear aunt")
+    (files / "empty.dcm").write_bytes(b"")
+    striped_folder(folder / "more", n=4, seed=3)
+    return folder
+
+
+def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
+    """Walk once in this process; what was done, told, stalled and went wrong."""
+    from PySide6.QtCore import QCoreApplication, QEventLoop
+
+    from app.operations import demo
+    from app.program import SWITCH_INTERVAL_S, make_application
+    from app.screenshot import settle
+    from tests.walks.walker import Walker, stub_dialogs
+    from tests.walks.watching import Watch
+
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    application = make_application()
+    application.setQuitOnLastWindowClosed(False)
+    from app.windows.main import MainWindow
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name in ("Walk.semblance", "files", "more", "pictures"):
+            shutil.copytree(made / name, folder / name)
+        library, out = folder / "Walk.semblance", folder / "out"
+        out.mkdir()
+        files = [*sorted((folder / "files").iterdir()), folder / "not there.png"]
+        folders = [folder / "more", folder / "files", folder / "pictures", library, folder / "nowhere"]
+        stub_dialogs(random.Random(seed), files, folders, out)
+        demo.open_demo = lambda context: None
+        window = MainWindow()
+        messages = window.context.messages
+        window.show()
+        window.start(library)
+        settle(window)
+        over: list[bool] = []
+        watch = Watch(stall_ms)
+
+        def say(what: str) -> None:
+            watch.doing = what
+            if trace:
+                print(what, file=sys.stderr, flush=True)
+
+        walker = Walker(window, seed, actions, [*files, folder / "more"], say, lambda: over.append(True))
+        with watch:
+            window.context.messages.remove_hooks()
+            sys.excepthook = watch._raised
+            walker.start()
+            while not over:
+                QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+            say("closing")
+            # Closing waits for what must be kept.
+            watch.limit_ms = 0
+            for other in application.topLevelWidgets():
+                if other is not window and other.isVisible():
+                    other.close()
+            window.close()
+            window.deleteLater()
+            QCoreApplication.sendPostedEvents(None, 0)
+            application.processEvents()
+        history = list(messages.history)
+    problems = watch.problems + [
+        f"{m.what} {m.hint} {m.details}" for m in history if "defect in Semblance" in m.what
+    ]
+    told = Counter(m.what for m in history if m.level == "error")
+    return {
+        "problems": problems,
+        "stalls": [dataclasses.asdict(stall) for stall in watch.stalls],
+        "longest_ms": watch.longest_ms,
+        "done": walker.done,
+        "errors": dict(told),
+        "pid": os.getpid(),
+    }

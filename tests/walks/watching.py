@@ -1,0 +1,114 @@
+"""Notices what must not happen while somebody uses the window: exceptions, Qt warnings, stalls."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+PERIOD_MS = 5
+#: Qt's messages that say nothing about Semblance, as in pyproject.toml.
+HARMLESS = ("This plugin does not support", "Detected locale")
+
+
+@dataclass(frozen=True)
+class Stall:
+    """The event loop did not come round for so long, without the time other programs had the processor."""
+
+    ms: float
+    doing: str
+    stack: str
+
+
+class _Logged(logging.Handler):
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if not any(part in text for part in HARMLESS):
+            self._found.append(text)
+
+
+@dataclass
+class Watch:
+    """Use it around the walk; ``problems`` are exceptions and warnings, ``stalls`` what took too long."""
+
+    limit_ms: float
+    doing: str = "starting"
+    problems: list[str] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
+    longest_ms: float = 0.0
+
+    def __enter__(self) -> Self:
+        self._thread = threading.get_ident()
+        self._task = threading.get_native_id()
+        self._qt = logging.getLogger("semblance.qt")
+        self._handler = _Logged(self.problems)
+        self._qt.addHandler(self._handler)
+        self._hooks = (sys.excepthook, sys.unraisablehook, warnings.showwarning)
+        sys.excepthook = self._raised
+        sys.unraisablehook = self._unraisable
+        warnings.showwarning = self._warned
+        self._owner = QObject()
+        self._timer = QTimer(self._owner)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+        self._last, self._waited = time.perf_counter(), self._run_delay()
+        self._stack = self._was_doing = ""
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._look, name="watcher", daemon=True)
+        self._watcher.start()
+        self._timer.start(PERIOD_MS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.stop()
+        self._over.set()
+        self._watcher.join()
+        self._qt.removeHandler(self._handler)
+        sys.excepthook, sys.unraisablehook, warnings.showwarning = self._hooks
+
+    def _raised(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        self.problems.append(f"{self.doing}: " + "".join(traceback.format_exception(kind, error, trace)))
+
+    def _unraisable(self, args: Any) -> None:
+        self.problems.append(f"{self.doing}: {args.err_msg} {args.exc_type.__name__}: {args.exc_value}")
+
+    def _warned(self, message: Warning | str, category: type[Warning], file: str, line: int, *_: Any) -> None:
+        self.problems.append(f"{self.doing}: {category.__name__}: {message} ({file}:{line})")
+
+    def _beat(self) -> None:
+        now, waited = time.perf_counter(), self._run_delay()
+        late = 1000 * (now - self._last) - PERIOD_MS - (waited - self._waited)
+        self.longest_ms = max(self.longest_ms, late)
+        if self.limit_ms and late > self.limit_ms:
+            self.stalls.append(Stall(late, self._was_doing or self.doing, self._stack))
+        self._last, self._waited, self._stack, self._was_doing = now, waited, "", ""
+
+    def _run_delay(self) -> float:
+        """Milliseconds this thread was ready to run and others had the processor; 0 where nobody tells."""
+        try:
+            told = Path(f"/proc/self/task/{self._task}/schedstat").read_text(encoding="ascii").split()
+            return int(told[1]) / 1e6
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+    def _look(self) -> None:
+        """Note what the event loop is at when it is late."""
+        while not self._over.wait(0.02):
+            late = 1000 * (time.perf_counter() - self._last)
+            if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
+                self._was_doing = self.doing
+                frame = sys._current_frames().get(self._thread)
+                self._stack = "".join(traceback.format_stack(frame)[-8:]) if frame is not None else ""
