@@ -42,6 +42,7 @@ COMMANDS = (
     Command("restore", "Restore a library…", "File", "", "undo"),
     Command("check_library", "Check this library…", "File", "", "check", "library"),
     Command("report", "Write a report…", "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("open_report", "Open a report as a search…", "File", "", "folder", "writable"),
     Command("close_library", "Close library", "File", "Ctrl+W", "close", "library", separator=True),
     Command("quit", "Quit", "File", "Ctrl+Q", ""),
     Command("palette", "All commands…", "Edit", "Ctrl+K", "search"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
@@ -16,6 +17,7 @@ from app.dialogs.import_source import ImportDialog
 from app.dialogs.metric_card import MetricCardDialog
 from app.dialogs.not_read import NotReadDialog
 from app.dialogs.prepare_slider import PrepareSliderDialog
+from app.dialogs.report import ReportDialog, queries_of
 from app.dialogs.save_refined import SaveRefinedDialog
 from app.operations import demo, drawing, extracting, likeness, refining, reporting, searching, training
 from app.operations import library as libraries
@@ -56,6 +58,7 @@ class Commands(QObject):
             "restore": lambda: upkeep.restore(window),
             "check_library": lambda: upkeep.check(window),
             "report": self.report,
+            "open_report": self.open_report,
             "close_library": lambda: libraries.close_library(self._context),
             "quit": window.close,
             "palette": self.show_palette,
@@ -180,11 +183,33 @@ class Commands(QObject):
             libraries.relink(self._context, Path(chosen))
 
     def report(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(
-            self._window, "Write a report", "report.pdf", "Report (*.pdf *.html *.csv *.json)"
+        state, query = self._state, self._state.query
+        if query is None or state.metric is None:
+            return
+        ids, rows = state.columns.ids, state.columns.case_row
+        shown = self._window.library.grid.deck()
+        held_out = ~np.isin(rows, state.metric.training)
+        dialog = ReportDialog(
+            queries_of(
+                query.case or (query.image.name if query.image else ""),
+                [ids[shown.index(place)] for place in range(len(shown))],
+                [ids[place] for place in np.flatnonzero(held_out).tolist()],
+            ),
+            self._context.settings,
+            self._window,
         )
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            if cases := dialog.cases():
+                reporting.write_reports(self._context, dialog.target, cases, dialog.form(), dialog.options)
+            else:
+                reporting.write_report(self._context, dialog.target, dialog.options)
+        dialog.deleteLater()
+
+    def open_report(self) -> None:
+        """A JSON report becomes the search it was made of."""
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a report", "", "JSON report (*.json)")
         if chosen:
-            reporting.write_report(self._context, Path(chosen))
+            reporting.reopen(self._context, Path(chosen))
 
     # Asking
 

@@ -1,0 +1,203 @@
+"""What a report is of, in which form, and what it may tell; chosen before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.settings import Settings
+from app.theme import set_look, theme
+from core.errors import SemblanceError
+from core.reports.options import PAGES, ReportOptions, read_logo
+
+#: Forms of a report: ending, name.
+FORMS = (
+    ("pdf", "PDF, to print and to file"),
+    ("html", "HTML, one page for a browser"),
+    ("json", "JSON, reopens as the search it was"),
+    ("csv", "CSV, the ranking as a table"),
+    ("dcm", "DICOM, a PDF for the picture archive"),
+)
+DE_IDENTIFIED = "Left out: patient ids, folders of files, names in file headers. Text in pictures stays."
+IDENTIFIED = "Patient ids and paths of files will stand in it. Mind where it goes."
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Which cases are asked, one report each: in words, and their ids; none for the present query."""
+
+    text: str
+    cases: tuple[str, ...] = ()
+
+
+class ReportDialog(QDialog):
+    """Accepted with :attr:`target`, :meth:`cases`, :meth:`form` and :attr:`options`."""
+
+    def __init__(self, queries: list[Queries], settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._queries, self._settings = queries, settings
+        #: The file, or for several reports the folder; set once it is accepted.
+        self.target = Path()
+        self.options = ReportOptions()
+        self.setWindowTitle("Write a report")
+        self.setMinimumWidth(theme().px(520))
+        self._make_fields()
+        form = QFormLayout()
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(8)
+        form.addRow("Query", self._of)
+        form.addRow("Form", self._form)
+        form.addRow("Page", self._page)
+        form.addRow("Clinic", self._clinic)
+        form.addRow("Logo", self._logo_row())
+        form.addRow("Comment", self._comment)
+        form.addRow("Patients", self._identified)
+        form.addRow("", self._told)
+        self._rows = form
+        self._problem = QLabel()
+        self._problem.setTextFormat(Qt.TextFormat.PlainText)
+        self._problem.setWordWrap(True)
+        self._problem.hide()
+        set_look(self._problem, role="error")
+        self.write = QPushButton("Write…")
+        set_look(self.write, primary=True)
+        self.write.setDefault(True)
+        self.write.clicked.connect(self._write)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.write)
+        buttons.addWidget(cancel)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addLayout(form)
+        column.addWidget(self._problem)
+        column.addLayout(buttons)
+        self._tell()
+
+    def cases(self) -> tuple[str, ...]:
+        """The cases asked, one report each; none: the present query."""
+        return self._queries[self._of.currentIndex()].cases
+
+    def form(self) -> str:
+        """The ending of the files."""
+        return str(self._form.currentData())
+
+    def _make_fields(self) -> None:
+        self._of = QComboBox()
+        self._of.setAccessibleName("What is reported on")
+        for queries in self._queries:
+            self._of.addItem(queries.text)
+        self._form = QComboBox()
+        self._form.setAccessibleName("Form of the report")
+        for ending, name in FORMS:
+            self._form.addItem(name, ending)
+        self._page = QComboBox()
+        self._page.setAccessibleName("Size of the pages")
+        self._page.addItems(PAGES)
+        self._clinic = QLineEdit(self._settings.text("report_clinic"))
+        self._clinic.setPlaceholderText("stands on top, if given")
+        self._clinic.setAccessibleName("Name of the clinic")
+        self._logo = QLineEdit(self._settings.text("report_logo"))
+        self._logo.setPlaceholderText("a PNG or JPEG, if wanted")
+        self._logo.setAccessibleName("File of the logo")
+        self._comment = QPlainTextEdit()
+        self._comment.setPlaceholderText("your own words; they stand after the query")
+        self._comment.setAccessibleName("Comment")
+        self._comment.setTabChangesFocus(True)
+        self._comment.setFixedHeight(theme().px(88))
+        self._identified = QCheckBox("Tell who the patients are")
+        self._told = QLabel()
+        self._told.setWordWrap(True)
+        set_look(self._told, role="small")
+        self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
+        self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
+        self._form.currentIndexChanged.connect(self._tell)
+        self._identified.toggled.connect(self._tell)
+
+    def _logo_row(self) -> QHBoxLayout:
+        choose = QPushButton("Choose…")
+        choose.clicked.connect(self._choose_logo)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._logo, 1)
+        row.addWidget(choose)
+        return row
+
+    def _tell(self) -> None:
+        self._told.setText(IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED)
+        on_pages = self.form() in ("pdf", "dcm")
+        self._rows.setRowVisible(self._page, on_pages)
+        self._problem.hide()
+
+    def _choose_logo(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(self, "Logo", "", "Pictures (*.png *.jpg *.jpeg)")
+        if chosen:
+            self._logo.setText(chosen)
+
+    def _write(self) -> None:
+        """Check what was given, ask where to, and accept."""
+        try:
+            logo = self._logo.text().strip()
+            self.options = ReportOptions(
+                self._page.currentText(),
+                self._clinic.text().strip(),
+                read_logo(Path(logo).expanduser()) if logo else None,
+                self._comment.toPlainText().strip(),
+                self._identified.isChecked(),
+            )
+        except SemblanceError as error:
+            self._problem.setText(f"{error.message} {error.hint}".strip())
+            self._problem.show()
+            return
+        chosen = self._where()
+        if chosen:
+            self.target = Path(chosen)
+            for key, value in (
+                ("report_form", self.form()),
+                ("report_page", self.options.page),
+                ("report_clinic", self.options.clinic),
+                ("report_logo", logo),
+            ):
+                self._settings.set_text(key, value)
+            self.accept()
+
+    def _where(self) -> str:
+        ending = self.form()
+        if self.cases():
+            return QFileDialog.getExistingDirectory(self, "Folder for the reports")
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, "Write a report", f"report.{ending}", f"Report (*.{ending})"
+        )
+        return chosen if not chosen or Path(chosen).suffix else f"{chosen}.{ending}"
+
+
+def queries_of(present: str, shown: list[str], held_out: list[str]) -> list[Queries]:
+    """What a report can be of: the present query, the cases the library shows, those held out."""
+    several = (("the cases shown in Library", shown), ("held-out cases", held_out))
+    return [
+        Queries(f"this query: {present}"),
+        *(
+            Queries(f"{text}: {len(cases):,}, a report each", tuple(cases))
+            for text, cases in several
+            if cases
+        ),
+    ]
