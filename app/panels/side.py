@@ -26,6 +26,7 @@ class SidePanel(QWidget):
         self.why = WhyPanel(context)
         self.train = TrainPanel(context)
         self.refine = RefinePanel(context, thumbnails)
+        self.refine.train_wanted.connect(lambda: self.show_tab("train"))
         self.header = TabHeader([name.capitalize() for name in NAMES])
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))

@@ -210,6 +210,8 @@ class MainWindow(QMainWindow):
         self.query.large_wanted.connect(self.full.look_at_query)
         self.query.header_wanted.connect(lambda: self.commands.show_header(self.query.pane))
         self.large.header_wanted.connect(lambda: self.commands.show_header(self.large.pane))
+        self.side.refine.save_wanted.connect(self.actions_["save_refined"].trigger)
+        self.side.refine.case_wanted.connect(self.ranking.grid.set_current)
         self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
         self.ranking.train_wanted.connect(self.commands.train)
         self.train.slider_wanted.connect(self.actions_["prepare_slider"].trigger)

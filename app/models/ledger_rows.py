@@ -1,0 +1,182 @@
+"""The judgements of a search as a list shows them, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from core.library.columns import CaseColumns
+from core.searches.contradictions import Contradiction
+from core.searches.influence import Influence
+from core.searches.judgement import Judgement, Kind
+from core.searches.ledger import Entry
+from core.searches.search import Search
+from core.workflows.refining import asked_key
+
+NONE = -1
+#: The whole :class:`LedgerRow`.
+ROW = int(Qt.ItemDataRole.UserRole)
+_SAID = {Kind.ALIKE: "like", Kind.NOT_ALIKE: "not like"}
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """A judgement in words; ``case`` and ``other`` are catalogue rows, -1 where there is none or it is gone.
+
+    ``names``: what its case, the other one and its query are called. ``of_query``: it is about what is asked
+    now. ``against``: what disagrees with it.
+    """
+
+    entry: Entry
+    case: int
+    other: int
+    names: tuple[str, str, str]
+    of_query: bool
+    against: tuple[Contradiction, ...] = ()
+
+    @property
+    def id(self) -> int:
+        return self.entry.id
+
+    @property
+    def judgement(self) -> Judgement:
+        return self.entry.judgement
+
+    @property
+    def undone(self) -> bool:
+        return self.entry.undone is not None
+
+    @property
+    def said(self) -> str:
+        """What was said, without the case it was said of."""
+        one = self.judgement
+        if one.kind == Kind.CLOSER:
+            return "closer than"
+        return f"{_SAID[one.kind]} {self.query}"
+
+    @property
+    def query(self) -> str:
+        return "the query" if self.of_query else self.names[2]
+
+    @property
+    def words(self) -> str:
+        """The whole judgement in one sentence."""
+        case, other, _ = self.names
+        if self.judgement.kind == Kind.CLOSER:
+            return f"{case} is closer to {self.query} than {other}"
+        return f"{case} is {self.said}"
+
+
+class LedgerRows(QAbstractListModel):
+    """Judgements of one search in rows, those undone among them."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: tuple[LedgerRow, ...] = ()
+        self.influences: Mapping[int, str] = {}
+
+    def show(
+        self,
+        search: Search | None,
+        entries: Sequence[Entry],
+        found: Sequence[Contradiction],
+        columns: CaseColumns,
+    ) -> None:
+        """Show the ``entries`` of ``search``; ``found`` is what in them disagrees."""
+        against: dict[int, list[Contradiction]] = {}
+        for one in found:
+            for key in one.entries:
+                against.setdefault(key, []).append(one)
+        query = asked_key(search) if search is not None else ""
+
+        def row(case: str | None) -> int:
+            index = columns.index_of_id(case) if case is not None else NONE
+            return int(columns.case_row[index]) if index >= 0 else NONE
+
+        def name(case: str | None) -> str:
+            index = columns.index_of_id(case) if case is not None else NONE
+            return columns.labels[index] if index >= 0 else _short(case or "")
+
+        rows = tuple(
+            LedgerRow(
+                entry,
+                row(entry.judgement.case),
+                row(entry.judgement.other),
+                (name(entry.judgement.case), name(entry.judgement.other), name(entry.judgement.query)),
+                entry.judgement.asked == query,
+                tuple(against.get(entry.id, ())),
+            )
+            for entry in reversed(entries)
+        )
+        if [one.id for one in rows] == [one.id for one in self.rows]:
+            # The place in the list stays where it was looked at.
+            self.rows = rows
+            if rows:
+                self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def show_influences(self, found: Sequence[Influence], columns: CaseColumns, k: int) -> None:
+        """Say of each judgement what it does to the first ``k`` ranks; an empty list says nothing."""
+        self.influences = {one.entry: _influence(one, columns, k) for one in found}
+        if self.rows:
+            self.dataChanged.emit(self.index(0), self.index(len(self.rows) - 1))
+
+    def place_of(self, entry: int) -> int:
+        """Where a judgement stands, -1 where it does not."""
+        return next((place for place, row in enumerate(self.rows) if row.id == entry), NONE)
+
+    def row_of(self, entry: int) -> LedgerRow | None:
+        place = self.place_of(entry)
+        return self.rows[place] if place != NONE else None
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not 0 <= index.row() < len(self.rows):
+            return None
+        row = self.rows[index.row()]
+        if role == ROW:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            state = ", undone" if row.undone else ", contradicts" if row.against else ""
+            return f"{row.words}{state}"
+        return None
+
+
+def ago(time: str, now: datetime | None = None) -> str:
+    """How long ago an ISO 8601 ``time`` was: "now", "4 min", "2 h", "3 d"; empty where it tells nothing."""
+    try:
+        then = datetime.fromisoformat(time)
+    except ValueError:
+        return ""
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    if seconds < 45:
+        return "now"
+    if seconds < 3570:
+        return f"{max(1, round(seconds / 60))} min"
+    return f"{round(seconds / 3600)} h" if seconds < 36 * 3600 else f"{round(seconds / 86400)} d"
+
+
+def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
+    if not one.moved:
+        return f"moves none of the first {k}"
+    index = columns.index_of_row(one.most_moved)
+    case = columns.labels[index] if index >= 0 else "one that is gone"
+    shift = f"{one.shift:+d}".replace("-", "\N{MINUS SIGN}")
+    return f"moves {one.moved} of {k}, most {shift} ({case})"
+
+
+def _short(query: str) -> str:
+    """A query's name: of a picture from outside its file."""
+    return query.replace("\\", "/").rpartition("/")[2] or query

@@ -1,0 +1,156 @@
+"""What the judgements did: ranks moved, the score on held-out cases, and how far they are followed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QWidget
+
+from app.context import Context
+from app.operations import refining
+from app.theme import news, set_look, theme
+from app.widgets.badge import Badge
+from app.widgets.elided_label import ElidedLabel
+from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.searches.search import Search
+from core.workflows.asking import Asked
+from core.workflows.refining_desk import HeldOutScore
+
+TOP = 20
+#: Clicks that come faster are waited for before the score is measured.
+RESTED_MS = 400
+#: Up to so many judgements a score rarely moves.
+FEW = 10
+_WAITING = "measuring…"
+
+
+class RefineMeasures(QWidget):
+    """Facts under the list of judgements."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        #: What was last measured: the search and the judgements in force.
+        self._measured: tuple[Search, tuple[int, ...]] | None = None
+        self._asked: Asked | None = None
+        self.moved = ElidedLabel()
+        self.accuracy = QLabel()
+        self.badge = Badge("held-out", "held-out")
+        self.note = QLabel()
+        self.note.setWordWrap(True)
+        set_look(self.note, role="small")
+        self.strength = QSlider(Qt.Orientation.Horizontal)
+        self.strength.setRange(0, 100)
+        self.strength.setSingleStep(5)
+        self.strength.setPageStep(20)
+        self.strength.setValue(100)
+        self.strength.setAccessibleName("Strength: how far the judgements are followed, in percent")
+        self._percent = QLabel()
+        self._labels: list[QLabel] = []
+        self._lay_out()
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(RESTED_MS)
+        self._rest.timeout.connect(self._measure)
+        self.strength.valueChanged.connect(self._set_strength)
+        self._state.search_changed.connect(self._follow_strength)
+        news.changed.connect(self._fit)
+        self._fit()
+        self._follow_strength()
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(12, 6, 12, 8)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        for line, name in enumerate(("Moved by these", "Accuracy @10", "Strength")):
+            label = QLabel(name)
+            set_look(label, role="second")
+            self._labels.append(label)
+            grid.addWidget(label, line if line < 2 else 3, 0)
+        for label in (self.moved, self.accuracy, self._percent):
+            label.setAlignment(right)
+        grid.addWidget(self.moved, 0, 1, 1, 2)
+        grid.addWidget(self.badge, 1, 1, right)
+        grid.addWidget(self.accuracy, 1, 2)
+        grid.addWidget(self.note, 2, 0, 1, 3)
+        grid.addWidget(self.strength, 3, 1)
+        grid.addWidget(self._percent, 3, 2)
+
+    def follow(self, asked: Asked) -> None:
+        """Show what the judgements of ``asked`` did."""
+        self._asked = asked
+        judged = sum(entry.undone is None for entry in asked.entries)
+        self.setVisible(judged > 0 and asked.refused is None)
+        first = asked.shifts[:TOP]
+        self.moved.setText(f"{sum(map(bool, first))} of the first {TOP}")
+        share = f"{100 * asked.trust:.0f} %"
+        self.strength.setToolTip(
+            f"{judged:,} judgements are followed by {share} at full strength: "
+            "few say little, and one of them may be wrong."
+        )
+        if self._key() != self._measured:
+            self._rest.start()
+
+    def wake(self) -> None:
+        """It is seen again: measure what was not measured meanwhile."""
+        if self._asked is not None and self._key() != self._measured:
+            self._rest.start()
+
+    def _key(self) -> tuple[Search, tuple[int, ...]] | None:
+        asked = self._asked
+        if asked is None:
+            return None
+        return asked.search, tuple(entry.id for entry in asked.entries if entry.undone is None)
+
+    def _measure(self) -> None:
+        key = self._key()
+        if key is None or not key[1] or not self.isVisible() or key[0] != self._state.search:
+            return
+        if not self.accuracy.text():
+            self.accuracy.setText(_WAITING)
+
+        def show(score: HeldOutScore | None) -> None:
+            if self._key() == key:
+                self._measured = key
+                self._tell(score, len(key[1]))
+
+        refining.ask_score(self._context, show)
+
+    def _tell(self, score: HeldOutScore | None, judged: int) -> None:
+        self.badge.setVisible(score is not None)
+        few = (
+            f" {judged} click{'' if judged == 1 else 's'} rarely show here; twenty often do."
+            if judged <= FEW
+            else ""
+        )
+        if score is None:
+            self.accuracy.setText("not measured")
+            self.note.setText("No case is left that nobody trained on or judged." + few)
+            return
+        low, high = score.interval
+        self.accuracy.setText(f"{score.accuracy:.2f} ({low:.2f}–{high:.2f})")
+        if score.measured_on == HELD_OUT_PATIENTS:
+            self.badge.set_kind("held-out", "held-out")
+        else:
+            self.badge.set_kind("unknown")
+        self.note.setText(
+            f"{score.before:.2f} without them. Measured on {score.cases:,} cases nobody trained on or judged.{few}"
+        )
+
+    def _set_strength(self, value: int) -> None:
+        self._percent.setText(f"{value} %")
+        refining.set_strength(self._context, value / 100)
+
+    def _follow_strength(self) -> None:
+        search = self._state.search
+        value = round(100 * search.strength) if search is not None else 100
+        if value != self.strength.value():
+            self.strength.blockSignals(True)
+            self.strength.setValue(value)
+            self.strength.blockSignals(False)
+        self._percent.setText(f"{value} %")
+
+    def _fit(self) -> None:
+        self._percent.setMinimumWidth(theme().px(40))
