@@ -136,6 +136,10 @@ class QueryPanel(QWidget):
 
     # For the window
 
+    def add_foot(self, widget: QWidget) -> None:
+        """Put ``widget`` below the facts."""
+        self._body.addWidget(widget)
+
     def set_tool(self, name: str) -> None:
         """One of :data:`app.viewer.tools.ALL`; the picture gets the keyboard."""
         self._region.set_tool(name)

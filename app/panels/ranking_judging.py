@@ -154,7 +154,8 @@ class RankingJudging(QObject):
         self.judge(verdict, chosen if row in chosen else [row])
 
     def _tell_comparing(self, row: int) -> None:
-        self.bar.tell(self._id(row) if row != NONE else "")
+        columns = self._state.columns
+        self.bar.tell(columns.labels[columns.index_of_row(row)] if row != NONE else "")
 
     def _id(self, row: int) -> str:
         columns = self._state.columns
@@ -192,7 +193,7 @@ class CompareBar(QFrame):
 
     def tell(self, case: str) -> None:
         """``case`` is the closer one; empty ends it."""
-        self._text.setText(f"{case} is closer than … Click the farther case, or go to it and press T.")
+        self._text.setText(f"{case} is closer than … click the farther case, or go there and press T")
         self.setVisible(bool(case))
 
     def _fit(self) -> None:

@@ -218,10 +218,10 @@ class RefinePanel(QWidget):
         """What disagrees with the judgement looked at: every click that does, and what to do."""
         row = self.rows.row_of(entry)
         against = row.against if row is not None else ()
-        found = len(self._state.asked.contradictions) if self._state.asked is not None else 0
-        self.detail.setVisible(found > 0)
+        count = len(self._state.asked.contradictions) if self._state.asked is not None else 0
+        self.detail.setVisible(count > 0)
         if row is None or not against:
-            told = "1 contradiction" if found == 1 else f"{found:,} contradictions"
+            told = "1 contradiction" if count == 1 else f"{count:,} contradictions"
             self.detail.setText(f"{told}: click a flagged judgement to see what disagrees.")
             return
         lines = []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import refining
 from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
-from app.widgets.elided_label import ElidedLabel
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.searches.search import Search
 from core.workflows.asking import Asked
@@ -32,7 +31,7 @@ class RefineMeasures(QWidget):
         #: What was last measured: the search and the judgements in force.
         self._measured: tuple[Search, tuple[int, ...]] | None = None
         self._asked: Asked | None = None
-        self.moved = ElidedLabel()
+        self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", "held-out")
         self.note = QLabel()
@@ -45,7 +44,6 @@ class RefineMeasures(QWidget):
         self.strength.setValue(100)
         self.strength.setAccessibleName("Strength: how far the judgements are followed, in percent")
         self._percent = QLabel()
-        self._labels: list[QLabel] = []
         self._lay_out()
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -58,25 +56,27 @@ class RefineMeasures(QWidget):
         self._follow_strength()
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(12, 6, 12, 8)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        for line, name in enumerate(("Moved by these", "Accuracy @10", "Strength")):
-            label = QLabel(name)
-            set_look(label, role="second")
-            self._labels.append(label)
-            grid.addWidget(label, line if line < 2 else 3, 0)
-        for label in (self.moved, self.accuracy, self._percent):
-            label.setAlignment(right)
-        grid.addWidget(self.moved, 0, 1, 1, 2)
-        grid.addWidget(self.badge, 1, 1, right)
-        grid.addWidget(self.accuracy, 1, 2)
-        grid.addWidget(self.note, 2, 0, 1, 3)
-        grid.addWidget(self.strength, 3, 1)
-        grid.addWidget(self._percent, 3, 2)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 12, 8)
+        column.setSpacing(4)
+        slider = (self.strength, self._percent)
+        for name, widgets in (
+            ("Moved by these", (self.moved,)),
+            ("Accuracy @10", (self.badge, self.accuracy)),
+            ("", (self.note,)),
+            ("Strength", slider),
+        ):
+            line = QHBoxLayout()
+            line.setSpacing(6)
+            if name:
+                label = QLabel(name)
+                set_look(label, role="second")
+                line.addWidget(label)
+                line.addStretch(0 if widgets is slider else 1)
+            for widget in widgets:
+                line.addWidget(widget, 1 if widget in (self.strength, self.note) else 0)
+            column.addLayout(line)
+        self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def follow(self, asked: Asked) -> None:
         """Show what the judgements of ``asked`` did."""
@@ -136,7 +136,8 @@ class RefineMeasures(QWidget):
         else:
             self.badge.set_kind("unknown")
         self.note.setText(
-            f"{score.before:.2f} without them. Measured on {score.cases:,} cases nobody trained on or judged.{few}"
+            f"{score.before:.2f} without them. Measured on {score.cases:,} cases "
+            f"nobody trained on or judged.{few}"
         )
 
     def _set_strength(self, value: int) -> None:

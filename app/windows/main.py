@@ -24,6 +24,7 @@ from app.operations import library as libraries
 from app.operations import refining, searching
 from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
+from app.panels.judgement_strip import JudgementStrip
 from app.panels.large import LargePanel
 from app.panels.library import LibraryPanel
 from app.panels.query import QueryPanel
@@ -110,6 +111,9 @@ class MainWindow(QMainWindow):
     def _make_docks(self) -> None:
         self.library = LibraryPanel(self.context, self.thumbnails)
         self.query = QueryPanel(self.context)
+        self.judgements = JudgementStrip(self.context, self.thumbnails)
+        self.judgements.wanted.connect(lambda: self.show_side("refine"))
+        self.query.add_foot(self.judgements)
         self.side = SidePanel(self.context, self.thumbnails)
         self.train = self.side.train
         self.evaluation = EvaluationPanel(self.context)
