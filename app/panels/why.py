@@ -185,9 +185,11 @@ def _group_lines(parts: tuple[GroupPart, ...]) -> tuple[list[Line], list[str]]:
 
 
 def _group_line(part: GroupPart) -> Line:
-    name = part.name[:1].upper() + part.name[1:]
+    name = part.name
     if not part.group:
-        return Line(name, part.amount, "What examples and concepts changed by moving what is asked")
+        return Line(
+            name.capitalize(), part.amount, "What examples and concepts changed by moving what is asked"
+        )
     if part.left_out:
         return Line(name, 0.0, "The ranking is without it", part.name, on=False)
     usual = f"Nearer than this in {spoken(part.name)}: {part.rank:.0%} of the library"
@@ -198,7 +200,7 @@ def _share_lines(why: Why) -> list[Line]:
     kept, rest = (
         (why.shares, ()) if len(why.shares) <= LINES else (why.shares[: LINES - 1], why.shares[LINES - 1 :])
     )
-    lines = [Line(share.name[:1].upper() + share.name[1:], share.amount, share.detail) for share in kept]
+    lines = [Line(share.name, share.amount, share.detail) for share in kept]
     if rest:
         lines.append(Line(f"{len(rest)} others", sum(share.amount for share in rest)))
     return lines

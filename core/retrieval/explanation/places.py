@@ -113,7 +113,8 @@ def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Pl
 
 
 def _peaks(score: Matrix) -> tuple[Ring, ...]:
-    """The highest positive blocks, none beside another, moved towards their neighbours' weight."""
+    """The highest positive blocks, smoothed, none beside another, moved towards their neighbours' weight."""
+    score = _smoothed(_smoothed(score).T).T
     left = np.maximum(score, 0.0)
     found: list[Ring] = []
     height, width = score.shape
@@ -129,6 +130,13 @@ def _peaks(score: Matrix) -> tuple[Ring, ...]:
         found.append((x, y, RADIUS))
         left[rows, columns] = 0.0
     return tuple(found)
+
+
+def _smoothed(rows: Matrix) -> Matrix:
+    """A quarter of each neighbour below and above, borders repeated."""
+    wide = np.pad(rows, ((1, 1), (0, 0)), mode="edge")
+    out: Matrix = 0.25 * wide[:-2] + 0.5 * wide[1:-1] + 0.25 * wide[2:]
+    return out
 
 
 def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen, usual: Matrix) -> Places:
