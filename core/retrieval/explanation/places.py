@@ -77,33 +77,36 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
     return Places(PlacesOf(), PlacesOf(), nothing)
 
 
-def column_weights(grouping: Grouping) -> Matrix:
-    """(d',) how much the metric makes of a column by itself, at its usual spread; all 1 where that depends
-    on the pair."""
-    deviations, distance = grouping.deviations(), grouping.metric.distance
+def column_weights(grouping: Grouping, spread: Matrix) -> Matrix:
+    """(d',) how much the metric makes of each column by itself where it differs by ``spread`` (d',).
+
+    1 for all it looks at where that depends on the pair.
+    """
+    distance = grouping.metric.distance
     if isinstance(distance, BitDistance):
         directions = (distance.directions * np.sqrt(distance.weights)).T
     elif isinstance(distance, LinearDistance):
         directions = np.eye(distance.n_features) if distance.L is None else distance.L
     else:
-        known: Matrix = (deviations > 0.0).astype(np.float64)
-        return known
-    weights: Matrix = np.square(grouping.pull_back(directions)).sum(axis=0) * np.square(deviations)
+        directions = np.eye(distance.n_features)
+        return np.asarray((grouping.pull_back(directions) != 0.0).any(axis=0), dtype=np.float64)
+    weights: Matrix = np.square(grouping.pull_back(directions)).sum(axis=0) * np.square(spread)
     return weights
 
 
 def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
     """Blocks of strong energy in both that differ little: sum of w (q+ x+ - (q - x)^2 / 2) over the bands.
 
-    q and x are in deviations from what is usual, + where above it. The metric compares equal places, so the
-    rings stand at equal places.
+    q and x are in deviations from what is usual of the band anywhere, + where above it: single blocks of few
+    cases vary too little to be a measure. The metric compares equal places, so there the rings stand.
     """
     rows = grouping.head_rows(np.stack([query.numbers, case.numbers]))
-    mean, spread = usual.mean(axis=0), usual.std(axis=0)
-    spread[spread == 0.0] = np.inf
-    q, x = (rows - mean) / spread
+    bands = usual.reshape(len(usual), *Gabor.LAYOUT)
+    mean = np.broadcast_to(bands.mean(axis=(0, 3, 4), keepdims=True)[0], Gabor.LAYOUT).ravel()
+    spread = np.broadcast_to(bands.std(axis=(0, 3, 4), keepdims=True)[0], Gabor.LAYOUT).ravel()
+    q, x = (rows - mean) / np.where(spread > 0.0, spread, np.inf)
     alike = np.maximum(q, 0.0) * np.maximum(x, 0.0) - np.square(q - x) / 2.0
-    score = (column_weights(grouping) * alike).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
+    score = (column_weights(grouping, spread) * alike).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
     rings = _peaks(score)
     if not rings:
         note = "No place stands out in both pictures."
