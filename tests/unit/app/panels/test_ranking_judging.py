@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
@@ -23,9 +21,8 @@ from core.workflows import refining
 from core.workflows.desk import close_desks
 from core.workflows.opening import publish
 from core.workflows.refining_desk import close_benches
-from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.tables import table_library
+from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -33,10 +30,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    library = table_library(tmp_path_factory.mktemp("judging"), n=60)
-    train_metric(library, TrainRequest("l1", "city"))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return library_to_judge(tmp_path_factory.mktemp("judging"))
 
 
 @pytest.fixture
@@ -51,11 +45,7 @@ def jobs(qapp):
 
 @pytest.fixture
 def context(jobs, made, tmp_path):
-    library = tmp_path / "lib.semblance"
-    shutil.copytree(made, library)
-    context = Context(State(), jobs, Messages(), Settings())
-    context.state.set_library(publish(library))
-    return context
+    return context_on(made, tmp_path / "lib.semblance", jobs)
 
 
 @pytest.fixture
@@ -65,8 +55,7 @@ def panel(qtbot, context, jobs):
     qtbot.addWidget(panel)
     panel.resize(720, 480)
     panel.show()
-    searching.ask(context, Query(case=context.state.columns.ids[0]))
-    jobs.let_run()
+    ask_case(context, jobs)
     return panel
 
 

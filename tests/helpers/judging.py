@@ -1,0 +1,39 @@
+"""A small library to judge in, without any process."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from app.context import Context
+from app.messages import Messages
+from app.operations import searching
+from app.settings import Settings
+from app.state import State
+from core.searches.query import Query
+from core.workflows.opening import publish
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.tables import table_library
+
+
+def library_to_judge(folder: Path, n: int = 60) -> Path:
+    """Cases of a table with two metrics: "city", which clicks cannot refine, and "plain"."""
+    library = table_library(folder, n=n)
+    train_metric(library, TrainRequest("l1", "city"))
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
+def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:
+    """A window's parts on a copy of ``library``."""
+    shutil.copytree(library, copy)
+    context = Context(State(), jobs, Messages(), Settings())
+    context.state.set_library(publish(copy))
+    return context
+
+
+def ask_case(context: Context, jobs: HeldJobs, place: int = 0) -> None:
+    """Ask with the case at ``place``, and wait for the ranking."""
+    searching.ask(context, Query(case=context.state.columns.ids[place]))
+    jobs.let_run()
