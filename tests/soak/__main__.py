@@ -1,7 +1,7 @@
-"""``python -m tests.soak --hours 2``: open, ask, look, compare, train, import, report and close, over and over.
+"""``python -m tests.soak --hours 2``: open, ask, look, compare, train, import, report, close, over and over.
 
-After a tenth of the time as warm-up, memory, threads and handles of all processes together may not grow by more
-than 5 % (mean of the last quarter over that of the first). Exit status 1 if they do or anything fails.
+After a tenth of the time as warm-up, memory, threads and handles of all processes together may not grow by
+more than 5 % (mean of the last quarter over that of the first). Exit status 1 if they do or anything fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def soak(place: Path, seconds: float) -> int:
     """Use the window for ``seconds``; 1 if anything grew or failed."""
     from app.program import SWITCH_INTERVAL_S, make_application
     from core.imaging.memory import give_freed_blocks_back
-    from tests.soak.measuring import Sample, growth, grown
+    from tests.soak.measuring import Sample, grown, growth
     from tests.soak.using import cycles
     from tests.walks.walking import make_library
 
