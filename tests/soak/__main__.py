@@ -40,6 +40,7 @@ def soak(place: Path, seconds: float) -> int:
     from tests.walks.walking import make_library
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    place.mkdir(exist_ok=True)
     made = make_library(place / "made")
     shutil.copytree(made / "Walk.semblance", made / "Other.semblance")
     make_application()

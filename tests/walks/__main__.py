@@ -49,7 +49,8 @@ def main() -> None:
             print(
                 f"walk {wanted.seed + number}: {'WRONG' if bad else 'fine'}, "
                 f"{sum(outcome.get('done', {}).values())} actions, longest stall "
-                f"{outcome.get('longest_ms', 0):.0f} ms, {errors} errors told to the user",
+                f"{outcome.get('longest_ms', 0):.0f} ms, {errors} errors told to the user, "
+                f"closed in {outcome.get('closing_s', 0):.1f} s",
                 flush=True,
             )
             for problem in outcome["problems"]:

@@ -8,6 +8,7 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,8 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         window.show()
         window.start(library)
         settle(window)
+        # However it is reached: the walk goes on until all its steps are done.
+        window.actions_["quit"].triggered.disconnect()
         over: list[bool] = []
         watch = Watch(stall_ms)
 
@@ -89,10 +92,12 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
             say("closing")
             # Closing waits for what must be kept.
             watch.limit_ms, longest = 0, watch.longest_ms
+            began = time.perf_counter()
             for other in application.topLevelWidgets():
                 if other is not window and other.isVisible():
                     other.close()
             window.close()
+            closing = time.perf_counter() - began
             window.deleteLater()
             QCoreApplication.sendPostedEvents(None, 0)
             application.processEvents()
@@ -105,6 +110,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "problems": problems,
         "stalls": [dataclasses.asdict(stall) for stall in watch.stalls],
         "longest_ms": longest,
+        "closing_s": closing,
         "done": walker.done,
         "errors": dict(told),
         "pid": os.getpid(),

@@ -1,0 +1,109 @@
+"""A user who does anything meets no exception and no warning; and the harness that says so can fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEventLoop
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton
+
+from tests.walks.walker import Walker
+from tests.walks.walking import make_library
+from tests.walks.watching import Watch
+
+TOP = Path(__file__).resolve().parents[2]
+# Offscreen there is no window manager; dialogs and menus ask it for what it cannot do.
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+
+
+def test_a_short_walk_through_the_window(tmp_path):
+    made = make_library(tmp_path / "made")
+    command = [sys.executable, "-m", "tests.walks", "--child", str(made), "--seed", "7", "--actions", "120"]
+    ended = subprocess.run(
+        [*command, "--stall-ms", "0"],
+        cwd=TOP,
+        env=os.environ | {"PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    outcome = json.loads(ended.stdout.splitlines()[-1])
+    assert outcome["problems"] == []
+    assert sum(outcome["done"].values()) == 120
+
+
+def walked(window: QMainWindow, steps: int = 60) -> Watch:
+    over: list[bool] = []
+    watch = Watch(0)
+
+    def say(what: str) -> None:
+        watch.doing = what
+
+    walker = Walker(window, 1, steps, [], say, lambda: over.append(True))
+    with watch:
+        walker.start()
+        while not over:
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+    assert sum(walker.done.values()) == steps
+    return watch
+
+
+@pytest.fixture
+def window(qtbot) -> QMainWindow:
+    made = QMainWindow()
+    qtbot.addWidget(made)
+    made.resize(300, 200)
+    made.show()
+    return made
+
+
+def test_a_walk_in_a_harmless_window_finds_nothing(window):
+    window.setCentralWidget(QLineEdit())
+    assert walked(window).problems == []
+
+
+def test_an_exception_in_a_slot_is_found(window):
+    button = QPushButton("do not press")
+
+    def fall() -> None:
+        raise ZeroDivisionError("nobody expected that")
+
+    button.clicked.connect(fall)
+    window.setCentralWidget(button)
+    found = walked(window).problems
+    assert found
+    assert "nobody expected that" in found[0]
+    assert "QPushButton" in found[0]
+
+
+def test_a_warning_is_found(window):
+    button = QPushButton("old")
+    button.clicked.connect(lambda: warnings.warn("this is old", DeprecationWarning, stacklevel=1))
+    window.setCentralWidget(button)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        found = walked(window).problems
+    assert any("DeprecationWarning: this is old" in line for line in found)
+
+
+def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
+    from tests.walks import watching
+
+    watch = Watch(200)
+    with watch:
+        # Other programs have the processor meanwhile: told apart by the system, here not at all.
+        monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
+        monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
+        watch.doing = "thinking"
+        watch._beat()
+        monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited + 300)
+        watch._beat()
+        monkeypatch.undo()
+    assert [(round(stall.ms), stall.doing) for stall in watch.stalls] == [(345, "thinking")]
