@@ -154,7 +154,11 @@ class WhyPanel(QWidget):
         assert self._why is not None
         self.sentence.setText(self._why.sentence)
         self.kind.set_text(_SHARES, self._why.kind)
-        self.kind.setVisible(self._why.kind != "Features" or len(self._why.groups) > 1)
+        # Where each feature is a group of its own, both views would be the same.
+        groups = {part.name for part in self._why.groups}
+        self.kind.setVisible(not {share.name for share in self._why.shares} <= groups)
+        if self.kind.isHidden():
+            self.kind.set_value(_GROUPS)
         self._show_lines()
         self._pages.setCurrentWidget(self._body)
 

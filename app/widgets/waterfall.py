@@ -15,7 +15,7 @@ from app.widgets.elided_label import ElidedLabel
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
-_NAME, _AMOUNT = 118, 54
+_NAME, _AMOUNT = 118, 58
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,17 @@ class Waterfall(QWidget):
         ticked = [line.key for line in lines if line.key and line.on]
         for place, (row, line) in enumerate(zip(self._rows, lines, strict=True)):
             start, end = ((edge - low) / span for edge in edges[place : place + 2])
-            row.show_line(line, start, end, last=line.key != "" and ticked == [line.key], first=place == 0)
+            row.show_line(
+                line,
+                part_text(line.amount, total),
+                start,
+                end,
+                last=line.key != "" and ticked == [line.key],
+                first=place == 0,
+            )
         zero = -low / span
-        self._total.show_line(Line("Distance", total), zero, zero + total / span, last=False, first=False)
+        told = Line("Distance", total)
+        self._total.show_line(told, distance_text(total), zero, zero + total / span, last=False, first=False)
 
     @property
     def lines(self) -> list[Line]:
@@ -100,6 +108,17 @@ class Waterfall(QWidget):
     def _fit(self) -> None:
         for row in (*self._rows, self._total):
             row.fit()
+
+
+def part_text(amount: float, total: float) -> str:
+    """``+0.071``, with as many decimals as parts of ``total`` need."""
+    size = abs(total)
+    if size >= 0.1 or size == 0.0:
+        return signed_text(amount)
+    sign = "−" if amount < 0 else "+"
+    if size >= 0.001:
+        return f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}"
+    return f"{sign}{abs(amount):.1e}"
 
 
 class _Box(QCheckBox):
@@ -144,7 +163,9 @@ class _Row(QWidget):
     def amount_text(self) -> str:
         return self._amount.text()
 
-    def show_line(self, line: Line, start: float, end: float, *, last: bool, first: bool) -> None:
+    def show_line(
+        self, line: Line, amount: str, start: float, end: float, *, last: bool, first: bool
+    ) -> None:
         self._line = line
         self._name.setText(line.name)
         self._name.set_tip(line.tip)

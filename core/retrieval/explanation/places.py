@@ -97,14 +97,14 @@ def column_weights(grouping: Grouping, spread: Matrix) -> Matrix:
 def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
     """Blocks of strong energy in both that differ little: sum of w (q+ x+ - (q - x)^2 / 2) over the bands.
 
-    q and x are in deviations from what is usual of the band anywhere, + where above it: single blocks of few
-    cases vary too little to be a measure. The metric compares equal places, so there the rings stand.
+    q and x are in deviations of the band anywhere from what is usual of the block, + where above it: single
+    blocks of few cases vary too little to measure by. Equal places are compared: there the rings stand.
     """
     rows = grouping.head_rows(np.stack([query.numbers, case.numbers]))
     bands = usual.reshape(len(usual), *Gabor.LAYOUT)
-    mean = np.broadcast_to(bands.mean(axis=(0, 3, 4), keepdims=True)[0], Gabor.LAYOUT).ravel()
-    spread = np.broadcast_to(bands.std(axis=(0, 3, 4), keepdims=True)[0], Gabor.LAYOUT).ravel()
-    q, x = (rows - mean) / np.where(spread > 0.0, spread, np.inf)
+    anywhere = np.sqrt(bands.var(axis=0).mean(axis=(-2, -1), keepdims=True))
+    spread = np.broadcast_to(anywhere, Gabor.LAYOUT).ravel()
+    q, x = (rows - usual.mean(axis=0)) / np.where(spread > 0.0, spread, np.inf)
     alike = np.maximum(q, 0.0) * np.maximum(x, 0.0) - np.square(q - x) / 2.0
     score = (column_weights(grouping, spread) * alike).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
     rings = _peaks(score)
@@ -131,7 +131,7 @@ def _peaks(score: Matrix) -> tuple[Ring, ...]:
         y, x = (float((at * near).sum() / near.sum()) for at in (down, right))
         x, y = (min(max(at, RADIUS), 1.0 - RADIUS) for at in ((x + 0.5) / width, (y + 0.5) / height))
         found.append((x, y, RADIUS))
-        left[rows, columns] = 0.0
+        left[max(0, row - 2) : row + 3, max(0, column - 2) : column + 3] = 0.0
     return tuple(found)
 
 

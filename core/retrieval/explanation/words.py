@@ -10,6 +10,9 @@ from core.metrics.distance import Matrix
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
 CLOSE, FAR = 0.25, 0.75
 _MOST_CLOSE, _MOST_FAR = 3, 2
+#: Of more visual words none is close or far by name: a word means nothing by itself.
+_MANY_WORDS = 12
+_WORD = re.compile(r"word (\d+)")
 #: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
 _SPOKEN = {
     "Size": "size",
@@ -42,7 +45,7 @@ def spoken(group: str) -> str:
         return f"stripes {match[1]} px wide"
     if match := re.fullmatch(r"Pixels, block row (\d+), column (\d+)", group):
         return f"the block at row {match[1]}, column {match[2]}"
-    if match := re.fullmatch(r"word (\d+)", group):
+    if match := _WORD.fullmatch(group):
         return f"visual word {match[1]}"
     return _SPOKEN.get(group, group)
 
@@ -69,10 +72,13 @@ def sentence(
     if not told:
         return ""
     if all(amounts[place] == 0.0 for place in told):
-        return "The same in everything that is compared."
+        return "Nothing that is compared tells the two apart."
     near = sorted((place for place in told if ranks[place] <= CLOSE), key=lambda place: ranks[place])
     far = sorted((place for place in told if ranks[place] >= FAR), key=lambda place: -ranks[place])
     most = max(told, key=lambda place: amounts[place])
+    if len(told) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in told):
+        counted = f"Close in {len(near)} of {len(told)} visual words, far in {len(far)}"
+        return f"{counted}; most apart in {spoken(groups[most])}."
     close = joined([spoken(groups[place]) for place in near[:_MOST_CLOSE]])
     if len(near) == len(told):
         close = "everything" if len(told) > 1 else close

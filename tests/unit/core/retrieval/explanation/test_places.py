@@ -33,14 +33,14 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
     rng = np.random.default_rng(5)
     others = [
         scene(seed, *[(*rng.integers(15, 113, 2), rng.integers(4, 12)) for _ in range(2)])
-        for seed in range(12)
+        for seed in range(40)
     ]
     X = np.stack([extractor.extract(picture) for picture in others])
     columns = extractor.feature_names
     metric = fit_metric(
         make_learner(learner, random_state=0),
         X,
-        np.array(["a", "b"] * 6),
+        np.array(["a", "b"] * 20),
         steps=chosen_steps("", name),
         feature_groups=[column.group for column in columns],
     )

@@ -31,8 +31,15 @@ def test_groups_left_out_are_not_spoken_of():
 
 
 def test_equal_cases_are_called_the_same_and_one_group_is_called_by_name():
-    assert sentence(GROUPS, (0.0,) * 4, (0.5,) * 4) == "The same in everything that is compared."
+    assert sentence(GROUPS, (0.0,) * 4, (0.5,) * 4) == "Nothing that is compared tells the two apart."
     assert sentence(("Shape",), (0.2,), (0.1,)) == "Close in outline shape."
+
+
+def test_many_visual_words_are_counted():
+    words = [f"word {n}" for n in range(1, 21)]
+    ranks = [0.1] * 5 + [0.5] * 12 + [0.9] * 3
+    said = sentence(words, [0.1] * 19 + [0.2], ranks)
+    assert said == "Close in 5 of 20 visual words, far in 3; most apart in visual word 20."
 
 
 def test_ranks_are_shares_of_what_is_usual():
