@@ -85,6 +85,8 @@ COMMANDS = (
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
     Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", "Metric card…", "Metric", "", "info", "metric"),
+    Command("export_metric", "Export the metric…", "Metric", "", "export", "metric"),
+    Command("import_metric", "Bring in a metric…", "Metric", "", "plus", "writable"),
     Command("save_plot", "Save the plots…", "Metric", "Ctrl+S", "save", "scores"),
     Command("help", "Help for this panel", "Help", "F1", "help"),
     Command("words", "Words used here", "Help", "", "info"),

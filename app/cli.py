@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from app import report_cli, upkeep_cli
+from app import metric_cli, report_cli, upkeep_cli
 from app.cli_parts import Json, LibraryPath, print_document
 from app.console import (
     ConsoleReporter,
@@ -36,6 +36,7 @@ LISTS = ("learners", "extractors", "kinds", "protocols")
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
+cli.add_typer(metric_cli.cli)
 cli.add_typer(report_cli.cli)
 cli.add_typer(upkeep_cli.cli)
 cli.add_typer(experiment, name="experiment")

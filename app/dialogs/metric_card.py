@@ -1,11 +1,16 @@
-"""The card of a metric: what it is, what it was trained on, and what was measured of it on what."""
+"""The card of a metric: what it is, what it was trained on, how it scored on what, and where it fails."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
+    QComboBox,
     QDialog,
+    QFileDialog,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -16,74 +21,167 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import set_look
+from app.theme import set_look, theme
+from app.widgets.badge import Badge
 from core.errors import BadInput
+from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.metrics.card import MetricCard
-from core.metrics.online.clicks import LEARNER as CLICKS
-from core.metrics.registry import learner_class, learner_title
-from core.reports.card_facts import card_facts
+from core.reports.card_document import CardDocument, Section, Table, compare_cards
+from core.reports.card_writing import card_markdown, comparison_markdown
+from core.reports.document import Fact
+from core.workflows.cards import document_of
 from core.workflows.opening import MetricFacts
 
-#: What stands where nothing was measured.
-NOT_MEASURED = "nothing: no score may be claimed for it"
+#: First entry of the list of metrics to compare with.
+ALONE = "compare with…"
 
 
 class MetricCardDialog(QDialog):
-    """Facts of one metric, line by line, to be read and copied."""
+    """Facts of one metric to be read and copied, or two metrics side by side; ``save(name, path)`` writes."""
 
-    def __init__(self, metric: MetricFacts, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        metric: MetricFacts,
+        others: Sequence[MetricFacts] = (),
+        save: Callable[[str, Path], None] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._metric, self._save = metric, save
         self.setWindowTitle(f"Metric card: {metric.name}")
-        self.resize(620, 560)
-        self.lines = metric_lines(metric)
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(6)
-        self._grid.setColumnStretch(1, 1)
-        for row, (name, value) in enumerate(self.lines):
-            self._grid.addWidget(_label(name, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-            self._grid.addWidget(_label(value), row, 1)
-        self._grid.setRowStretch(len(self.lines), 1)
-        page = QWidget()
-        page.setLayout(self._grid)
-        area = QScrollArea()
-        area.setWidget(page)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.resize(theme().px(680), theme().px(620))
+        self.document = shown_document(metric)
+        self._text = card_markdown(self.document)
+        self._others = {other.name: other for other in others if other.name != metric.name}
+        self._area = QScrollArea()
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(self._area, 1)
+        column.addLayout(self._buttons())
+        self._show_card()
+
+    def _buttons(self) -> QHBoxLayout:
         copy = QPushButton("Copy")
-        copy.clicked.connect(self._copy)
+        copy.setToolTip("As Markdown, which reads well as plain text too")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
+        save = QPushButton("Save…")
+        save.setVisible(self._save is not None)
+        save.clicked.connect(self._ask_where)
+        self.against = QComboBox()
+        self.against.setAccessibleName("Compare with another metric")
+        self.against.addItems([ALONE, *self._others])
+        self.against.setVisible(bool(self._others))
+        self.against.currentTextChanged.connect(self._compare)
         close = QPushButton("Close")
         close.setDefault(True)
         close.clicked.connect(self.accept)
         buttons = QHBoxLayout()
-        buttons.addWidget(copy)
+        buttons.setSpacing(8)
+        for widget in (copy, save, self.against):
+            buttons.addWidget(widget)
         buttons.addStretch(1)
         buttons.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
-        column.addWidget(area, 1)
-        column.addLayout(buttons)
+        return buttons
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText("\n".join(f"{name}: {value}" for name, value in self.lines))
+    def _compare(self, name: str) -> None:
+        other = self._others.get(name)
+        if other is None:
+            self._text = card_markdown(self.document)
+            self._show_card()
+            return
+        table = compare_cards(self.document, shown_document(other))
+        self._text = comparison_markdown(table)
+        self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1])))
+
+    def _show_card(self) -> None:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 8, 0)
+        column.setSpacing(16)
+        for section in self.document.sections:
+            column.addWidget(_section_widget(section))
+        column.addStretch(1)
+        self._area.setWidget(page)
+
+    def _show(self, widget: QWidget) -> None:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 8, 0)
+        column.addWidget(widget)
+        column.addStretch(1)
+        self._area.setWidget(page)
+
+    def _ask_where(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, "Save the metric's card", f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
+        )
+        if chosen and self._save is not None:
+            self._save(self._metric.name, Path(chosen))
 
 
-def metric_lines(metric: MetricFacts) -> list[tuple[str, str]]:
-    """(name, value) of everything known of ``metric``; a card that cannot be read says so."""
+def shown_document(metric: MetricFacts) -> CardDocument:
+    """The card as it is shown: with whose judgements it learnt from; one that cannot be read says so."""
     try:
-        card = MetricCard.from_json(metric.card)
+        document = document_of(metric.name, metric.card, metric.scores)
+        authors = MetricCard.from_json(metric.card).authors
     except BadInput as error:
-        return [("Metric", metric.name), ("Card", error.message)]
-    lines = [("Metric", metric.name), ("Measured on", card.measured_on or NOT_MEASURED)]
-    lines += [(fact.label, fact.value) for fact in card_facts(card, learner_title(card.learner))]
-    if card.authors:
-        lines.append(("Judged by", ", ".join(card.authors)))
-    if card.learner != CLICKS:
-        lines.append(("Paper", learner_class(card.learner).paper))
-    versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
-    return [*lines, ("Versions", versions)] if versions else lines
+        section = Section("Metric", (Fact("Name", metric.name), Fact("Card", error.message)))
+        return CardDocument(metric.name, (section,), {})
+    if not authors:
+        return document
+    judged = Section("Judgements", (Fact("Judged by", ", ".join(authors)),))
+    return CardDocument(document.name, (*document.sections, judged), document.values)
+
+
+def _section_widget(section: Section) -> QWidget:
+    widget = QWidget()
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(6)
+    head = QHBoxLayout()
+    title = _label(section.title, "title")
+    title.setWordWrap(False)
+    head.addWidget(title)
+    if section.measured_on:
+        head.addWidget(Badge(_badge(section.measured_on)))
+    head.addStretch(1)
+    column.addLayout(head)
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(4)
+    grid.setColumnMinimumWidth(0, theme().px(180))
+    grid.setColumnStretch(1, 1)
+    for row, fact in enumerate(section.facts):
+        grid.addWidget(_label(fact.label, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(_label(fact.value), row, 1)
+    column.addLayout(grid)
+    if section.table is not None:
+        column.addWidget(_table_widget(section.table))
+    return widget
+
+
+def _badge(measured_on: str) -> str:
+    return "held-out" if measured_on == HELD_OUT_PATIENTS else "unknown"
+
+
+def _table_widget(table: Table, bold: Callable[[int], bool] = lambda _row: False) -> QWidget:
+    widget = QWidget()
+    grid = QGridLayout(widget)
+    grid.setContentsMargins(0, 4, 0, 0)
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(4)
+    for column, text in enumerate(table.header):
+        grid.addWidget(_label(text, "second"), 0, column)
+        grid.setColumnStretch(column, 1)
+    for row, cells in enumerate(table.rows):
+        for column, text in enumerate(cells):
+            role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""
+            grid.addWidget(_label(text, role), row + 1, column, Qt.AlignmentFlag.AlignTop)
+    return widget
 
 
 def _label(text: str, role: str = "") -> QLabel:

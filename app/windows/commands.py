@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
@@ -14,16 +13,14 @@ from app.dialogs.extract import ExtractDialog
 from app.dialogs.header import HeaderDialog
 from app.dialogs.help import HelpDialog
 from app.dialogs.import_source import ImportDialog
-from app.dialogs.metric_card import MetricCardDialog
 from app.dialogs.not_read import NotReadDialog
 from app.dialogs.prepare_slider import PrepareSliderDialog
-from app.dialogs.report import ReportDialog, queries_of
 from app.dialogs.save_refined import SaveRefinedDialog
-from app.operations import demo, drawing, extracting, likeness, refining, reporting, searching, training
+from app.operations import demo, drawing, extracting, likeness, refining, searching, training
 from app.operations import library as libraries
 from app.panels.ranking import GLIDE
 from app.theme import set_theme
-from app.windows import upkeep
+from app.windows import metric_files, report_files, upkeep
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
 from core.searches.query import Query
@@ -57,8 +54,8 @@ class Commands(QObject):
             "back_up": lambda: upkeep.back_up(window),
             "restore": lambda: upkeep.restore(window),
             "check_library": lambda: upkeep.check(window),
-            "report": self.report,
-            "open_report": self.open_report,
+            "report": lambda: report_files.write(window),
+            "open_report": lambda: report_files.reopen(window),
             "close_library": lambda: libraries.close_library(self._context),
             "quit": window.close,
             "palette": self.show_palette,
@@ -93,7 +90,9 @@ class Commands(QObject):
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
             "two_metrics": window.full.two_metrics,
-            "metric_card": self.show_card,
+            "metric_card": lambda: metric_files.show_card(window),
+            "export_metric": lambda: metric_files.export(window),
+            "import_metric": lambda: metric_files.bring_in(window),
             "save_plot": window.evaluation.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),
@@ -181,35 +180,6 @@ class Commands(QObject):
         chosen = QFileDialog.getExistingDirectory(self._window, "Where the moved pictures are now")
         if chosen:
             libraries.relink(self._context, Path(chosen))
-
-    def report(self) -> None:
-        state, query = self._state, self._state.query
-        if query is None or state.metric is None:
-            return
-        ids, rows = state.columns.ids, state.columns.case_row
-        shown = self._window.library.grid.deck()
-        held_out = ~np.isin(rows, state.metric.training)
-        dialog = ReportDialog(
-            queries_of(
-                query.case or (query.image.name if query.image else ""),
-                [ids[shown.index(place)] for place in range(len(shown))],
-                [ids[place] for place in np.flatnonzero(held_out).tolist()],
-            ),
-            self._context.settings,
-            self._window,
-        )
-        if dialog.exec() == QDialog.DialogCode.Accepted:
-            if cases := dialog.cases():
-                reporting.write_reports(self._context, dialog.target, cases, dialog.form(), dialog.options)
-            else:
-                reporting.write_report(self._context, dialog.target, dialog.options)
-        dialog.deleteLater()
-
-    def open_report(self) -> None:
-        """A JSON report becomes the search it was made of."""
-        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a report", "", "JSON report (*.json)")
-        if chosen:
-            reporting.reopen(self._context, Path(chosen))
 
     # Asking
 
@@ -308,13 +278,6 @@ class Commands(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted:
             likeness.prepare(self._context, dialog.request())
         dialog.deleteLater()
-
-    def show_card(self) -> None:
-        """What is known of the metric in use."""
-        if self._state.metric is not None:
-            dialog = MetricCardDialog(self._state.metric, self._window)
-            dialog.exec()
-            dialog.deleteLater()
 
     def save_refined(self) -> None:
         """Ask for a name, then keep the refined metric."""

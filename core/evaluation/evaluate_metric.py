@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HELD_OUT_PATIENTS = "held-out patients"
 HELD_OUT_CASES = "held-out cases, unknown patients"
+#: Nearest cases looked at for the score of a finding.
+FINDING_K = 10
 
 Numbers = tuple[float | None, ...]
 
@@ -80,12 +82,37 @@ class FindingRoc:
 
 
 @dataclass(frozen=True)
+class FindingScore:
+    """How well the cases of one finding find their like: retrieval accuracy @ ``k`` of ``n`` of them, mean
+    and 95 % interval (``None``: undefined)."""
+
+    n: int
+    k: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        mean, low, high = (
+            None if values[name] is None else float(values[name]) for name in ("mean", "low", "high")
+        )
+        return cls(int(values["n"]), int(values["k"]), mean, low, high)
+
+
+@dataclass(frozen=True)
 class MetricScores:
     """Held-out scores of one metric.
 
     ``retrieval_accuracy``: leave-one-out among the held-out cases; ``knn_accuracy``, ``roc``: the plain
     vote of the training cases, for the ROC of the ``voters`` nearest. ``auc`` is the mean over findings
     (``None`` where no finding can be told from the rest). Counts are held-out cases, per finding.
+    ``by_finding``: where the metric does well and where it fails. ``confusion[i][j]``: cases of the i-th
+    finding (by name) of which the ``voters`` nearest training cases have mostly the j-th. Both are empty in
+    scores kept by version 0.1.
     """
 
     measured_on: str
@@ -97,6 +124,8 @@ class MetricScores:
     knn_accuracy: IntervalCurve
     auc: float | None
     roc: Mapping[str, FindingRoc]
+    by_finding: Mapping[str, FindingScore] = field(default_factory=dict)
+    confusion: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_test(self) -> int:
@@ -114,6 +143,8 @@ class MetricScores:
             "retrieval_accuracy": self.retrieval_accuracy.to_json(),
             "knn_accuracy": self.knn_accuracy.to_json(),
             "roc": {finding: curve.to_json() for finding, curve in self.roc.items()},
+            "by_finding": {finding: score.to_json() for finding, score in self.by_finding.items()},
+            "confusion": [list(row) for row in self.confusion],
         }
 
     @classmethod
@@ -134,6 +165,11 @@ class MetricScores:
                 knn_accuracy=IntervalCurve.from_json(values["knn_accuracy"]),
                 auc=None if values["auc"] is None else float(values["auc"]),
                 roc={str(name): FindingRoc.from_json(curve) for name, curve in values["roc"].items()},
+                by_finding={
+                    str(name): FindingScore.from_json(score)
+                    for name, score in values.get("by_finding", {}).items()
+                },
+                confusion=tuple(tuple(int(count) for count in row) for row in values.get("confusion", ())),
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise BadInput(
@@ -189,6 +225,8 @@ def evaluate_metric(
         knn_accuracy=_with_interval(vote.correct, of_test, seed),
         auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
         roc=curves,
+        by_finding=_by_finding(retrieval, asked, names.tolist(), of_test, seed),
+        confusion=_confusion(vote, asked, len(names)),
     )
     reporter.progress(3, 3, "Intervals")
     return scores
@@ -214,6 +252,29 @@ def _curves(vote: Votes, asked: Rows, names: list[str]) -> dict[str, FindingRoc]
                 tuple(corners.fpr.tolist()), tuple(corners.tpr.tolist()), area.auc, area.ci95
             )
     return curves
+
+
+def _by_finding(
+    retrieval: Matrix, asked: Rows, names: list[str], patients: Rows | None, seed: int
+) -> dict[str, FindingScore]:
+    """Retrieval accuracy @ :data:`FINDING_K`, or the largest k there is, of the queries of each finding."""
+    k = min(FINDING_K, retrieval.shape[1])
+    out = {}
+    for finding, name in enumerate(names):
+        rows = np.flatnonzero(asked == finding)
+        if len(rows):
+            groups = None if patients is None else patients[rows]
+            mean, low, high = over_queries(retrieval[rows, k - 1 : k], seed=seed, groups=groups)
+            ends = (number_or_none(float(value[0])) for value in (mean, low, high))
+            out[name] = FindingScore(len(rows), k, *ends)
+    return out
+
+
+def _confusion(vote: Votes, asked: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
+    told = vote.plain.argmax(axis=1)
+    counts = np.zeros((n_findings, n_findings), dtype=np.int64)
+    np.add.at(counts, (asked, told), 1)
+    return tuple(tuple(row) for row in counts.tolist())
 
 
 def _with_interval(per_query: Matrix, patients: Rows | None, seed: int) -> IntervalCurve:

@@ -1,0 +1,73 @@
+"""The commands about kept metrics: their cards, and metrics as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli_parts import Json, LibraryPath, print_document
+from app.console import ConsoleReporter
+
+#: Added to the other commands by :mod:`app.cli`.
+cli = typer.Typer()
+
+MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
+
+
+@cli.command()
+def card(
+    library: LibraryPath,
+    metric: MetricName,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .md or .json file.")] = None,
+    against: Annotated[str | None, typer.Option(metavar="METRIC", help="Another, side by side.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
+    from core.reports.card_writing import card_markdown, comparison_markdown
+    from core.workflows.cards import compared_cards, metric_card, write_metric_card
+
+    if against is not None:
+        table = compared_cards(library, metric, against)
+        rows = [dict(zip(("line", "a", "b", "differs"), row, strict=True)) for row in table.rows]
+        print_document(
+            {"a": metric, "b": against, "lines": rows},
+            as_json,
+            lambda _document: typer.echo(comparison_markdown(table)),
+        )
+    elif out is not None:
+        typer.echo(str(write_metric_card(library, metric, out)))
+    else:
+        document = metric_card(library, metric)
+
+        def show(_document: Any) -> None:
+            typer.echo(card_markdown(document))
+
+        print_document(dict(document.values), as_json, show)
+
+
+@cli.command("export-metric")
+def export_metric(
+    library: LibraryPath,
+    metric: MetricName,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .semblance-metric.")],
+) -> None:
+    """Write a metric to one file, for another library or person; it names no case."""
+    from core.workflows.metric_exchange import export_metric as export
+
+    with ConsoleReporter() as reporter:
+        typer.echo(str(export(library, metric, out, reporter=reporter)))
+
+
+@cli.command("import-metric")
+def import_metric(
+    library: LibraryPath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Made by export-metric.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called here.")] = None,
+) -> None:
+    """Bring a metric into a library that has its features."""
+    from core.workflows.metric_exchange import import_metric as bring
+
+    with ConsoleReporter() as reporter:
+        typer.echo(f"metric: {bring(library, file, name, reporter=reporter)}")

@@ -1,0 +1,57 @@
+"""Metrics as files: their cards, and whole ones for other libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.context import Context
+from app.jobs import Job
+from app.operations import library, searching
+from core.workflows import cards, metric_exchange
+
+
+def write_card(context: Context, name: str, path: Path) -> Job | None:
+    """Write the card of the metric called ``name`` and say where."""
+    if context.state.path is None:
+        return None
+    job = context.jobs.run(f"Saving {path.name}", cards.write_metric_card, context.state.path, name, path)
+    return _told(context, job, path)
+
+
+def export_metric(context: Context, name: str, path: Path) -> Job | None:
+    """Write a metric to one file and say where."""
+    if context.state.path is None:
+        return None
+    job = context.jobs.run(
+        f"Saving {path.name}", metric_exchange.export_metric, context.state.path, name, path
+    )
+    return _told(context, job, path)
+
+
+def import_metric(context: Context, file: Path) -> Job | None:
+    """Bring a metric into the open library and rank by it."""
+    state = context.state
+    path = state.path
+    if path is None:
+        return None
+    job = context.jobs.run(f"Bringing in {file.name}", metric_exchange.import_metric, path, file)
+
+    def show(name: str) -> None:
+        context.messages.info(f"{name} is in the library.")
+
+        def choose() -> None:
+            state.set_metric(name)
+            searching.rank(context)
+
+        if state.path == path:
+            library.renew(context, choose)
+
+    job.done.connect(show)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def _told(context: Context, job: Job, path: Path) -> Job:
+    job.done.connect(lambda _path: context.messages.info(f"{path} is written."))
+    job.failed.connect(context.messages.error)
+    return job

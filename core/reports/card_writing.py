@@ -1,0 +1,69 @@
+"""A metric's card as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from core.errors import BadArguments
+from core.reports.card_document import CardDocument, Section, Table
+from core.reports.saving import put_file
+
+
+def card_markdown(document: CardDocument) -> str:
+    """Headings, lists and tables that read well as plain text too."""
+    parts = [f"# Metric card: {_plain(document.name)}", *map(_section, document.sections)]
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison_markdown(table: Table) -> str:
+    """Two cards beside each other."""
+    return "\n".join(_table(table)) + "\n"
+
+
+def card_json(document: CardDocument) -> str:
+    """``{"name", "card", "scores"}``: the card's own fields, and its held-out scores; NaN becomes null."""
+    return json.dumps(document.values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+WRITERS: dict[str, Callable[[CardDocument], str]] = {".md": card_markdown, ".json": card_json}
+
+
+def write_card(document: CardDocument, path: Path) -> None:
+    """Write it as .md or .json.
+
+    Raises:
+        BadArguments: a name that ends otherwise.
+        SemblanceError: the file cannot be written.
+    """
+    write = WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise BadArguments(
+            f"A metric's card cannot be a file like {path.name}.", "Let it end in .md or .json."
+        )
+    put_file(path, write(document).encode())
+
+
+def _section(section: Section) -> str:
+    badge = f" ({section.measured_on})" if section.measured_on else ""
+    lines = [f"## {section.title}{badge}", ""]
+    lines += [f"- **{_plain(fact.label)}:** {_plain(fact.value)}" for fact in section.facts]
+    if section.table is not None:
+        lines += ["", *_table(section.table)]
+    return "\n".join(lines)
+
+
+def _table(table: Table) -> list[str]:
+    rows = [table.header, ("---",) * len(table.header), *table.rows]
+    return [f"| {' | '.join(_plain(cell, cell=True) for cell in row)} |" for row in rows]
+
+
+def _plain(text: str, *, cell: bool = False) -> str:
+    """Text that Markdown takes for text: names of findings and columns come from files."""
+    if cell and text == "---":
+        return text
+    flat = " ".join(text.split())
+    for mark in "\\`*[]<>|#":
+        flat = flat.replace(mark, f"\\{mark}")
+    return flat
