@@ -11,9 +11,10 @@ from core.library.export_log import note_export
 from core.metrics.card import MetricCard
 from core.metrics.online.clicks import LEARNER as CLICKS
 from core.metrics.registry import learner_class, learner_title
-from core.reports.card_document import CardDocument, Table, card_document, compare_cards
+from core.reports.card_document import CardDocument, Table, compare_cards
 from core.reports.card_writing import write_card
 from core.tasks import SILENT, Reporter
+from core.workflows.card_document import card_document
 
 
 def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | None) -> CardDocument:
