@@ -1,0 +1,138 @@
+"""From a thumb in the window to the painted new ranking, what the window itself stalls, and large ledgers.
+
+``python -m tests.benchmarks.bench_judging`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from core.engine import limit_threads
+from core.library.judgements import JudgementTable
+from core.library.library import Library
+from core.searches.judgement import Judgement, Kind
+from core.searches.ledger import Ledger
+from core.workflows.training import TrainRequest, train_metric
+from tests.benchmarks.bench_clicking import M, _library, row
+from tests.benchmarks.harness import Row, table
+from tests.helpers import data as real_data
+
+CLICKS, JUDGED = 24, 10_000
+STALL_MS = 50.0
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark; it needs no real data."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CONFIG_HOME"] = folder
+        return [
+            *_clicks(Path(folder) / "large", 100_000, 100.0),
+            *_clicks(Path(folder) / "small", 10_000, 40.0),
+            *_large_ledger(Path(folder) / "ledger"),
+        ]
+
+
+def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
+    from app.operations import searching
+    from core.searches.query import Query
+    from tests.helpers.windows import open_window
+
+    library = _made(path, n)
+    times, stalls = [], []
+    with open_window(library) as window:
+        window.show_side("refine")
+        searching.ask(window.context, Query(case="s/0"))
+        _wait(lambda: window.state.ranking is not None)
+        grid = window.ranking.grid
+        for click in range(CLICKS):
+            wanted = grid.deck().case_row(grid.visible_places()[2 + click % 9])
+            before = window.state.judged
+            begin = time.perf_counter()
+            window.ranking.judging.judge(1 if click % 3 else -1, [wanted])
+            longest = _wait(lambda before=before: window.state.judged > before)
+            start = time.perf_counter()
+            grid.viewport().repaint()
+            # The first lays the library out for clicks.
+            if click:
+                times.append(1e3 * (time.perf_counter() - begin))
+                stalls.append(max(longest, 1e3 * (time.perf_counter() - start)))
+                stalls.append(_wait(lambda: True, seconds=0.6))
+    value, size = median(times), f"{n:,} x {M}"
+    return [
+        row(f"thumb to painted ranking, {size}", value, "ms", target, value < target),
+        row(f"  the slowest of {len(times)}, {size}", max(times), "ms"),
+        row(
+            f"  longest the window did not answer, {size}",
+            max(stalls),
+            "ms",
+            STALL_MS,
+            max(stalls) <= STALL_MS,
+        ),
+    ]
+
+
+def _large_ledger(path: Path) -> list[dict[str, Any]]:
+    """A search with very many judgements, all taken back by one press of Reset, and put in force again."""
+    from app.operations import refining, searching
+    from core.searches.query import Query
+    from core.searches.search import Search
+    from tests.helpers.windows import open_window
+
+    library = _made(path, 2_000)
+    rng = np.random.default_rng(0)
+    with Library.open(library) as opened:
+        pairs = rng.integers(1, 2_000, size=(JUDGED, 2))
+        said = [
+            Judgement(Kind.ALIKE if n % 3 else Kind.NOT_ALIKE, f"s/{n % 97}", f"s/{100 + int(a) % 1800}")
+            for n, (a, _) in enumerate(pairs)
+        ]
+        Ledger(JudgementTable(opened.catalogue, "bench")).add(said)
+    with open_window(library) as window:
+        window.show_side("refine")
+        window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
+        searching.rank(window.context)
+        _wait(lambda: window.state.asked is not None)
+        kept = window.state.judged
+        begin = time.perf_counter()
+        refining.reset(window.context)
+        longest = _wait(lambda: window.state.judged == 0)
+        window.ranking.grid.viewport().repaint()
+        spent = 1e3 * (time.perf_counter() - begin)
+        longest = max(longest, _wait(lambda: True, seconds=0.6))
+    return [
+        row(f"{kept:,} judgements undone and the ranking painted", spent, "ms", 300, spent < 300),
+        row("  longest the window did not answer", longest, "ms", STALL_MS, longest <= STALL_MS),
+    ]
+
+
+def _made(path: Path, n: int) -> Path:
+    library = _library(path, n)
+    train_metric(library, TrainRequest("euclidean", "plain", steps="standardise", max_cases=1000))
+    return library
+
+
+def _wait(condition: Callable[[], object], seconds: float = 0.0) -> float:
+    """Run the event loop until it holds, at least ``seconds``; the longest round of it in ms."""
+    from PySide6.QtCore import QCoreApplication
+
+    longest, end = 0.0, time.perf_counter() + seconds
+    while not condition() or time.perf_counter() < end:
+        start = time.perf_counter()
+        QCoreApplication.processEvents()
+        longest = max(longest, 1e3 * (time.perf_counter() - start))
+        time.sleep(0.001)
+    return longest
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("judging", **measured) for measured in run(real_data.folder())]))
