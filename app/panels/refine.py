@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.context import Context
 from app.models.ledger_rows import NONE, LedgerRows
 from app.models.thumbnails import ThumbnailSource
 from app.operations import refining
 from app.panels.refine_measures import RefineMeasures
-from app.theme import set_look
+from app.theme import set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel_header import header_button
@@ -21,6 +30,9 @@ from core.searches.search import Search
 
 #: Ranks whose movement is told.
 TOP = 20
+SAVE = "Save as new metric…"
+#: Below this width words are shortened.
+NARROW = 280
 HOW = (
     "Thumbs under the ranked cases, or the keys U and D, say what is like the query and what is not; T, or "
     "dragging one case onto another, says which of two is closer. The ranking follows every click."
@@ -70,13 +82,13 @@ class RefinePanel(QWidget):
         self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._how.setContentsMargins(12, 0, 12, 8)
         set_look(self._how, role="second")
-        self.save = QPushButton("Save as new metric…")
+        self.save = QPushButton(SAVE)
+        self.save.setToolTip("Keep the refined metric under a name (Ctrl+Shift+S)")
+        self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
         self.undo = header_button("undo", "Undo the last judgement (Ctrl+Z)")
         self.redo = header_button("redo", "Redo (Ctrl+Shift+Z)")
-        self.reset = QPushButton("Reset")
-        self.reset.setToolTip("Undo all judgements; each can be redone")
-        set_look(self.reset, quiet=True)
+        self.reset = header_button("refresh", "Undo all judgements; each can be redone")
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -95,7 +107,8 @@ class RefinePanel(QWidget):
         for widget in (self.reset, self.undo, self.redo):
             row.addWidget(widget)
         self._body = QWidget()
-        body = QVBoxLayout(self._body)
+        inner = QWidget()
+        body = QVBoxLayout(inner)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         #: What asks the next question stands here.
@@ -106,7 +119,16 @@ class RefinePanel(QWidget):
         body.addWidget(self._lists, 1)
         body.addWidget(self.detail)
         body.addWidget(self.measures)
-        body.addWidget(foot)
+        # In a low window everything can still be reached; the foot stays.
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(inner)
+        whole = QVBoxLayout(self._body)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(scroll, 1)
+        whole.addWidget(foot)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self._body)
@@ -156,6 +178,10 @@ class RefinePanel(QWidget):
         if self._stale:
             self._renew()
         self.measures.wake()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.save.setText(SAVE if self.width() >= theme().px(NARROW) else "Save…")
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._soon.stop()

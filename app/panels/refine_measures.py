@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import refining
 from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
+from app.widgets.elided_label import ElidedLabel
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.searches.search import Search
 from core.workflows.asking import Asked
@@ -19,6 +21,8 @@ TOP = 20
 RESTED_MS = 400
 #: Up to so many judgements a score rarely moves.
 FEW = 10
+#: Below this width the interval is told in the tooltip.
+NARROW = 250
 _WAITING = "measuring…"
 
 
@@ -31,6 +35,8 @@ class RefineMeasures(QWidget):
         #: What was last measured: the search and the judgements in force.
         self._measured: tuple[Search, tuple[int, ...]] | None = None
         self._asked: Asked | None = None
+        #: The score and its interval in words.
+        self._score = ("", "")
         self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", "held-out")
@@ -69,8 +75,7 @@ class RefineMeasures(QWidget):
             line = QHBoxLayout()
             line.setSpacing(6)
             if name:
-                label = QLabel(name)
-                set_look(label, role="second")
+                label = ElidedLabel(name, role="second")
                 line.addWidget(label)
                 line.addStretch(0 if widgets is slider else 1)
             for widget in widgets:
@@ -126,11 +131,13 @@ class RefineMeasures(QWidget):
             else ""
         )
         if score is None:
+            self._score = ("", "")
             self.accuracy.setText("not measured")
             self.note.setText("No case is left that nobody trained on or judged." + few)
             return
         low, high = score.interval
-        self.accuracy.setText(f"{score.accuracy:.2f} ({low:.2f}–{high:.2f})")
+        self._score = (f"{score.accuracy:.2f}", f" ({low:.2f}–{high:.2f})")
+        self._fit()
         if score.measured_on == HELD_OUT_PATIENTS:
             self.badge.set_kind("held-out", "held-out")
         else:
@@ -153,5 +160,14 @@ class RefineMeasures(QWidget):
             self.strength.blockSignals(False)
         self._percent.setText(f"{value} %")
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
     def _fit(self) -> None:
+        mean, interval = self._score
+        if mean:
+            narrow = self.width() < theme().px(NARROW)
+            self.accuracy.setText(mean if narrow else mean + interval)
+            self.accuracy.setToolTip(f"{mean}{interval}, with its 95 % interval")
         self._percent.setMinimumWidth(theme().px(40))

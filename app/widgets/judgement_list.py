@@ -35,6 +35,8 @@ from core.searches.judgement import Kind
 HEIGHT, PICTURE, EDGE = 40, 30, 12
 #: Times are told anew this often.
 _MINUTE_MS = 30_000
+#: Below this width no time is told.
+NARROW = 230
 _ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down"}
 
 
@@ -179,7 +181,7 @@ class JudgementList(QListView):
         return QSize(280, theme().px(HEIGHT) * 4)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, theme().px(HEIGHT) * 2)
+        return QSize(120, theme().px(HEIGHT) * 3)
 
 
 class _Row(QStyledItemDelegate):
@@ -277,8 +279,9 @@ class _Row(QStyledItemDelegate):
             ratio = painter.device().devicePixelRatioF()
             sign = icon_pixmap("undo", 16, tokens.second, ratio)
             painter.drawPixmap(QPoint(arrow.x(), arrow.y() + 1), sign)
-        if row.against and row.judgement.kind == Kind.CLOSER:
-            # The flag needs the room; the tooltip tells the time.
+        flagged = row.against and row.judgement.kind == Kind.CLOSER
+        if flagged or at.width() < tokens.px(NARROW):
+            # The room is needed for what was said; the tooltip tells the time.
             return arrow.x()
         when = "undone" if row.undone else ago(row.judgement.time)
         width = int(lettering(SMALL).width(when)) + 2
