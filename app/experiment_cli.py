@@ -65,7 +65,7 @@ def run_(
         str, typer.Option(help="nested: choose inside training parts; each: measure every value.")
     ] = "nested",
     select_by: Annotated[str, typer.Option(metavar="SCORE@K")] = "retrieval_accuracy@10",
-    protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]")] = "bdm",
+    protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]")] = "full",
     steps: Annotated[list[str] | None, typer.Option(help="Give it several times to try several.")] = None,
     findings: Annotated[str, typer.Option(metavar="MAP")] = "",
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,

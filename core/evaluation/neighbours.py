@@ -141,12 +141,16 @@ class Ranked:
 
     ``queries`` (b,); ``share`` (b, K, c): the expected share of each finding at each rank, 0 beyond the
     gallery; ``distance`` (b, K), infinite beyond the gallery; ``size`` (b,): cases in the gallery.
+    ``first`` and ``tied`` (b, K): where the cases that tie with that rank begin (0 the nearest), and how many
+    they are; their order is random, their shares equal.
     """
 
     queries: Rows
     share: Matrix
     distance: Matrix
     size: Rows
+    first: Rows
+    tied: Rows
 
 
 def ranked_blocks(
@@ -229,12 +233,17 @@ def _rank(
     count = table.sum(axis=1)
     share, distance = np.zeros((len(queries), k, n_findings)), np.full((len(queries), k), np.inf)
     shown = min(k, width)
-    first = number[:, :shown]
+    group = number[:, :shown]
     share[:, :shown] = np.where(
-        finite[:, :shown, None], table[first] / np.maximum(count[first], 1.0)[..., None], 0.0
+        finite[:, :shown, None], table[group] / np.maximum(count[group], 1.0)[..., None], 0.0
     )
     distance[:, :shown] = exact[:, :shown]
-    return Ranked(queries, share, distance, size)
+    begins, tied = np.tile(np.arange(k), (len(queries), 1)), np.ones((len(queries), k), dtype=np.intp)
+    tied[:, :shown] = np.maximum(count[group], 1)
+    again = np.diff(group, axis=1) == 0
+    begins[:, 1:shown][again] = 0
+    begins[:, :shown] = np.maximum.accumulate(begins[:, :shown], axis=1)
+    return Ranked(queries, share, distance, size, begins, tied)
 
 
 def tie_numbers(ascending: Matrix) -> Rows:

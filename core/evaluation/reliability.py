@@ -48,8 +48,11 @@ def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
     return tuple(out)
 
 
-def expected_calibration_error(probability: Vector, truth: Truth) -> float:
-    """Mean over cases of |observed share - mean estimate| of their bin; Naeini et al. (2015), ten bins."""
+def expected_calibration_error(probability: Vector, truth: Truth | Vector) -> float:
+    """Mean over cases of |observed share - mean estimate| of their bin; Naeini et al. (2015), ten bins.
+
+    ``truth`` (n,) may be shares, where findings tie.
+    """
     place = bin_of(probability)
     gap = np.bincount(place, truth.astype(np.float64) - probability, minlength=BINS)
     return float(np.abs(gap).sum() / len(probability))

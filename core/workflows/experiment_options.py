@@ -36,7 +36,7 @@ class Options:
     settings: tuple[str, ...] = ()
     select: str = NESTED
     select_by: str = CRITERION
-    protocols: tuple[str, ...] = ("bdm",)
+    protocols: tuple[str, ...] = ("full",)
     steps: tuple[str, ...] = ("",)
     findings: str = ""
     max_cases: int | None = None

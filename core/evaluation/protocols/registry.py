@@ -6,6 +6,7 @@ from core.errors import BadArguments
 from core.evaluation.protocols.bdm import BDMProtocol
 from core.evaluation.protocols.boostmetric import BoostMetricProtocol
 from core.evaluation.protocols.ccml import CCMLProtocol
+from core.evaluation.protocols.full import FullProtocol
 from core.evaluation.protocols.matching import MatchingProtocol
 from core.evaluation.protocols.metricboost import MetricBoostProtocol
 from core.evaluation.protocols.online import OnlineProtocol
@@ -21,6 +22,7 @@ _PROTOCOLS: tuple[type[Protocol], ...] = (
     CCMLProtocol,
     PairsProtocol,
     MatchingProtocol,
+    FullProtocol,
 )
 
 

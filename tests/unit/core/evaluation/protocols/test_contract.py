@@ -28,6 +28,9 @@ PROTOCOLS = (
     ("online", {}),
     ("ccml", {}),
     ("pairs", {}),
+    ("full", {"draws": 20}),
+    ("full", {"draws": 20, "split": "folds"}),
+    ("full", {"draws": 20, "held_out": 0.3}),
 )
 each = pytest.mark.parametrize(("name", "settings"), PROTOCOLS)
 

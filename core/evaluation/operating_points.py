@@ -1,0 +1,59 @@
+"""How surely an area or a sensitivity is known: drawing whole patients again; and where a test is set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from core.evaluation.roc import Truth, Vector, defined
+from core.evaluation.splits import Rows
+
+#: How often patients are drawn.
+DRAWS = 500
+
+
+def sensitivity_at(specificity: float) -> Callable[[Vector, Truth], float]:
+    """Of ``scores`` (n,) and ``positive`` (n,): the sensitivity of the lowest threshold that is as specific.
+
+    The threshold is one of the scores (or above all): what scores at least it is called positive.
+    """
+
+    def sensitivity(scores: Vector, positive: Truth) -> float:
+        negative = np.sort(scores[~positive])
+        most = int(np.floor((1.0 - specificity) * len(negative) + 1e-9))
+        # Called positive is what scores above the first negative that may not be.
+        limit = negative[len(negative) - most - 1] if most < len(negative) else -np.inf
+        return float((scores[positive] > limit).mean())
+
+    return sensitivity
+
+
+def bootstrap(
+    score: Callable[[Vector, Truth], float],
+    scores: Vector,
+    positive: Truth,
+    *,
+    seed: int,
+    patients: Rows | None = None,
+    draws: int = DRAWS,
+) -> tuple[float, float] | None:
+    """95 % percentile interval of ``score`` (Efron 1979), whole ``patients`` (n,) drawn with replacement.
+
+    Draws without cases of both sides are left out; ``None`` where fewer than half can be used.
+    """
+    unit = np.arange(len(scores)) if patients is None else np.unique(patients, return_inverse=True)[1]
+    order = np.argsort(unit, kind="stable")
+    ends = np.cumsum(np.bincount(unit))
+    members = np.split(order, ends[:-1])
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        drawn = rng.integers(len(members), size=len(members))
+        rows = drawn if patients is None else np.concatenate([members[one] for one in drawn])
+        if defined(positive[rows]):
+            found.append(score(scores[rows], positive[rows]))
+    if not found or len(found) < draws / 2:
+        return None
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,216 @@
+"""Everything at once: the papers' scores and those of retrieval, with intervals over the tested cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from core.evaluation.data import EvaluationData
+from core.evaluation.neighbours import BLOCK, PairDistances, metric_distances
+from core.evaluation.operating_points import bootstrap, sensitivity_at
+from core.evaluation.protocols.bdm import at_rank
+from core.evaluation.protocols.runner import Trial, repeat_seed
+from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
+from core.evaluation.reliability import expected_calibration_error
+from core.evaluation.result import Measured, Queries, Vector
+from core.evaluation.retrieval_scores import retrieval_scores
+from core.evaluation.roc import Roc, auc, auc_with_interval, defined, roc
+from core.evaluation.scores import (
+    Matrix,
+    Rows,
+    Votes,
+    mean_over_findings,
+    mean_over_queries,
+    retrieval_accuracy,
+    triplet_accuracy,
+    votes,
+)
+from core.evaluation.splits import HoldOut, holdout, patient_codes
+from core.parameters import Parameter
+from core.retrieval.ccknn import finding_neighbours
+from core.tasks import Reporter
+
+MAX_K = 50
+VOTERS = 10
+FOLDS = 5
+_SHOWN = (1, 5, 10, 20)
+_VOTES_SHOWN = (1, 3, 5, 10)
+#: Tested cases whose triplets are counted; beyond, an even share of them.
+_MOST_ANCHORS = 2000
+
+
+class FullProtocol(SplitProtocol):
+    """Random stratified parts, by patient where known: half is tested, or each of five folds.
+
+    Leave-one-out inside the tested part: ``retrieval_accuracy@K``, ``precision@K``, ``recall@K``, ``ndcg@K``,
+    ``hit_rate@K``, ``map@r``, ``triplet_accuracy``. From the training part: ``knn_error@K`` and
+    ``ccknn_error@K`` with their means over findings, ``balanced_...``; of the vote of the 10 nearest ``auc``
+    and ``auc:FINDING`` (with DeLong's and the bootstrap's interval), ``sensitivity@S`` and
+    ``sensitivity@S:FINDING`` at the specificity S, and ``calibration_error``: ten bins of the largest share
+    of votes against how often it is right (Naeini et al. 2015), as it is, not calibrated.
+    """
+
+    name: ClassVar[str] = "full"
+    title: ClassVar[str] = "All scores"
+    paper: ClassVar[str] = (
+        "K. Musgrave et al., A Metric Learning Reality Check, ECCV 2020 (MAP@R); E. R. DeLong et al., "
+        "Comparing the areas under two or more correlated ROC curves, Biometrics 44, 1988"
+    )
+    summary: ClassVar[str] = (
+        "Random halves (or five folds): retrieval, triplets, k-NN and class-conditional k-NN, ROC with "
+        "intervals, sensitivity at fixed specificity, calibration; 10 repeats."
+    )
+    repeats: ClassVar[int] = 10
+    compared: ClassVar[tuple[str, ...]] = (
+        "retrieval_accuracy@10",
+        "map@r",
+        "ndcg@10",
+        "triplet_accuracy",
+        "knn_error@5",
+        "balanced_knn_error@5",
+        "auc",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("split", "half", "What is tested in a repeat.", choices=("half", "folds")),
+        Parameter("held_out", 0.5, "Share of the cases that is tested.", minimum=0.05, maximum=0.95),
+        Parameter("specificity", 0.9, "Where sensitivity is told.", minimum=0.0, maximum=1.0),
+        Parameter("draws", 200, "How often patients are drawn for an interval.", minimum=0, maximum=10_000),
+    )
+
+    def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
+        if self.settings["split"] == "folds":
+            return f"{FOLDS} folds", repeated_folds(data, repeats, seed, FOLDS)
+        share = self.settings["held_out"]
+        assert isinstance(share, float)
+        seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
+        rule = "random halves" if share == 0.5 else f"{share:.0%} tested, at random"
+        return rule, [holdout(data.y.tolist(), data.groups, one, share) for one in seeds]
+
+    def measure(self, trial: Trial) -> Measured:
+        data, split = trial.data, trial.split
+        names, findings = np.unique(data.y, return_inverse=True)
+        patients = patient_codes(data.groups, data.n_cases)
+        own = None if patients is None else patients[split.test]
+        asked = findings[split.test]
+        inside, curves, queries = _inside(trial, asked, own)
+        across, more, rocs, intervals = self._across(trial, findings, names.tolist(), own)
+        return Measured({**inside, **across}, {**curves, **more}, rocs, intervals, queries)
+
+    def _across(
+        self, trial: Trial, findings: Rows, names: list[str], own: Rows | None
+    ) -> tuple[
+        dict[str, float], dict[str, Vector], dict[str, Roc], dict[str, dict[str, tuple[float, float]]]
+    ]:
+        """Scores, curves by k, ROC curves and intervals of what the training part answers."""
+        data, split, reporter = trial.data, trial.split, trial.reporter
+        gallery, asked = findings[split.train], findings[split.test]
+        distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
+        vote = votes(distances, gallery, asked, len(names), k=VOTERS, max_k=MAX_K, reporter=reporter)
+        plain, balanced = 1.0 - mean_over_queries(vote.correct), 1.0 - mean_over_findings(vote.correct, asked)
+        wrong = class_conditional_errors(distances, gallery, asked, len(names), max(_VOTES_SHOWN), reporter)
+        conditional, even = mean_over_queries(wrong), mean_over_findings(wrong, asked)
+        curves = {
+            "knn_error": plain,
+            "balanced_knn_error": balanced,
+            "ccknn_error": conditional,
+            "balanced_ccknn_error": even,
+        }
+        scores = {
+            f"{name}@{k}": float(curve[k - 1])
+            for name, curve in curves.items()
+            for k in _VOTES_SHOWN
+            if k <= len(curve)
+        }
+        areas, rocs, intervals = self._areas(vote, asked, names, own, split.seed)
+        scores |= areas
+        best = vote.plain.max(axis=1)
+        right = vote.correct[:, vote.k - 1]
+        scores["calibration_error"] = expected_calibration_error(best, right)
+        return scores, curves, rocs, intervals
+
+    def _areas(
+        self, vote: Votes, asked: Rows, names: list[str], own: Rows | None, seed: int
+    ) -> tuple[dict[str, float], dict[str, Roc], dict[str, dict[str, tuple[float, float]]]]:
+        specificity, draws = self.settings["specificity"], self.settings["draws"]
+        assert isinstance(specificity, float) and isinstance(draws, int)
+        at = f"sensitivity@{specificity:g}"
+        sensitivity = sensitivity_at(specificity)
+        scores: dict[str, float] = {}
+        rocs: dict[str, Roc] = {}
+        intervals: dict[str, dict[str, tuple[float, float]]] = {}
+        for finding, name in enumerate(names):
+            positive, shares = asked == finding, vote.plain[:, finding]
+            if not defined(positive):
+                continue
+            rocs[name] = roc(shares, positive)
+            area = auc_with_interval(shares, positive)
+            scores[f"auc:{name}"], scores[f"{at}:{name}"] = area.auc, sensitivity(shares, positive)
+            found = {} if area.ci95 is None else {"delong": area.ci95}
+            for score, function in ((f"auc:{name}", auc), (f"{at}:{name}", sensitivity)):
+                ends = bootstrap(function, shares, positive, seed=seed, patients=own, draws=draws)
+                drawn = {"bootstrap": ends} if ends else {}
+                intervals[score] = {**found, **drawn} if function is auc else drawn
+        means = {}
+        if rocs:
+            means["auc"] = float(np.mean([scores[f"auc:{name}"] for name in rocs]))
+            means[at] = float(np.mean([scores[f"{at}:{name}"] for name in rocs]))
+        return {**means, **scores}, rocs, intervals
+
+
+def _inside(
+    trial: Trial, asked: Rows, own: Rows | None
+) -> tuple[dict[str, float], Mapping[str, Vector], Queries]:
+    """Scores, curves by k and single queries, leave-one-out inside the tested part."""
+    test, reporter = trial.data.X[trial.split.test], trial.reporter
+    distances = metric_distances(trial.metric, test, test)
+    per_query = retrieval_accuracy(distances, asked, own, MAX_K, reporter)
+    found = retrieval_scores(distances, asked, own, MAX_K, reporter)
+    curves = {
+        "retrieval_accuracy": mean_over_queries(per_query),
+        "precision": mean_over_queries(found.precision),
+        "recall": mean_over_queries(found.recall),
+        "ndcg": mean_over_queries(found.ndcg),
+        "hit_rate": mean_over_queries(found.hit),
+    }
+    scores = {
+        f"{name}@{k}": float(curve[k - 1])
+        for name, curve in curves.items()
+        for k in _SHOWN
+        if k <= len(curve)
+    }
+    scores["map@r"] = float(mean_over_queries(found.average_precision[:, None])[0])
+    chosen = np.arange(0, len(test), -(-len(test) // _MOST_ANCHORS))
+    if len(chosen) < len(test):
+        distances = metric_distances(trial.metric, test[chosen], test[chosen])
+    patients = np.arange(len(test)) if own is None else own
+    scores["triplet_accuracy"] = triplet_accuracy(distances, asked[chosen], patients[chosen], reporter).share
+    return scores, curves, Queries(*at_rank(per_query, trial.split.test))
+
+
+def class_conditional_errors(
+    distances: PairDistances,
+    gallery: Rows,
+    asked: Rows,
+    n_findings: int,
+    max_k: int,
+    reporter: Reporter,
+) -> Matrix:
+    """(q, K) 1 where another finding's own 1, 2, ... K nearest are nearest in mean (ccml.txt Eq. 14).
+
+    Findings that tie share the credit.
+    """
+    out = np.ones((distances.n_queries, max_k))
+    step = max(1, BLOCK // max(1, distances.n_gallery))
+    for start in range(0, distances.n_queries, step):
+        reporter.check_cancelled()
+        queries = np.arange(start, min(start + step, distances.n_queries))
+        block = np.maximum(distances.rough(queries)[0], 0.0)
+        near = finding_neighbours(block, gallery, n_findings, max_k)
+        for k in range(1, max_k + 1):
+            means = near.means(k)
+            winners = means == means.min(axis=1, keepdims=True)
+            right = winners[np.arange(len(queries)), asked[queries]] / winners.sum(axis=1)
+            out[queries, k - 1] = 1.0 - right
+    return out
