@@ -143,6 +143,21 @@ def show(folder: Folder, as_json: Json = False) -> None:
     print_document(read(folder), as_json, show_experiment)
 
 
+@experiment.command()
+def export(
+    folder: Folder,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")],
+    identified: Annotated[bool, typer.Option(help="Keep names of cases and folders in them.")] = False,
+) -> None:
+    """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
+    from core.workflows.experimenting import export_experiment
+
+    with ConsoleReporter() as reporter:
+        files = export_experiment(folder, to, identified=identified, reporter=reporter)
+    for file in files:
+        typer.echo(str(file))
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 

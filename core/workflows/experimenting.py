@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadArguments, BadInput
+from core.experiments.exporting import export
 from core.experiments.places import place_to_run
 from core.experiments.results import document, live_table
 from core.experiments.running import Finished, finished, run
@@ -103,3 +104,16 @@ def told(state: Finished) -> dict[str, Any]:
     made = document(state)
     made["cells"] |= {"measured_now": state.ran, "found_finished": state.found}
     return made
+
+
+def export_experiment(
+    folder: Path, to: Path, *, identified: bool = False, reporter: Reporter = SILENT
+) -> list[Path]:
+    """Write tables, plots and a script that repeats the experiment into the folder ``to``; returns the files.
+
+    Raises:
+        BadInput: no experiment, or one that cannot be read.
+        SemblanceError: nothing is measured yet, or ``to`` cannot be written.
+        Cancelled: asked for by the reporter.
+    """
+    return export(finished(Store.open(folder)), to, identified=identified, reporter=reporter)

@@ -1,0 +1,199 @@
+"""The numbers of an experiment as CSV and as a LaTeX table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from core.evaluation.friedman import smaller_is_better
+from core.reports.cells import csv_text
+
+Document = Mapping[str, Any]
+
+_ROW = ("protocol", "cases", "steps", "learner")
+
+
+def scores_csv(document: Document) -> str:
+    """A line for every score of every learner: mean, its interval over repeats, those over tested cases."""
+    header = (
+        *_ROW, "score", "mean", "std", "ci95_low", "ci95_high", "delong_low", "delong_high",
+        "bootstrap_low", "bootstrap_high", "repeats", "patients", "measured_on",
+    )  # fmt: skip
+    return csv_text(header, _score_lines(document))
+
+
+def _score_lines(document: Document) -> Iterator[tuple[Any, ...]]:
+    for row in document["results"]:
+        for name, score in row["scores"].items():
+            within = score.get("within_repeat", {})
+            yield (
+                *(row[key] for key in _ROW),
+                name,
+                score["mean"],
+                score["std"],
+                *(score["ci95"] or (None, None)),
+                *within.get("delong", (None, None)),
+                *within.get("bootstrap", (None, None)),
+                row["repeats"]["done"],
+                row["patients"],
+                document["measured_on"],
+            )
+
+
+def values_csv(document: Document) -> str:
+    """A line for every score of every single split, with the parameters chosen there."""
+    lines = []
+    for row in document["results"]:
+        chosen = row.get("chosen", [])
+        for name, score in row["scores"].items():
+            for place, value in enumerate(score["values"]):
+                told = chosen[place] if place < len(chosen) else {}
+                words = ";".join(f"{key}={one}" for key, one in told.items())
+                lines.append((*(row[key] for key in _ROW), name, place + 1, value, words))
+    return csv_text((*_ROW, "score", "split", "value", "chosen"), lines)
+
+
+def comparisons_csv(document: Document) -> str:
+    """Every two learners on the same splits."""
+    header = (
+        "protocol", "cases", "a", "b", "score", "difference", "ci95_low", "ci95_high", "p_corrected_t",
+        "p_wilcoxon",
+    )  # fmt: skip
+    return csv_text(
+        header,
+        (
+            (
+                one["protocol"], one["cases"], one["a"], one["b"], one["score"], one["difference"],
+                *one["ci95"], one["p_corrected_t"], one["p_wilcoxon"],
+            )
+            for one in document["comparisons"]
+        ),
+    )  # fmt: skip
+
+
+def ranks_csv(document: Document) -> str:
+    """Average ranks over all cases, with Friedman's p and Nemenyi's distance."""
+    return csv_text(
+        ("protocol", "score", "learner", "average_rank", "tables", "friedman_p", "critical_difference"),
+        (
+            (
+                test["protocol"], test["score"], name, rank, test["tables"], test["p_value"],
+                test["nemenyi"]["critical_difference"],
+            )
+            for test in document["over_tables"]
+            for name, rank in test["ranks"].items()
+        ),
+    )  # fmt: skip
+
+
+def findings_csv(document: Document) -> str:
+    """Of every learner the findings whose cases find their like worst."""
+    return csv_text(
+        ("protocol", "cases", "learner", "score", "finding", "mean", "tested_cases"),
+        (
+            (
+                one["protocol"],
+                one["cases"],
+                one["learner"],
+                one["score"],
+                line["finding"],
+                line["mean"],
+                line["cases"],
+            )
+            for one in document["worst_findings"]
+            for line in one["findings"]
+        ),
+    )
+
+
+def queries_csv(document: Document, *, identified: bool) -> str:
+    """The worst queries; without ``identified`` cases are counted in the order they were read, not named."""
+    return csv_text(
+        ("protocol", "cases", "learner", "score", "case", "finding", "mean", "asked"),
+        (
+            (
+                one["protocol"],
+                one["cases"],
+                one["learner"],
+                one["score"],
+                query["case_id"] if identified and query["case_id"] is not None else query["place"] + 1,
+                query["finding"],
+                query["mean"],
+                query["asked"],
+            )
+            for one in document["worst_queries"]
+            for query in one["queries"]
+        ),
+    )
+
+
+def latex(document: Document, digits: int = 3) -> str:
+    """A table for every protocol: a line for cases and learner, mean and half width of its interval.
+
+    The best mean of each score on each cases is bold; needs the packages ``booktabs`` and ``graphicx``.
+    """
+    parts = [r"% \usepackage{booktabs,graphicx}"]
+    for protocol in dict.fromkeys(row["protocol"] for row in document["results"]):
+        rows = [row for row in document["results"] if row["protocol"] == protocol and row["scores"]]
+        if rows:
+            parts.append(_latex_table(protocol, rows, document, digits))
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Document, digits: int) -> str:
+    names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
+    several = len({row["steps"] for row in rows}) > 1
+    heads = ["cases", "learner", *(["steps"] if several else []), *names]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        r"\resizebox{\textwidth}{!}{%",
+        rf"\begin{{tabular}}{{{'l' * (3 if several else 2)}{'r' * len(names)}}}",
+        r"\toprule",
+        " & ".join(map(_escaped, heads)) + r" \\",
+    ]
+    before = None
+    for row in rows:
+        if row["cases"] != before:
+            lines.append(r"\midrule")
+            beside = [other for other in rows if other["cases"] == row["cases"]]
+        first = row["cases"] if row["cases"] != before else ""
+        before = row["cases"]
+        texts = [first, row["learner"], *([row["steps"]] if several else [])]
+        cells = [_cell(row, name, beside, digits) for name in names]
+        lines.append(" & ".join([*map(_escaped, texts), *cells]) + r" \\")
+    repeats = max(row["repeats"]["done"] for row in rows)
+    known = {row["patients"] for row in rows}
+    said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
+    caption = (
+        f"Protocol {protocol}: mean and half width of the 95 % interval over {repeats} repeats, seed "
+        f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
+    )
+    lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]
+    return "\n".join(lines)
+
+
+def _cell(row: Mapping[str, Any], name: str, beside: Sequence[Mapping[str, Any]], digits: int) -> str:
+    score = row["scores"].get(name)
+    if score is None:
+        return "--"
+    means = [other["scores"][name]["mean"] for other in beside if name in other["scores"]]
+    best = min(means) if smaller_is_better(name) else max(means)
+    text = f"{score['mean']:.{digits}f}"
+    if round(score["mean"], digits) == round(best, digits):
+        text = rf"\textbf{{{text}}}"
+    if score["ci95"]:
+        half = (score["ci95"][1] - score["ci95"][0]) / 2
+        text += rf" $\pm$ {half:.{digits}f}"
+    return text
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "|": r"\textbar{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "→": r"$\rightarrow$", "–": "--",
+}  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)

@@ -1,0 +1,188 @@
+"""The plots of an experiment: average ranks with the critical difference, and scores with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.reports.axes import PAD, heading, tick_text, value_ticks
+from core.reports.sheet import TEXT, Format, Run, Sheet, ThemeName
+
+_STUB = 10
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score of ``learner`` on ``cases``: its mean and 95 % interval (``None``: not known)."""
+
+    cases: str
+    learner: str
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def critical_difference_figure(
+    ranks: Mapping[str, float],
+    distance: float,
+    alike: Sequence[Sequence[str]],
+    *,
+    theme: ThemeName = "print",
+    size: tuple[int, int] = (640, 0),
+    ratio: float = 1.0,
+    format: Format = "svg",
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+) -> bytes:
+    """Average ``ranks`` on a line, the best at the left; learners that do not differ are joined by a bar.
+
+    ``distance`` is Nemenyi's, ``alike`` the groups within it (Demsar 2006, Figure 1). A height of 0 takes
+    what is needed. Equal ranks give equal bytes.
+
+    Raises:
+        ValueError: fewer than two ranks.
+    """
+    if len(ranks) < 2:
+        raise ValueError("a plot of ranks needs two learners")
+    ordered = sorted(ranks, key=lambda name: (ranks[name], name))
+    left, right = ordered[: (len(ordered) + 1) // 2], ordered[(len(ordered) + 1) // 2 :]
+    row, bar = 18.0 * text_scale, 8.0
+    names_top = 74.0 * text_scale + bar * len(alike)
+    needed = 22 * text_scale + names_top + row * len(left) + 6
+    sheet = Sheet(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    colours = sheet.colours
+    top = heading(sheet, title, note) + 8
+    room = 0.36 * sheet.width
+    widest = min(max(sheet.text_width(_told(name, ranks), TEXT) for name in ordered), room)
+    first, last = PAD + widest + 18, sheet.width - PAD - widest - 18
+    highest = float(len(ordered))
+
+    def across(rank: float) -> float:
+        return first + (rank - 1.0) / (highest - 1.0) * (last - first)
+
+    axis = top + sheet.px(38)
+    _distance_bar(sheet, across, distance, top + sheet.px(10), highest)
+    sheet.line([first, last], [axis, axis], colours.second, 1)
+    for rank in range(1, len(ordered) + 1):
+        sheet.line([across(rank)] * 2, [axis - 4, axis], colours.second, 1)
+        if len(ordered) <= 15 or rank % 5 == 0 or rank == 1:
+            sheet.write(across(rank), axis - 4 - sheet.px(8), str(rank), colours.third, align="center")
+    y = axis + bar + 2
+    for group in alike:
+        ends = [ranks[name] for name in group]
+        sheet.line([across(min(ends)) - 3, across(max(ends)) + 3], [y, y], colours.text, 3)
+        y += bar
+    y += sheet.px(8)
+    for place, name in enumerate(left):
+        _name(
+            sheet, name, ranks, across(ranks[name]), axis, y + place * row, first - _STUB, room, right=False
+        )
+    for place, name in enumerate(reversed(right)):
+        at = across(ranks[name])
+        _name(sheet, name, ranks, at, axis, y + place * row, last + _STUB, room, right=True)
+    return sheet.save(format)
+
+
+def _told(name: str, ranks: Mapping[str, float]) -> str:
+    return f"{name}  {ranks[name]:.2f}"
+
+
+def _distance_bar(
+    sheet: Sheet, across: Callable[[float], float], distance: float, y: float, highest: float
+) -> None:
+    begin, end = across(1.0), across(min(1.0 + distance, highest))
+    colours = sheet.colours
+    sheet.line([begin, end], [y, y], colours.accent, 2)
+    for x in (begin, end):
+        sheet.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
+    sheet.write(end + 8, y, f"critical difference {distance:.2f}", colours.second)
+
+
+def _name(
+    sheet: Sheet,
+    name: str,
+    ranks: Mapping[str, float],
+    x: float,
+    axis: float,
+    y: float,
+    end: float,
+    room: float,
+    *,
+    right: bool = False,
+) -> None:
+    """The learner beside the line, joined with its rank."""
+    sheet.line([x, x, end], [axis, y, y], sheet.colours.third, 1)
+    runs = [
+        Run(sheet.fitted(name, room - sheet.text_width("  0.00", TEXT), TEXT), sheet.colours.text),
+        Run(f"  {ranks[name]:.2f}", sheet.colours.second),
+    ]
+    start = end + 6 if right else end - 6 - sheet.runs_width(runs, TEXT)
+    sheet.write_runs(start, y, runs, size=TEXT)
+
+
+def scores_figure(
+    score: str,
+    intervals: Sequence[Interval],
+    *,
+    theme: ThemeName = "print",
+    size: tuple[int, int] = (720, 0),
+    ratio: float = 1.0,
+    format: Format = "svg",
+    text_scale: float = 1.0,
+    family: str = "",
+    title: str = "",
+    note: str = "",
+) -> bytes:
+    """A line for every learner, under the cases it was measured on: mean, interval, and both as numbers.
+
+    Raises:
+        ValueError: nothing to draw.
+    """
+    if not intervals:
+        raise ValueError("a plot of scores needs one")
+    groups: dict[str, list[Interval]] = {}
+    for one in intervals:
+        groups.setdefault(one.cases, []).append(one)
+    row = 17.0 * text_scale
+    heads = len(groups) if len(groups) > 1 else 0
+    needed = 24 * text_scale + row * (len(intervals) + 1.4 * heads) + 44 * text_scale
+    sheet = Sheet(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    colours = sheet.colours
+    top = heading(sheet, title, note) + 6
+    widest = max(sheet.text_width(one.learner, TEXT) for one in intervals)
+    first = PAD + min(widest, 0.34 * sheet.width) + 14
+    last = sheet.width - PAD - sheet.text_width("0.000 (0.000–0.000)", TEXT) - 14
+    ends = [value for one in intervals for value in (one.mean, one.low, one.high) if value is not None]
+    ticks, low, high = value_ticks(min(ends), max(ends), last - first)
+    bottom = top + row * (len(intervals) + 1.4 * heads) + 4
+
+    def across(value: float) -> float:
+        return first + (value - low) / (high - low) * (last - first)
+
+    for tick in ticks:
+        sheet.line([across(tick)] * 2, [top, bottom], colours.line, 1)
+        sheet.write(across(tick), bottom + sheet.px(9), tick_text(tick), colours.third, align="center")
+    sheet.write((first + last) / 2, bottom + sheet.px(24), score, colours.third, align="center")
+    y = top + row / 2
+    for cases, lines in groups.items():
+        if heads:
+            sheet.write(
+                PAD, y + 0.2 * row, sheet.fitted(cases, last, TEXT, 600), colours.text, size=TEXT, weight=600
+            )
+            y += 1.4 * row
+        for one in lines:
+            sheet.write(PAD, y, sheet.fitted(one.learner, first - PAD - 10, TEXT), colours.second, size=TEXT)
+            if one.low is not None and one.high is not None:
+                sheet.line([across(one.low), across(one.high)], [y, y], colours.third, 1.5)
+            sheet.dot(across(one.mean), y, colours.text, 3.0)
+            sheet.write(sheet.width - PAD, y, _numbers(one), colours.text, size=TEXT, align="right")
+            y += row
+    return sheet.save(format)
+
+
+def _numbers(one: Interval) -> str:
+    if one.low is None or one.high is None:
+        return f"{one.mean:.3f}"
+    return f"{one.mean:.3f} ({one.low:.3f}–{one.high:.3f})"
