@@ -1,0 +1,141 @@
+"""What an experiment is exported to: whole numbers, nobody's names, nothing of this machine."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from core.errors import SemblanceError
+from core.experiments import tables
+from core.experiments.exporting import anonymous, export, relative_files, script
+from core.experiments.results import document
+from core.experiments.running import finished
+from core.experiments.spec import ExperimentSpec
+from core.experiments.store import Store
+from tests.helpers.tables import write_table
+from tests.unit.core.experiments.test_running import measure, spec
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("experiment")
+
+
+@pytest.fixture(scope="module")
+def state(home):
+    folder = home / "Jane Doe"
+    (folder / "far").mkdir(parents=True)
+    one = write_table(folder / "one.csv", n=60)
+    two = write_table(folder / "far" / "two_%.csv", n=60, seed=3)
+    learners = ("euclidean", "lda", {"learner": "bdm", "grid": {"rounds": [1, 4]}})
+    return measure(
+        home / "e",
+        spec({"table": str(one)}, {"table": str(two)}, learners=learners, protocols=(FULL,)),
+    )
+
+
+FULL = {"protocol": "full", "repeats": 2, "settings": {"draws": 20}}
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_holds_every_number_whole(state):
+    made = document(state)
+    lines = rows(tables.scores_csv(made))
+    assert len(lines) == sum(len(row["scores"]) for row in made["results"])
+    for row in made["results"]:
+        for name, score in row["scores"].items():
+            line = next(
+                one
+                for one in lines
+                if (one["cases"], one["learner"], one["score"]) == (row["cases"], row["learner"], name)
+            )
+            assert float(line["mean"]) == score["mean"]
+            assert line["ci95_low"] == repr(score["ci95"][0])
+    areas = [line for line in lines if line["score"].startswith("auc:")]
+    assert all(line["delong_low"] and line["bootstrap_high"] for line in areas)
+    values = rows(tables.values_csv(made))
+    chosen = {line["chosen"] for line in values if line["learner"].startswith("bdm")}
+    assert chosen <= {"rounds=1", "rounds=4"}
+    assert len(rows(tables.comparisons_csv(made))) == len(made["comparisons"])
+    assert len(rows(tables.ranks_csv(made))) == 3 * 7
+
+
+def test_latex_marks_the_best_and_escapes(state):
+    text = tables.latex(document(state))
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
+    assert r"two\_\%" in text
+    assert r"bdm (rounds=1\textbar{}4)" in text
+    lines = [line for line in text.splitlines() if line.endswith(r"\\") and r"\pm" in line]
+    assert len(lines) == 6
+    assert all(line.count("&") == 8 for line in lines)
+    for score in range(7):
+        cells = [line.removesuffix(r" \\").split(" & ")[2 + score] for line in lines[:3]]
+        means = [float(re.search(r"\d\.\d+", cell).group()) for cell in cells]
+        best = min(means) if score in (4, 5) else max(means)
+        assert [r"\textbf" in cell for cell in cells] == [mean == best for mean in means]
+    without_escapes = re.sub(r"\\[%_&#$]", "", text)
+    assert "%" not in without_escapes.split("\n", 1)[1].replace("{!}{%", "")
+
+
+def test_nothing_tells_names_or_folders(state, home, tmp_path):
+    files = export(state, tmp_path / "x")
+    assert {file.suffix for file in files} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
+    for file in files:
+        content = file.read_bytes()
+        planted = [b"Jane Doe", str(home).encode()]
+        if file.suffix in (".csv", ".json", ".tex", ".sh"):
+            planted += [b"P12", b'"c12"', b",c12,"]
+        for one in planted:
+            assert one not in content, (file.name, one)
+    named = export(state, tmp_path / "y", identified=True)
+    queries = next(file for file in named if file.name == "worst_queries.csv").read_text()
+    assert re.search(r",c\d+,kind", queries)
+
+
+def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_path):
+    export(state, tmp_path / "x")
+    from core.workflows.experimenting import read_spec
+
+    again, expected = read_spec(tmp_path / "x" / "experiment-spec.json", home / "Jane Doe")
+    assert again == state.spec
+    assert expected == [one["fingerprint"] for one in state.cases]
+
+
+def test_files_are_named_from_the_folder_that_holds_all(state):
+    assert sorted(relative_files(state.spec).values()) == ["far/two_%.csv", "one.csv"]
+    assert relative_files(ExperimentSpec.from_json({
+        "cases": ["builtin:iris"], "learners": ["lda"], "protocols": ["bdm"],
+    })) == {}  # fmt: skip
+    assert "one.csv" in script(state)
+    public = anonymous(document(state), state.spec)
+    assert public["spec"]["cases"][0] == {"table": "one.csv"}
+
+
+def test_equal_experiments_give_equal_files(state, home, tmp_path):
+    first = export(state, tmp_path / "x")
+    second = export(finished(Store.open(home / "e")), tmp_path / "y")
+    for a, b in zip(first, second, strict=True):
+        assert a.name == b.name
+        assert a.read_bytes() == b.read_bytes(), a.name
+
+
+def test_nothing_measured_nothing_written(tmp_path):
+    table = str(write_table(tmp_path / "t.csv"))
+    store = Store.create(tmp_path / "e", spec({"table": table}))
+    with pytest.raises(SemblanceError, match="No cell of the experiment is finished"):
+        export(finished(store), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_json_is_whole(state, tmp_path):
+    export(state, tmp_path / "x")
+    made = json.loads((tmp_path / "x" / "results.json").read_text())
+    assert made["complete"]
+    assert made["measured_on"] == "held-out"

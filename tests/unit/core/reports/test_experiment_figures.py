@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+
+RANKS = {
+    "bdm": 1.25,
+    "lda": 2.0,
+    "a learner with a very long name (rounds=5|20|50, margin=0.25)": 3.5,
+    "l1": 3.25,
+}
+
+
+def pixels(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "print"])
+@pytest.mark.parametrize("text_scale", [1.0, 2.0])
+def test_nothing_is_cut_at_the_edges(theme, text_scale):
+    many = {f"learner {number}": float(number) for number in range(1, 13)}
+    lines = [Interval(cases, name, 0.5, 0.4, 0.6) for cases in ("a", "b") for name in RANKS]
+    for content in (
+        critical_difference_figure(
+            RANKS, 1.5, [["bdm", "lda"], ["lda", "l1"]], theme=theme, format="png", text_scale=text_scale,
+            title="Average ranks", note="14 tables",
+        ),
+        critical_difference_figure(many, 4.0, [], theme=theme, format="png", text_scale=text_scale),
+        scores_figure("auc", lines, theme=theme, format="png", text_scale=text_scale, title="full"),
+    ):  # fmt: skip
+        drawn = pixels(content)
+        page = drawn[0, 0]
+        edges = np.concatenate([drawn[0], drawn[-1], drawn[:, 0], drawn[:, -1]])
+        assert (edges == page).all()
+        assert (drawn != page).any()
+
+
+def test_a_better_rank_lies_to_the_left_and_a_bar_joins_those_alike():
+    def ink(alike):
+        return (pixels(critical_difference_figure(RANKS, 1.0, alike, format="png")) < 40).all(axis=2)
+
+    assert ink([["bdm", "lda"]]).sum() > ink([]).sum() + 100
+
+
+def test_equal_input_equal_bytes_in_every_format():
+    lines = [Interval("t", "lda", 0.5, None, None)]
+    for form in ("png", "svg", "pdf"):
+        assert scores_figure("auc", lines, format=form) == scores_figure("auc", lines, format=form)
+        first = critical_difference_figure(RANKS, 1.0, [], format=form)
+        assert first == critical_difference_figure(RANKS, 1.0, [], format=form)
+
+
+def test_nothing_to_draw():
+    with pytest.raises(ValueError, match="two learners"):
+        critical_difference_figure({"a": 1.0}, 1.0, [])
+    with pytest.raises(ValueError, match="needs one"):
+        scores_figure("auc", [])
