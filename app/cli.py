@@ -234,6 +234,15 @@ def search(
     image: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture from outside.")] = None,
     region: Annotated[str | None, typer.Option(metavar="X,Y,W,H", help="Only this part, in pixels.")] = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 20,
+    diverse: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="0: by distance alone; up to 1: unlike those before.")
+    ] = 0.0,
+    unusual: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="Share of the library's own cases that would have no good match; 0: never."
+        ),
+    ] = 0.01,
     as_json: Json = False,
 ) -> None:
     """Show the cases nearest to a case or a picture."""
@@ -247,7 +256,7 @@ def search(
         raise BadArguments(error.message, error.hint) from None
     query = Query(case, image, part)
     with ConsoleReporter() as reporter:
-        result = ask(library, metric, query, k=k, reporter=reporter)
+        result = ask(library, metric, query, k=k, diverse=diverse, unusual=unusual, reporter=reporter)
     print_document(result.to_json(), as_json, show_cases)
 
 

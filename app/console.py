@@ -149,8 +149,21 @@ def show_cases(document: Mapping[str, Any]) -> None:
         f"of the 10 nearest: "
         + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
     )
+    vote = document["vote"]
+    if vote["calibrated"]:
+        low, high = vote["interval"]
+        typer.echo(
+            f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
+            f"from {vote['measured_on']}; support, not a diagnosis"
+        )
+        if vote["query_trained_on"]:
+            typer.echo("The metric was trained on this query or its patient: it may know it better than others.")
+    elif vote["why_not"]:
+        typer.echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
         typer.echo("No good match: the nearest case is farther than is usual in this library.")
+    for warning in document["warnings"]:
+        typer.echo(warning)
 
 
 def show_scores(document: Mapping[str, Any]) -> None:

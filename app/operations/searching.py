@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from app.context import Context
 from app.jobs import Lane
 from core.errors import SemblanceError
 from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows import asking
+from core.workflows import asking, differing
 from core.workflows.asking import Asked
 
 #: Cases ranked for the window; a script asks for as many as it likes.
@@ -59,3 +61,24 @@ def rank(context: Context) -> None:
 
     job.done.connect(show)
     job.failed.connect(fail)
+
+
+def differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
+    """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
+
+    Nothing comes where it cannot be told: it is a hint beside a distance, no answer of its own.
+    """
+    asked, path = context.state.asked, context.state.path
+    if path is None or asked is None or not cases:
+        return
+    job = context.jobs.run(
+        "Looking for differences",
+        differing.differing,
+        path,
+        asked.search,
+        list(cases),
+        lane=Lane.ASK,
+        channel="differences",
+        quiet=True,
+    )
+    job.done.connect(then)

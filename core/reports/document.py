@@ -70,7 +70,8 @@ class RankedRow:
 @dataclass(frozen=True)
 class VoteFacts:
     """Findings of the nearest (most frequent first); ``without`` a finding are the others of them. Until
-    calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``."""
+    calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``; ``why_not``
+    says why."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     finding: str | None = None
@@ -79,6 +80,7 @@ class VoteFacts:
     interval: tuple[float, float] | None = None
     measured_on: str | None = None
     without: int = 0
+    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class ReportDocument:
         if not vote.counts:
             return "None of the nearest has a finding."
         if not vote.calibrated or vote.probability is None or vote.finding is None:
-            return "Counts only: not calibrated on held-out cases."
+            return f"Counts only. {vote.why_not or 'Not calibrated on held-out cases.'}"
         interval = "" if vote.interval is None else f" ({vote.interval[0]:.2f}–{vote.interval[1]:.2f})"
         source = f", from {vote.measured_on}" if vote.measured_on else ""
         return f"Estimate for {vote.finding}: {vote.probability:.2f}{interval}{source}."

@@ -106,7 +106,8 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     return Asked(
         search,
         result,
-        bench.shifts(asked, [place for place in places if place is not None]),
+        # Ranks made various cannot be compared with those by distance alone.
+        () if search.diverse else bench.shifts(asked, [place for place in places if place is not None]),
         tuple(ledger.entries),
         tuple(contradictions(entries, bench.patient_of)),
         trust(len(entries)),

@@ -1,0 +1,80 @@
+"""What the ranking's menu changes: variety, and how unusual a query must be to have no good match."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from app.context import Context
+from app.operations import searching
+from app.widgets.panel_header import header_button
+from core.searches.search import UNUSUAL
+
+#: The share of variety when diverse results are wanted.
+DIVERSE = 0.3
+#: Shares of the library's own cases that would have no good match.
+RATES = (0.0, 0.005, UNUSUAL, 0.02, 0.05, 0.1)
+
+
+class RankingOptions(QObject):
+    """The button, its menu, and the action ``diverse`` that the palette shares."""
+
+    def __init__(self, context: Context, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._state = context, context.state
+        self.button: QToolButton = header_button("settings", "Variety, and what is no good match")
+        self.button.clicked.connect(self.open)
+        self.diverse = QAction("Diverse results", self)
+        self.diverse.setCheckable(True)
+        self.diverse.setToolTip("Near the query, and unlike what stands before")
+        self.diverse.toggled.connect(self._set_diverse)
+        self._rates = QActionGroup(self)
+        for rate in RATES:
+            action = QAction(rate_text(rate), self._rates)
+            action.setCheckable(True)
+            action.setData(rate)
+        self._rates.triggered.connect(lambda action: self._set_rate(float(action.data())))
+        self._state.options_changed.connect(self._follow)
+        self._state.library_changed.connect(self._follow)
+        self._follow()
+
+    def menu(self) -> QMenu:
+        """Variety, then the rates."""
+        menu = QMenu(self.button)
+        menu.addAction(self.diverse)
+        menu.addSection("No good match")
+        menu.addActions(self._rates.actions())
+        return menu
+
+    def open(self) -> None:
+        """The menu below its button."""
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(self.button.mapToGlobal(QPoint(0, self.button.height())))
+
+    def _set_diverse(self, on: bool) -> None:
+        self._change(diverse=DIVERSE if on else 0.0)
+
+    def _set_rate(self, rate: float) -> None:
+        self._change(unusual=rate)
+
+    def _change(self, **changes: float) -> None:
+        before = (self._state.diverse, self._state.unusual)
+        self._state.change_search(**changes)
+        if before != (self._state.diverse, self._state.unusual):
+            searching.rank(self._context)
+
+    def _follow(self) -> None:
+        self.diverse.blockSignals(True)
+        self.diverse.setChecked(self._state.diverse > 0.0)
+        self.diverse.blockSignals(False)
+        for action in self._rates.actions():
+            action.setChecked(action.data() == self._state.unusual)
+
+
+def rate_text(rate: float) -> str:
+    """A rate in words: as for how many of the library's own cases it would be said."""
+    if rate <= 0.0:
+        return "Never say it"
+    return f"As for {100 * rate:g} % of the library's cases"

@@ -1,0 +1,102 @@
+"""Look-alikes with the other finding, below the ranking: what else a case that looks so turned out to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+
+from app.context import Context
+from app.models.deck import distance_text
+from app.models.thumbnails import ThumbnailSource
+from app.operations import searching
+from app.theme import set_look
+from app.widgets.case_strip import CaseStrip, StripCase
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.finding_chip import FindingChip
+from core.library.columns import CaseColumns
+from core.workflows.searching import RankedCase, SearchResult
+
+
+class OtherFindings(QFrame):
+    """Hidden where there is none. ``chosen(row)``, ``activated(row)`` and ``menu_wanted`` as of a strip."""
+
+    chosen = Signal(int)
+    activated = Signal(int)
+    menu_wanted = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._context = context
+        self.setObjectName("others")
+        self._title = QLabel("Nearest with the other finding")
+        set_look(self._title, role="title")
+        self._chip = FindingChip(-1, "?")
+        self._word = ElidedLabel(role="second")
+        self.strip = CaseStrip("Nearest cases with the other finding")
+        self.strip.set_source(thumbnails)
+        self.strip.chosen.connect(self.chosen)
+        self.strip.activated.connect(self.activated)
+        self.strip.menu_wanted.connect(self.menu_wanted)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._title)
+        head.addWidget(self._chip)
+        head.addWidget(self._word, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 12, 4)
+        column.setSpacing(4)
+        column.addLayout(head)
+        column.addWidget(self.strip)
+        self.hide()
+
+    def show_ranking(self, ranking: SearchResult | None, columns: CaseColumns) -> None:
+        cases = [] if ranking is None else [c for c in ranking.others if columns.index_of_row(c.row) >= 0]
+        self.setVisible(bool(cases))
+        if not cases:
+            self.strip.set_cases(())
+            return
+        findings = {case.finding for case in cases}
+        one = next(iter(findings)) if len(columns.findings) == 2 else None
+        self._chip.setVisible(one is not None)
+        self._title.setText(
+            "Nearest with the other finding" if one is not None else "Nearest with another finding"
+        )
+        if one is not None:
+            self._chip.set_finding(columns.findings.index(one), columns.letters[one])
+        self._word.setText(one or "")
+        self.strip.set_cases([_told(case, several=one is None) for case in cases])
+        rows = [case.row for case in cases]
+
+        def tell(groups: list[str]) -> None:
+            self._tell_differences(dict(zip(rows, groups, strict=True)))
+
+        searching.differences(self._context, [case.case_id for case in cases], tell)
+
+    def set_low(self, low: bool) -> None:
+        """With little room: one line."""
+        self.strip.set_low(low)
+
+    def _tell_differences(self, differs: dict[int, str]) -> None:
+        """The feature group each case differs in most, by catalogue row."""
+        cases = []
+        for case in self.strip.cases:
+            group = differs.get(case.row)
+            note = f"differs in {group}" if group else case.note
+            words = f"{case.words}, {note}" if group else case.words
+            cases.append(replace(case, note=note, words=words))
+        self.strip.set_cases(cases)
+
+
+def _told(case: RankedCase, *, several: bool) -> StripCase:
+    rank = f"rank {case.rank}" if case.rank else "beyond the ranking"
+    distance = distance_text(case.distance)
+    words = f"{rank}, {case.case_id}, {case.finding}, distance {distance}"
+    return StripCase(
+        case.row,
+        str(case.rank) if case.rank else "",
+        distance,
+        str(case.finding) if several else "",
+        words,
+    )

@@ -1,0 +1,183 @@
+"""The strip above the ranking: what the nearest cases turned out to be, and how far to trust it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.theme import news, plain_tip, set_look, theme
+from app.widgets.badge import Badge
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.estimate_view import EstimateView, Pole
+from app.widgets.finding_chip import SIDE, chip_pixmap
+from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.library.columns import CaseColumns
+from core.workflows.searching import SearchResult
+from core.workflows.trusting import (
+    NO_FINDINGS,
+    NOT_CALIBRATED,
+    OWN_PATIENT,
+    REFINED,
+    SCORE_AGAIN,
+    Vote,
+)
+
+STRIP = 56
+#: Why there are counts only, in a word or two.
+_SHORT = {
+    NOT_CALIBRATED: "not calibrated",
+    SCORE_AGAIN: "score the metric again",
+    REFINED: "refined ranking",
+    OWN_PATIENT: "own patient shown",
+    NO_FINDINGS: "other findings",
+}
+_TRAINED = "The metric was trained on this query or its patient: it may know it better than a new one."
+_WHAT = (
+    "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it may "
+    "be for this query."
+)
+
+
+class Strip(QFrame):
+    """The findings of the nearest cases in words and as chips, and the estimate; support, not a diagnosis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("strip")
+        self._head = QLabel()
+        set_look(self._head, role="second")
+        # Long names of findings are shortened: they may not push the other panels together.
+        self._counts = ElidedLabel(role="outcome")
+        self._chips = Chips()
+        self.estimate = QLabel()
+        self.estimate.setTextFormat(Qt.TextFormat.RichText)
+        self.scale = EstimateView()
+        self.badge = Badge("held-out")
+        self._note = ElidedLabel(role="second")
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._quiet = QLabel("Support, not a diagnosis")
+        set_look(self._quiet, role="small")
+
+        counts = QHBoxLayout()
+        counts.setSpacing(6)
+        counts.addWidget(self._head)
+        counts.addWidget(self._counts, 1)
+        left = _column(counts, self._chips)
+        self._middle = QWidget()
+        middle = _column(self.estimate, self.scale)
+        middle.setContentsMargins(0, 0, 0, 0)
+        self._middle.setLayout(middle)
+        right = _column()
+        right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
+        right.addWidget(self._note)
+        right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 12, 6)
+        row.setSpacing(16)
+        row.addLayout(left, 1)
+        row.addWidget(self._middle)
+        row.addLayout(right)
+        self._shown: tuple[SearchResult, CaseColumns, bool] | None = None
+        news.changed.connect(self._again)
+
+    def show_ranking(self, ranking: SearchResult, columns: CaseColumns, *, stale: bool = False) -> None:
+        """``stale``: the library has cases the estimate was not measured on."""
+        self._shown = (ranking, columns, stale)
+        self.setFixedHeight(theme().px(STRIP))
+        vote = ranking.vote
+        voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
+        self._head.setText(f"{len(voters)} nearest:")
+        words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
+        rest = len(voters) - sum(ranking.counts.values())
+        if rest:
+            words.append(f"{rest} not given")
+        self._counts.setText(", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else ""))
+        self._chips.set_chips([_pole(finding, columns) for finding in voters])
+        estimated = vote.calibrated and not ranking.no_good_match
+        self._middle.setVisible(estimated)
+        self.badge.setVisible(estimated)
+        self._note.setVisible(not estimated)
+        if estimated:
+            self._show_estimate(vote, columns, stale=stale)
+        elif ranking.no_good_match:
+            self._note.setText("No good match: no estimate")
+            self._note.set_tip("The nearest case is farther from the query than is usual in this library.")
+        else:
+            self._note.setText(f"Counts only: {_SHORT.get(vote.why_not, 'no calibrated estimate')}")
+            self._note.set_tip(vote.why_not)
+
+    def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
+        assert vote.probability is not None and vote.interval is not None and vote.finding is not None
+        low, high = vote.interval
+        second = theme().second
+        several = len(vote.findings) > 2
+        self.estimate.setText(
+            f'<span style="color:{second}">estimate</span> '
+            f'<b>{vote.probability:.2f}</b> <span style="color:{second}">({low:.2f}–{high:.2f})</span>'
+        )
+        share, interval = vote.probability, (low, high)
+        poles: tuple[Pole, Pole] = (None, _pole(vote.finding, columns))
+        if not several:
+            first, second_finding = vote.findings
+            poles = (_pole(first, columns), _pole(second_finding, columns))
+            if vote.finding == first:
+                share, interval = 1.0 - share, (1.0 - high, 1.0 - low)
+        self.scale.set_estimate(share, interval, poles)
+        words = f"Estimate for {vote.finding}: {vote.probability:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+        for widget in (self.estimate, self.scale):
+            widget.setAccessibleName(f"{words}, measured on {vote.measured_on}")
+            widget.setToolTip(plain_tip(f"{words}.\n{_WHAT}"))
+        if stale:
+            self.badge.set_kind("stale")
+        elif vote.trained:
+            self.badge.set_kind("training", "query in training")
+            self.badge.setToolTip(plain_tip(_TRAINED))
+        else:
+            self.badge.set_kind("held-out" if vote.measured_on == HELD_OUT_PATIENTS else "unknown")
+
+    def _again(self) -> None:
+        if self._shown is not None and not self.isHidden():
+            ranking, columns, stale = self._shown
+            self.show_ranking(ranking, columns, stale=stale)
+
+
+class Chips(QWidget):
+    """The findings of the nearest cases in order of rank."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chips: list[tuple[int, str]] = []
+        self.setFixedHeight(SIDE + 2)
+
+    def set_chips(self, chips: list[tuple[int, str]]) -> None:
+        self._chips = chips
+        self.setFixedHeight(theme().px(SIDE) + 2)
+        self.setAccessibleName("Findings of the nearest: " + " ".join(letter for _, letter in chips))
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        for place, (code, letter) in enumerate(self._chips):
+            painter.drawPixmap(
+                place * (theme().px(SIDE) + 3), 1, chip_pixmap(code, letter, self.devicePixelRatioF())
+            )
+        painter.end()
+
+
+def _pole(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
+    """Code and letter of a finding; of one that no case has by itself, its first letter."""
+    if finding is not None and finding in columns.findings:
+        return columns.findings.index(finding), columns.letters[finding]
+    return -1, "?"
+
+
+def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:
+    column = QVBoxLayout()
+    column.setSpacing(4)
+    for part in parts:
+        if isinstance(part, QWidget):
+            column.addWidget(part)
+        else:
+            column.addLayout(part)
+    return column
