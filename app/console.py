@@ -157,7 +157,9 @@ def show_cases(document: Mapping[str, Any]) -> None:
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
         if vote["query_trained_on"]:
-            typer.echo("The metric was trained on this query or its patient: it may know it better than others.")
+            typer.echo(
+                "The metric was trained on this query or its patient: it may know it better than others."
+            )
     elif vote["why_not"]:
         typer.echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:

@@ -105,6 +105,14 @@ class State(QObject):
     def fold_alike(self) -> bool:
         return self._search.fold_duplicates
 
+    @property
+    def diverse(self) -> float:
+        return self._search.diverse
+
+    @property
+    def unusual(self) -> float:
+        return self._search.unusual
+
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Another library, or none: nothing of the one before stays but the options."""
         self.library = library

@@ -54,7 +54,8 @@ class RankingOptions(QObject):
         menu.popup(self.button.mapToGlobal(QPoint(0, self.button.height())))
 
     def _set_diverse(self, on: bool) -> None:
-        self._change(diverse=DIVERSE if on else 0.0)
+        if on != (self._state.diverse > 0.0):
+            self._change(diverse=DIVERSE if on else 0.0)
 
     def _set_rate(self, rate: float) -> None:
         self._change(unusual=rate)
@@ -66,9 +67,7 @@ class RankingOptions(QObject):
             searching.rank(self._context)
 
     def _follow(self) -> None:
-        self.diverse.blockSignals(True)
         self.diverse.setChecked(self._state.diverse > 0.0)
-        self.diverse.blockSignals(False)
         for action in self._rates.actions():
             action.setChecked(action.data() == self._state.unusual)
 
