@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
-from app.models.deck import Deck, distance_text
+from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.panels.ranking_greys import QueryGreys
 from app.panels.ranking_judging import RankingJudging
-from app.theme import news, theme
+from app.panels.ranking_notice import RankingNotice
+from app.panels.ranking_options import RankingOptions
+from app.panels.ranking_others import OtherFindings
+from app.panels.ranking_strip import Strip
+from app.theme import theme
 from app.widgets.case_grid import CaseGrid
-from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
-from core.evaluation.held_out_votes import VOTERS
 from core.library.columns import CaseColumns
 from core.searches.query import Query
+from core.workflows.scoreboard import is_stale
 from core.workflows.searching import SearchResult
 
-STRIP = 56
+#: Below this height the look-alikes with the other finding take one line.
+ROOMY = 520
 #: Whether cards glide to a new order, in the settings.
 GLIDE = "glide"
 
@@ -48,7 +51,7 @@ class RankingPanel(QWidget):
         self.alike = QCheckBox("alike folded")
         for box, tip in (
             (self.same_patient, "Other cases of the query's patient are left out"),
-            (self.alike, "Pictures with the very same content count once"),
+            (self.alike, "Pictures that show the very same count once"),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
@@ -60,9 +63,15 @@ class RankingPanel(QWidget):
         self.greys.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
-        for widget in (self.same_patient, self.alike, self.greys, self.view):
+        self.options = RankingOptions(context, self)
+        for widget in (self.same_patient, self.alike, self.options.button, self.greys, self.view):
             self.header.add_action(widget)
-        self._strip = _Strip()
+        self._strip = Strip()
+        self.notice = RankingNotice(self.options.open)
+        self.others = OtherFindings(context, thumbnails)
+        self.others.chosen.connect(self._show_other)
+        self.others.activated.connect(self.compare_wanted)
+        self.others.menu_wanted.connect(self.menu_wanted)
         self.grid = CaseGrid()
         self.grid.set_source(thumbnails)
         self._greys = QueryGreys(context, thumbnails, self)
@@ -72,7 +81,11 @@ class RankingPanel(QWidget):
         self.judging = RankingJudging(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
+        self.grid.alike_wanted.connect(self.show_alike)
+        #: Cases whose near-duplicates are seen beside them, by row.
+        self._unfolded: set[int] = set()
         self._empty = EmptyState()
+        self._told_others: SearchResult | None = None
         #: What the cards now shown answer.
         self._shown: Query | None = None
         self._pages = QStackedWidget()
@@ -83,15 +96,16 @@ class RankingPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self._strip)
+        column.addWidget(self.notice)
         column.addWidget(self.judging.bar)
         column.addWidget(self._pages, 1)
+        column.addWidget(self.others)
 
         self._state.ranking_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.query_changed.connect(self._renew)
         self._state.cases_changed.connect(self._renew)
         self._state.options_changed.connect(self._follow_options)
-        news.changed.connect(self._restyle)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
 
@@ -132,39 +146,68 @@ class RankingPanel(QWidget):
         self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
+            self.notice.show_ranking(None)
+            self.others.show_ranking(None, columns)
             self.grid.set_deck(Deck(columns))
             self._say_what_next()
             return
         same, self._shown = ranking.query == self._shown, ranking.query
+        self._unfolded &= {case.row for case in ranking.ranked} if same else set()
         glide = same and self._context.settings.flag(GLIDE, default=True)
         self.grid.set_deck(self._deck(ranking, columns), keep_place=same, glide=glide)
-        self._strip.show_ranking(ranking, columns)
+        metric, library = self._state.metric, self._state.library
+        stale = metric is not None and library is not None and is_stale(metric, library)
+        self._strip.show_ranking(ranking, columns, stale=stale)
         self._strip.setVisible(True)
+        self.notice.show_ranking(ranking, self._state.unusual)
+        if ranking is not self._told_others:
+            self._told_others = ranking
+            self.others.show_ranking(ranking, columns)
         self._pages.setCurrentWidget(self.grid)
+
+    def show_alike(self, case_row: int | None = None) -> None:
+        """Set what is folded under a case, else under the current one, beside it; or fold it again."""
+        ranking = self._state.ranking
+        row = self.grid.current() if case_row is None else case_row
+        if ranking is None:
+            return
+        stands = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
+        if stands is not None and stands.alike:
+            self._unfolded ^= {stands.row}
+            self.grid.set_deck(self._deck(ranking, self._state.columns), keep_place=True)
+
+    def _show_other(self, case_row: int) -> None:
+        """Bring a case of the row below to the eye where the ranking has it."""
+        if self.grid.deck().place_of(case_row) >= 0:
+            self.grid.set_current(case_row)
 
     def _deck(self, ranking: SearchResult, columns: CaseColumns) -> Deck:
         asked = self._state.asked
         moved = asked.shifts if asked is not None and asked.shifts else (0,) * len(ranking.ranked)
-        shown = [
-            (index, case, shift)
-            for case, shift in zip(ranking.ranked, moved, strict=True)
-            if (index := columns.index_of_row(case.row)) >= 0
-        ]
-        distances = np.array([case.distance for _, case, _ in shown], dtype=np.float64)
+        lines: list[tuple[int, float, int, int, int]] = []
+        for case, shift in zip(ranking.ranked, moved, strict=True):
+            lines.append((case.row, case.distance, case.alike, case.rank, shift))
+            if case.row in self._unfolded:
+                beside = zip(case.alike_rows, case.alike_distances, strict=True)
+                lines += [(row, distance, 0, case.rank, shift) for row, distance in beside]
+        indices = np.array([columns.index_of_row(line[0]) for line in lines], dtype=np.intp)
+        there = indices >= 0
+        numbers = np.array(lines, dtype=np.float64).reshape(-1, 5)[there]
+        distances, (alike, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)
         return Deck(
             columns,
-            np.array([index for index, _, _ in shown], dtype=np.intp),
+            indices[there],
             distances,
-            np.array([case.alike for _, case, _ in shown], dtype=np.int64),
-            np.array([case.rank for _, case, _ in shown], dtype=np.int64),
-            np.array([shift for _, _, shift in shown], dtype=np.int64) if any(moved) else None,
+            alike,
+            ranks,
+            shifts if any(moved) else None,
             full=_full(distances),
             judgements=self.judging.verdicts(),
         )
 
-    def _restyle(self) -> None:
-        if self._state.ranking is not None and not self._strip.isHidden():
-            self._strip.show_ranking(self._state.ranking, self._state.columns)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.others.set_low(self.height() < theme().px(ROOMY))
 
     def _tell_hidden(self) -> None:
         """How many cases the two switches leave out of the present ranking."""
@@ -212,80 +255,3 @@ class RankingPanel(QWidget):
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
     """The distance that fills a card's bar: a little beyond the twentieth."""
     return float(distances[min(len(distances), 20) - 1]) * 1.25 if len(distances) else None
-
-
-class _Strip(QFrame):
-    """The findings of the nearest cases in words and as chips; support, not a diagnosis."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("strip")
-        # Long names of findings are shortened: they may not push the other panels together.
-        self._counts = ElidedLabel(role="outcome")
-        self._chips = _Chips()
-        self._note = QLabel()
-        self._note.setProperty("role", "second")
-        self._quiet = QLabel("Support, not a diagnosis")
-        self._quiet.setProperty("role", "small")
-        left = QVBoxLayout()
-        left.setSpacing(4)
-        self._head = QLabel()
-        self._head.setProperty("role", "second")
-        line = QHBoxLayout()
-        line.setSpacing(6)
-        line.addWidget(self._head)
-        line.addWidget(self._counts, 1)
-        left.addLayout(line)
-        left.addWidget(self._chips)
-        right = QVBoxLayout()
-        right.setSpacing(4)
-        right.addWidget(self._note, 0, Qt.AlignmentFlag.AlignRight)
-        right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 12, 6)
-        row.addLayout(left, 1)
-        row.addLayout(right)
-
-    def show_ranking(self, ranking: SearchResult, columns: CaseColumns) -> None:
-        """Counts of the nearest; until a vote is calibrated there is no probability to show."""
-        self.setFixedHeight(theme().px(STRIP))
-        nearest = ranking.ranked[:VOTERS]
-        self._head.setText(f"{len(nearest)} nearest:")
-        words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
-        rest = len(nearest) - sum(ranking.counts.values())
-        if rest:
-            words.append(f"{rest} not given")
-        self._counts.setText(", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else ""))
-        codes = {name: code for code, name in enumerate(columns.findings)}
-        self._chips.set_chips(
-            [(codes.get(c.finding or "", -1), columns.letters.get(c.finding or "", "?")) for c in nearest]
-        )
-        if ranking.no_good_match and ranking.usual_distance is not None:
-            usual = distance_text(ranking.usual_distance)
-            self._note.setText(f"<b>No good match</b>: nearest is beyond the usual {usual}")
-            self._note.setToolTip("The nearest case is farther than is usual in this library.")
-        else:
-            self._note.setText("Counts only: no calibrated estimate")
-            self._note.setToolTip("An estimate is shown once the vote was calibrated on held-out patients.")
-
-
-class _Chips(QWidget):
-    """The findings of the nearest cases in order of rank."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._chips: list[tuple[int, str]] = []
-        self.setFixedHeight(SIDE + 2)
-
-    def set_chips(self, chips: list[tuple[int, str]]) -> None:
-        self._chips = chips
-        self.setFixedHeight(theme().px(SIDE) + 2)
-        self.setAccessibleName("Findings of the nearest: " + " ".join(letter for _, letter in chips))
-        self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        for place, (code, letter) in enumerate(self._chips):
-            painter.drawPixmap(
-                place * (theme().px(SIDE) + 3), 1, chip_pixmap(code, letter, self.devicePixelRatioF())
-            )

@@ -66,7 +66,7 @@ class OtherFindings(QFrame):
         if one is not None:
             self._chip.set_finding(columns.findings.index(one), columns.letters[one])
         self._word.setText(one or "")
-        self.strip.set_cases([_told(case, several=one is None) for case in cases])
+        self.strip.set_cases([_told(case, columns, several=one is None) for case in cases])
         rows = [case.row for case in cases]
 
         def tell(groups: list[str]) -> None:
@@ -83,20 +83,21 @@ class OtherFindings(QFrame):
         cases = []
         for case in self.strip.cases:
             group = differs.get(case.row)
-            note = f"differs in {group}" if group else case.note
+            note = f"differs in {_within(group)}" if group else case.note
             words = f"{case.words}, {note}" if group else case.words
             cases.append(replace(case, note=note, words=words))
         self.strip.set_cases(cases)
 
 
-def _told(case: RankedCase, *, several: bool) -> StripCase:
+def _told(case: RankedCase, columns: CaseColumns, *, several: bool) -> StripCase:
     rank = f"rank {case.rank}" if case.rank else "beyond the ranking"
     distance = distance_text(case.distance)
     words = f"{rank}, {case.case_id}, {case.finding}, distance {distance}"
-    return StripCase(
-        case.row,
-        str(case.rank) if case.rank else "",
-        distance,
-        str(case.finding) if several else "",
-        words,
-    )
+    finding = str(case.finding)
+    chip = (columns.findings.index(finding), columns.letters[finding]) if several else None
+    return StripCase(case.row, str(case.rank) if case.rank else "", distance, "", words, chip)
+
+
+def _within(name: str) -> str:
+    """A name inside a sentence: "Grey inside" as "grey inside", "AUC" as it is."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name

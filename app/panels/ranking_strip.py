@@ -34,8 +34,8 @@ _SHORT = {
 }
 _TRAINED = "The metric was trained on this query or its patient: it may know it better than a new one."
 _WHAT = (
-    "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it may "
-    "be for this query."
+    "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it "
+    "may be for this query."
 )
 
 
@@ -74,7 +74,7 @@ class Strip(QFrame):
         right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 12, 6)
-        row.setSpacing(16)
+        row.setSpacing(12)
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)

@@ -1,4 +1,4 @@
-"""The parts of a card that take clicks of their own: the thumbs, and the word Relink."""
+"""The parts of a card that take clicks of their own: the thumbs, the count of those alike, and Relink."""
 
 from __future__ import annotations
 
@@ -47,6 +47,15 @@ def verdict_at(card: QRect, layout: CardLayout, point: QPoint) -> int:
         if where.adjusted(-1, -3, 1, 3).contains(point):
             return verdict
     return 0
+
+
+def on_alike(card: QRect, layout: CardLayout, point: QPoint) -> bool:
+    """Whether ``point`` is on the count of folded near-duplicates, at the foot of the picture."""
+    if layout.rows:
+        return False
+    square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.thumb, layout.thumb)
+    width, height = min(theme().px(60), square.width()), theme().px(17)
+    return QRect(square.right() + 1 - width, square.bottom() + 1 - height, width, height).contains(point)
 
 
 def on_relink(card: QRect, layout: CardLayout, point: QPoint) -> bool:

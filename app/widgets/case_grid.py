@@ -20,7 +20,7 @@ from app.models.selection import Selection
 from app.widgets.card_comparing import Comparing
 from app.widgets.card_layout import NO_PLACE
 from app.widgets.card_painter import CardState
-from app.widgets.card_pieces import on_relink, verdict_at
+from app.widgets.card_pieces import on_alike, on_relink, verdict_at
 from app.widgets.card_view import NONE, CardView
 from app.widgets.case_drag import drag, mime_data
 from app.widgets.grid_keys import led_to
@@ -36,7 +36,8 @@ class CaseGrid(CardView):
 
     ``activated(case_row)`` double click, Enter or Space · ``menu_wanted(case_row, global position)`` ·
     ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_wanted(case_row)`` ·
-    ``selection_changed()`` when several cases are chosen, ``set_multiple(True)``. ``comparing`` says which
+    ``alike_wanted(case_row)`` a click on the count of folded near-duplicates · ``selection_changed()`` when
+    several cases are chosen, ``set_multiple(True)``. ``comparing`` says which
     of two cases is closer. Cases can be dragged out; see :mod:`app.widgets.case_drag`.
     """
 
@@ -44,6 +45,7 @@ class CaseGrid(CardView):
     menu_wanted = Signal(int, QPoint)
     judged = Signal(int, int)
     relink_wanted = Signal(int)
+    alike_wanted = Signal(int)
     selection_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -123,13 +125,19 @@ class CaseGrid(CardView):
             self._pressed_at = event.position().toPoint()
 
     def _pressed_piece(self, place: int, event: QMouseEvent) -> bool:
-        """Whether a thumb or the word Relink took the click."""
+        """Whether a thumb, the count of those alike or the word Relink took the click."""
         point, row, card = event.position().toPoint(), self._deck.case_row(place), self.card_rect(place)
         verdict = verdict_at(card, self._layout, point) if self._judging else 0
         if verdict:
             # The second click of two may lie on a card that came to lie there by the first.
             if event.type() != QEvent.Type.MouseButtonDblClick:
                 self.judged.emit(row, verdict)
+            return True
+        alike = self._deck.alike
+        if alike is not None and alike[place] > 0 and on_alike(card, self._layout, point):
+            self._set_place(place)
+            if event.type() != QEvent.Type.MouseButtonDblClick:
+                self.alike_wanted.emit(row)
             return True
         if not self._rows and self._is_missing(place) and on_relink(card, self._layout, point):
             self._set_place(place)

@@ -22,24 +22,26 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app import theme as themes
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, colour, plain_tip, theme
+from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
 
 #: Height, side of the picture and width of a case, with words beneath each other, and in one line.
 TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 128
-LOW, LOW_THUMB, LOW_WIDTH = 28, 24, 96
+LOW, LOW_THUMB, LOW_WIDTH = 28, 24, 108
 _PAD = 4
 
 
 @dataclass(frozen=True)
 class StripCase:
     """``row`` of the catalogue; ``lead`` in bold, ``value`` beside it, ``note`` below; ``words`` for a screen
-    reader and the tooltip."""
+    reader and the tooltip; ``chip`` is code and letter of the finding, where they differ."""
 
     row: int
     lead: str
     value: str
     note: str = ""
     words: str = ""
+    chip: tuple[int, str] | None = None
 
 
 class CaseStrip(QWidget):
@@ -139,7 +141,9 @@ class CaseStrip(QWidget):
             self._choose(place)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and self._place_at(event.position().toPoint()) >= 0:
+        place = self._place_at(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and place >= 0:
+            self._choose(place)
             self.activated.emit(self.current())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -214,11 +218,17 @@ class CaseStrip(QWidget):
         line = tokens.px(16)
         top = cell.y() + (cell.height() - line) // 2 if self._low else square.y()
         room = cell.right() - left
+        if case.chip is not None:
+            chip = chip_pixmap(*case.chip, self.devicePixelRatioF())
+            painter.drawPixmap(left, top + (line - tokens.px(SIDE)) // 2, chip)
+            left, room = left + tokens.px(SIDE) + 4, room - tokens.px(SIDE) - 4
         width = int(bold.width(case.lead)) + 5 if case.lead else 0
         bold.draw(painter, QRect(left, top, width, line), case.lead, tokens.text)
         plain.draw(painter, QRect(left + width, top, room - width, line), case.value, tokens.second)
         if self._low or not case.note:
             return
+        left = square.right() + 1 + 2 * _PAD
+        room = cell.right() - left
         for number, words in enumerate(_two_lines(case.note, small.width, room)):
             where = QRect(left, top + line + number * tokens.px(15), room, tokens.px(15))
             small.draw(painter, where, words, tokens.second)

@@ -97,6 +97,8 @@ class Commands(QObject):
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),
             "about": self.about,
+            "show_alike": window.ranking.show_alike,
+            "no_good_match": window.ranking.options.open,
         }
         for command, run in runs.items():
             window.actions_.connect_to(command, run)
@@ -106,6 +108,10 @@ class Commands(QObject):
             action.toggled.connect(box.setChecked)
             box.toggled.connect(action.setChecked)
 
+        diverse, same = window.actions_["diverse"], window.ranking.options.diverse
+        diverse.setChecked(same.isChecked())
+        diverse.toggled.connect(same.setChecked)
+        same.toggled.connect(diverse.setChecked)
         glide = window.actions_["glide"]
         glide.setChecked(self._context.settings.flag(GLIDE, default=True))
         glide.toggled.connect(lambda on: self._context.settings.set_flag(GLIDE, on))

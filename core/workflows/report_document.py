@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import SemblanceError
-from core.evaluation.held_out_votes import VOTERS
 from core.imaging import open_picture
 from core.imaging.deidentify import is_telling
 from core.imaging.formats import DICOM, HEAD_BYTES, sniff
@@ -65,7 +64,7 @@ def report_document(
     why = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
-    without = max(0, len(result.ranked[:VOTERS]) - sum(result.counts.values()))
+    without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
     vote = VoteFacts(
         result.counts,
@@ -75,6 +74,7 @@ def report_document(
         estimate.interval,
         estimate.measured_on,
         without,
+        estimate.why_not,
     )
     return ReportDocument(
         title="Retrieval report",

@@ -184,6 +184,11 @@ def held_out_now(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any,
     return int(fresh.sum())
 
 
+def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
+    """Whether the library has cases that ``metric`` was not measured on."""
+    return _scored(metric, snapshot).stale
+
+
 def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
     scores = None
     if metric.scores:

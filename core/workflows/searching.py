@@ -34,13 +34,16 @@ OTHERS, MOST_ALIKE = 6, 100
 #: Fewer cases than these do not tell what distance is usual.
 FEWEST = 20
 
+#: How many are folded under a case, the ids of the first of them, and their distances.
+_Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
+
 
 @dataclass(frozen=True)
 class RankedCase:
     """One line of a ranking; ``row`` is the case's row id in the catalogue.
 
-    ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them. ``rank`` is
-    0 for a case that stands beyond the ranking.
+    ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them, with their
+    ``alike_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
     """
 
     rank: int
@@ -52,6 +55,7 @@ class RankedCase:
     path: str
     alike: int = 0
     alike_rows: tuple[int, ...] = ()
+    alike_distances: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -269,10 +273,12 @@ def _others(
 
 def _alike(
     desk: Desk, asked: RankQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
-) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """How many near-duplicates each ranked place stands for, and the ids of the first of them."""
-    out: dict[int, tuple[int, tuple[int, ...]]] = {}
-    for at, place in enumerate(ranking.rows.tolist()):
+) -> dict[int, _Folded]:
+    """The near-duplicates that each ranked place stands for."""
+    out: dict[int, _Folded] = {}
+    for at, (place, distance) in enumerate(
+        zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
+    ):
         found = []
         if ranking.folded[at]:
             copies = desk.keys == desk.keys[place]
@@ -280,11 +286,16 @@ def _alike(
                 copies &= desk.patients != asked.patient
             found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
         stands = int(ranking.rows[same[at]])
-        n, rows = out.get(stands, (0, ()))
+        n, rows, distances = out.get(stands, (0, (), ()))
         if stands != place:
             n, found = n + 1, [place, *found]
-        ids = tuple(desk.rows[found[:MOST_ALIKE]].tolist())
-        out[stands] = (n + int(ranking.folded[at]), (rows + ids)[:MOST_ALIKE])
+        # What has the same content is as far away.
+        ids = (rows + tuple(desk.rows[found].tolist()))[:MOST_ALIKE]
+        out[stands] = (
+            n + int(ranking.folded[at]),
+            ids,
+            (distances + (distance,) * len(found))[:MOST_ALIKE],
+        )
     return out
 
 
@@ -293,7 +304,7 @@ def _lines(
     details: Mapping[int, CaseDetails],
     places: Rows,
     distances: Matrix,
-    alike: Mapping[int, tuple[int, tuple[int, ...]]],
+    alike: Mapping[int, _Folded],
 ) -> tuple[RankedCase, ...]:
     lines = []
     pairs = zip(places.tolist(), distances.tolist(), strict=True)
@@ -301,7 +312,7 @@ def _lines(
         case = details.get(int(desk.rows[place]))
         if case is not None:
             path = "" if case.address is None else str(case.address)
-            copies = alike.get(place, (0, ()))
+            copies = alike.get(place, (0, (), ()))
             lines.append(
                 RankedCase(
                     number, case.row, case.case_id, distance, case.finding, case.patient, path, *copies

@@ -147,7 +147,7 @@ def test_findings_are_text_and_never_html(ranked, context):
 def test_no_good_match_is_said(ranked, context):
     assert "No good match" not in texts(ranked)
     context.state.set_asked(asked_for(ranking(no_good_match=True)))
-    assert "<b>No good match</b>: nearest is beyond the usual 2.000" in texts(ranked)
+    assert "farther than 99 % of this library" in texts(ranked)
 
 
 def test_what_is_hidden_is_counted(ranked, context):

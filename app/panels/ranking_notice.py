@@ -1,0 +1,76 @@
+"""What makes a ranking doubtful, plainly, between the strip and the cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+
+from app.icons import icon_pixmap
+from app.models.deck import distance_text
+from app.theme import news, set_look, theme
+from core.searches.search import UNUSUAL
+from core.workflows.searching import SearchResult
+
+
+class RankingNotice(QFrame):
+    """Takes no room while there is nothing to say. ``change``: opens what the rate is chosen in."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        super().__init__()
+        set_look(self, message="warning")
+        self._sign = QLabel()
+        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
+        self._ratio = 0.0
+        self.title, self.words = QLabel(), QLabel()
+        set_look(self.title, role="title")
+        set_look(self.words, role="second")
+        for label in (self.title, self.words):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setWordWrap(True)
+        self.change = QPushButton("Change…")
+        self.change.setToolTip("Choose how unusual a query must be to have no good match")
+        set_look(self.change, link=True)
+        self.change.clicked.connect(change)
+        told = QVBoxLayout()
+        told.setSpacing(2)
+        told.addWidget(self.title)
+        told.addWidget(self.words)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 6, 8, 6)
+        row.setSpacing(8)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(told, 1)
+        row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        news.changed.connect(self._redraw)
+        self.hide()
+
+    def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
+        """What is to be said of ``ranking``, made with the rate ``unusual``."""
+        said = [] if ranking is None else list(ranking.warnings)
+        far = ranking is not None and ranking.no_good_match
+        if ranking is not None and far and ranking.ranked and ranking.usual_distance is not None:
+            nearest = min(case.distance for case in ranking.ranked)
+            said.insert(
+                0,
+                f"Even the nearest case, at {distance_text(nearest)}, is farther than "
+                f"{100 * (1 - unusual):g} % of this library's cases are from their nearest "
+                f"({distance_text(ranking.usual_distance)}). What follows may not be alike.",
+            )
+        self.title.setText("No good match" if far else "Check the query")
+        self.words.setText("\n".join(said))
+        self.setAccessibleName(f"{self.title.text()}: {self.words.text()}" if said else "")
+        self.change.setVisible(far)
+        self.setVisible(bool(said))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._ratio != self.devicePixelRatioF():
+            self._redraw()
+        super().paintEvent(event)
+
+    def _redraw(self) -> None:
+        self._ratio = self.devicePixelRatioF()
+        self._sign.setPixmap(icon_pixmap("warning", 16, theme().second, self._ratio))
