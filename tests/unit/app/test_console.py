@@ -79,8 +79,9 @@ def ranking(**more):
     return {
         "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
         "hidden": {"same_patient": 3, "near_duplicates": 1},
-        "vote": {"counts": {}},
+        "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
+        "warnings": ["Draw the region."],
         **more,
     }
 
@@ -92,10 +93,30 @@ def test_a_ranking_is_not_cut_in_a_pipe(capsys):
     assert "0.2500" in said
     assert "hidden: 3 of the same patient, 1 alike; of the 10 nearest: none" in said
     assert "No good match" not in said
+    assert "Counts only. Too few cases." in said
+    assert "Draw the region." in said
+
+
+def test_an_estimate_says_from_whom_it_is(capsys):
+    vote = {
+        "counts": {"benign": 7, "malignant": 3},
+        "calibrated": True,
+        "finding": "benign",
+        "probability": 0.714,
+        "interval": [0.49, 0.871],
+        "measured_on": "held-out patients",
+        "query_trained_on": True,
+    }
+    show_cases(ranking(vote=vote))
+    said = capsys.readouterr().out
+    assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in said
+    assert "trained on this query or its patient" in said
 
 
 def test_a_bad_match_is_said(capsys):
-    show_cases(ranking(no_good_match=True, vote={"counts": {"benign": 7, "malignant": 3}}))
+    show_cases(
+        ranking(no_good_match=True, vote={**ranking()["vote"], "counts": {"benign": 7, "malignant": 3}})
+    )
     said = capsys.readouterr().out
     assert "7 benign, 3 malignant" in said
     assert "No good match" in said
