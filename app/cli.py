@@ -243,11 +243,15 @@ def search(
             min=0.0, max=1.0, help="Share of the library's own cases that would have no good match; 0: never."
         ),
     ] = 0.01,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Leave a group of features out; several times.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the cases nearest to a case or a picture."""
     from core.imaging.region import Region
     from core.searches.query import Query
+    from core.workflows.explaining import with_reasons
     from core.workflows.searching import search as ask
 
     try:
@@ -256,8 +260,12 @@ def search(
         raise BadArguments(error.message, error.hint) from None
     query = Query(case, image, part)
     with ConsoleReporter() as reporter:
-        result = ask(library, metric, query, k=k, diverse=diverse, unusual=unusual, reporter=reporter)
-    print_document(result.to_json(), as_json, show_cases)
+        left_out = tuple(without or ())
+        result = ask(
+            library, metric, query, k=k, diverse=diverse, unusual=unusual, without=left_out, reporter=reporter
+        )
+        shown = with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
+    print_document(shown, as_json, show_cases)
 
 
 @cli.command()

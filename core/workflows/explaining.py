@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +22,7 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for
 from core.workflows.refining_desk import bench_for
-from core.workflows.searching import case_numbers, numbers_of
+from core.workflows.searching import SearchResult, case_numbers, numbers_of
 
 #: The part of a distance that examples and concepts made by moving what is asked.
 MOVED = "examples and concepts"
@@ -121,6 +122,23 @@ def reasons(
         parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
         out.append(Reason(parts, told))
     return out
+
+
+def with_reasons(
+    library: Path, result: SearchResult, without: tuple[str, ...] = (), *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """The JSON of ``result`` with a ``reason`` and the ``parts`` of the distance for each case.
+
+    Raises:
+        BadArguments, BadInput: as :func:`why`.
+    """
+    document = result.to_json()
+    search = Search(result.metric, result.query, without=without)
+    found = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
+    for line, reason in zip(document["results"], found, strict=True):
+        line["reason"] = reason.sentence
+        line["parts"] = [{"name": name, "amount": amount} for name, amount in reason.parts]
+    return document
 
 
 class Ground:

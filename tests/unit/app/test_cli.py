@@ -82,6 +82,13 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     assert set(trained["card"]["findings"]) == {"low", "kind 1"}
     found = document("search", library, "--metric", "mine", "--case", "t/c0", "-k", "7")
     assert len(found["results"]) == 7
+    for line in found["results"]:
+        assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
+        assert line["reason"].endswith(".")
+    asked = ("search", library, "--metric", "mine", "--case", "t/c0")
+    found = document(*asked, "--without", "f1", "--without", "f2")
+    told = {part["name"] for line in found["results"] for part in line["parts"]}
+    assert told == {"f0", "f3", "f4"}
     info = document("info", library)
     assert (info["feature_sets"], info["metrics"], info["cases"]) == (["own"], ["mine"], 60)
     scored = document(
