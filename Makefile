@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format bench bench-learners bench-clicks bundle screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format bench bench-learners bench-clicks bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -60,11 +60,14 @@ bench-clicks: setup-test ## measure how much simulated users' clicks teach and w
 bundle: setup-bundle ## build the program in one folder that needs no Python, look that it runs, and pack it (dist/)
 	.venv-bundle/bin/python packaging/bundle/build.py $(ARGS)
 
+audit: setup ## ask whether a pinned dependency has a known hole; without a network it says that nothing was checked
+	$(BIN)/python packaging/audit.py
+
 screenshot: setup ## renew the picture of the window in the README
 	$(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
 
 clean: ## remove every .venv and everything that was built
-	rm -rf .venv .venv-deep .venv-peers .venv-bundle build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +

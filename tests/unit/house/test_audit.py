@@ -1,0 +1,71 @@
+"""`make audit` passes only when everything was looked up."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[3]
+WANTED = {"numpy": "2.4.6", "pillow": "13.0.0"}
+
+
+@pytest.fixture
+def audit():
+    spec = importlib.util.spec_from_file_location("audit", TOP / "packaging" / "audit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def answer(*names, holes=(), skipped=()):
+    return {
+        "dependencies": [
+            *({"name": name, "version": WANTED[name], "vulns": [{"id": i} for i in holes]} for name in names),
+            *({"name": name, "skip_reason": "not found"} for name in skipped),
+        ]
+    }
+
+
+def test_all_looked_up_without_a_hole_passes(audit):
+    assert audit.judge({"pypi": answer("numpy", "pillow"), "osv": None}, WANTED)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"pypi": None, "osv": None},
+        {"pypi": answer("numpy"), "osv": None},
+        {"pypi": answer("numpy", skipped=("pillow",)), "osv": answer("numpy", skipped=("pillow",))},
+    ],
+    ids=["no answer", "half an answer", "skipped"],
+)
+def test_what_was_not_looked_up_never_passes(audit, answers):
+    code, lines = audit.judge(answers, WANTED)
+    assert code == audit.NOT_CHECKED
+    assert lines[0].startswith("NOT CHECKED")
+
+
+def test_a_hole_that_one_list_knows_is_a_hole(audit):
+    code, lines = audit.judge(
+        {"pypi": answer("numpy", "pillow"), "osv": answer("pillow", holes=("PYSEC-1", "GHSA-2"))}, WANTED
+    )
+    assert code == 1
+    assert lines[0] == "pillow 13.0.0: GHSA-2, PYSEC-1"
+
+
+def test_every_pin_is_asked_about(audit):
+    text = (TOP / "packaging" / "constraints.txt").read_text(encoding="utf-8")
+    pins = {line.partition("==")[0].lower().replace("_", "-") for line in text.splitlines() if "==" in line}
+    assert set(audit.pinned()) == pins
+    assert audit.pinned()["torch"] == "2.13.0"
+
+
+def test_no_answer_is_told_apart_from_an_answer(audit, monkeypatch, tmp_path):
+    class Told:
+        stdout, stderr = "", "Connection refused"
+
+    monkeypatch.setattr(audit, "VENV", tmp_path)
+    monkeypatch.setattr(audit.subprocess, "run", lambda *_, **__: Told)
+    assert audit.ask(Path("python"), "pypi") is None
