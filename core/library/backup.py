@@ -22,7 +22,7 @@ import numpy as np
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from core.library.database import plain_errors
+from core.library.database import has_no_room, in_words, plain_errors
 from core.library.export_log import FILE as EXPORTS
 from core.library.feature_checks import DESCRIPTION, chunk_file
 from core.library.library import sweep
@@ -90,9 +90,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             size = part.stat().st_size
             part.replace(file)
     except sqlite3.Error as error:
-        raise SemblanceError(
-            f"{library.name} could not be copied: {error}.", "Check it: semblance doctor LIB."
-        ) from error
+        raise in_words(file.parent if has_no_room(file.parent) else library, str(error)) from error
     finally:
         for left in (part, copy, copy.with_name(copy.name + "-journal")):
             with contextlib.suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,7 @@ def plain_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        raise _in_words(library, str(error.orig)) from error
+        raise in_words(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
             f"Another program changed {library.name} at the same moment.", "Try again."
@@ -76,11 +77,16 @@ def plain_errors(file: Path) -> Iterator[None]:
     except DatabaseError as error:
         raise _damaged(file, str(error.orig)) from error
     except OSError as error:
-        raise _in_words(library, error.strerror or str(error)) from error
+        raise in_words(library, error.strerror or str(error)) from error
 
 
 def not_writable(library: Path) -> SemblanceError:
     """What a person hears who wants to change a library that only can be read."""
+    if has_no_room(library):
+        return SemblanceError(
+            f"The disk holding {library} is full.",
+            "Free some space and open the library again; what was finished is kept.",
+        )
     return SemblanceError(
         f"The library {library} cannot be written to.",
         "Copy it to a folder you may write to, or change its permissions.",
@@ -94,9 +100,23 @@ def _damaged(file: Path, what: str) -> BadInput:
     )
 
 
-def _in_words(library: Path, what: str) -> SemblanceError:
+#: SQLite cannot even open a catalogue for writing with less than this: it makes files beside it.
+LEAST_FREE = 128 << 10
+
+
+def has_no_room(place: Path) -> bool:
+    """Whether the disk holding ``place`` is full, as far as it tells."""
+    there = next((path for path in (place, *place.parents) if path.exists()), place)
+    try:
+        return shutil.disk_usage(there).free < LEAST_FREE
+    except OSError:
+        return False
+
+
+def in_words(library: Path, what: str) -> SemblanceError:
+    """What SQLite or the system said of the disk or file, for a person."""
     low = what.lower()
-    if "full" in low or "no space" in low:
+    if "full" in low or "no space" in low or ("disk i/o" in low and has_no_room(library)):
         return SemblanceError(
             f"The disk holding {library} is full.",
             "Free some space and start again; what was finished is kept.",

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.library.catalogue import Catalogue
-from core.library.database import create_tables, not_writable, plain_errors
+from core.library.database import create_tables, has_no_room, not_writable, plain_errors
 from core.library.feature_sets import FeatureSets
 from core.library.records import CATALOGUE, DERIVED, SUFFIX, MetricRecord, now
 from core.library.schema import metrics, searches
@@ -76,7 +76,8 @@ class Library:
 
     @classmethod
     def open(cls, path: Path, *, writable: bool | None = None) -> Self:
-        """Open the library ``path``; read-only where it cannot be written to, unless ``writable`` says.
+        """Open the library ``path``; read-only where it cannot be written to or the disk is full, unless
+        ``writable`` says.
 
         Raises:
             BadInput: not a library, half written, damaged, or from a newer version.
@@ -89,7 +90,13 @@ class Library:
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
             raise not_writable(path)
-        return cls(path, writable=allowed if writable is None else writable)
+        try:
+            return cls(path, writable=allowed if writable is None else writable)
+        except SemblanceError:
+            # With a full disk a library can still be looked at.
+            if writable is not None or not allowed or not has_no_room(path):
+                raise
+            return cls(path, writable=False)
 
     @classmethod
     def open_or_create(cls, path: Path) -> Self:

@@ -2,7 +2,8 @@
 
     python -m tests.kills.child
 
-reads lines ``PHASE LIBRARY SOURCE LOG`` from stdin. Each is done in a process forked from this one, where
+reads lines ``PHASE LIBRARY SOURCE LOG`` from stdin, followed by the bytes left on the disk or "read-only"
+where the work is to be done on such a disk. Each is done in a process forked from this one, where
 everything is loaded already, in a session of its own; its pid is printed, then, when it has ended, its
 status. What the work reports as done is written to LOG at once, one JSON document a line.
 """
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 from core.tasks import Reporter
+from tests.kills.small_disk import on_small_disk
 
 #: "again" imports a source of which many pictures have changed since their numbers were worked out; "migrate"
 #: opens a library of the first version.
@@ -28,6 +30,7 @@ ROUNDS = 60
 #: Judgements made and searches saved in a life.
 CLICKS, SEARCHES = 30, 60
 LEDGER = "kills"
+READ_ONLY = "read-only"
 
 
 class Logging(Reporter):
@@ -117,6 +120,14 @@ def back_up(library: Path, reporter: Logging) -> None:
     backing_up.back_up(library, backup_of(library))
 
 
+def on_disk(phase: str, library: Path, source: Path, log: Path, disk: str) -> int:
+    """A phase on a full or write-protected disk; the process's status."""
+    left = 0 if disk == READ_ONLY else int(disk)
+    return on_small_disk(
+        lambda here: work(phase, here, source, log), library, log, left, read_only=disk == READ_ONLY
+    )
+
+
 def main() -> None:
     # All that the phases load themselves, so that lives are short and moments fall into the work.
     import PIL.Image
@@ -135,14 +146,18 @@ def main() -> None:
     PIL.Image.init()
     del sqlalchemy, zarr, core
     for line in sys.stdin:
-        phase, *paths = shlex.split(line)
+        phase, *told = shlex.split(line)
+        library, source, log = map(Path, told[:3])
         pid = os.fork()
         if pid == 0:
             os.setsid()
             status = 1
             try:
-                work(phase, *map(Path, paths))
-                status = 0
+                if told[3:]:
+                    status = on_disk(phase, library, source, log, told[3])
+                else:
+                    work(phase, library, source, log)
+                    status = 0
             finally:
                 sys.stderr.flush()
                 os._exit(status)

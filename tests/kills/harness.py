@@ -30,6 +30,7 @@ from core.workflows.backing_up import restore
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched
+from tests.kills.small_disk import NOT_ALLOWED
 
 TOP = Path(__file__).resolve().parents[2]
 PICTURES = 160
@@ -60,14 +61,18 @@ class Child:
         *,
         moment: float | None = None,
         group: bool = True,
+        disk: str = "",
     ) -> int | None:
         """Do a phase and return its status; ``None`` where it was killed, ``moment`` seconds after its start.
 
-        ``group``: its workers are killed with it, else they are left to notice.
+        ``group``: its workers are killed with it, else they are left to notice. ``disk``: the bytes left on
+        the disk it works on, or "read-only".
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(shlex.join([phase, str(library), str(source), str(log)]) + "\n")
+        self._process.stdin.write(
+            shlex.join([phase, str(library), str(source), str(log), *([disk] if disk else [])]) + "\n"
+        )
         self._process.stdin.flush()
         pid = int(self._process.stdout.readline())
         timer = threading.Timer(moment or 0, _kill, [pid, group])
@@ -186,6 +191,29 @@ class Harness:
         for part in (backup_of(library), *self.folder.glob(f".{glob.escape(library.name)}*.part")):
             part.unlink(missing_ok=True)
         return f"{told}: {'killed' if status is None else 'finished before'}"
+
+    def try_disk(self, child: Child, phase: str, disk: str) -> dict[str, Any] | None:
+        """Do a phase on a full or write-protected disk, check what it left, and let it finish on a good one.
+
+        Returns how it ended there; ``None`` where no such disk can be made.
+        """
+        library = self.folder / f"lib {phase} {disk}"
+        log = self.folder / f"{phase} {disk}.log"
+        log.touch()
+        before = self.before[phase]
+        if before is not None:
+            shutil.copytree(before, library)
+        status = child.live(phase, library, self.sources[phase], log, disk=disk)
+        if status == NOT_ALLOWED:
+            return None
+        told = f"{phase} on a disk {disk}"
+        assert status == 0, f"{told}: ended with {status}"
+        *lines, outcome = log.read_text().splitlines()
+        log.write_text("".join(f"{line}\n" for line in lines))
+        self._check(library, phase, log, told)
+        assert child.live(phase, library, self.sources[phase], log) == 0, f"{told}: the next did not finish"
+        assert end_of(library) == self.after[phase], f"{told}: the next run ended otherwise"
+        return dict(json.loads(outcome))
 
     def _check(self, library: Path, phase: str, log: Path, told: str) -> None:
         """Everything reported as done is there, and nothing is damaged or wrong."""

@@ -276,3 +276,24 @@ def test_nothing_is_changed_by_opening(tmp_path):
     assert tables_of(path) == before
     with raw(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch):
+    path = make_library(tmp_path / "lib")
+    monkeypatch.setattr(library_module, "has_no_room", lambda _place: True)
+    init = Library.__init__
+
+    def without_room(self, where: Path, *, writable: bool) -> None:
+        if writable:
+            raise SemblanceError("The disk is full.")
+        init(self, where, writable=writable)
+
+    monkeypatch.setattr(Library, "__init__", without_room)
+    with Library.open(path) as opened:
+        assert not opened.writable
+        assert opened.summary()["cases"] == 6
+    with pytest.raises(SemblanceError, match="full"):
+        Library.open(path, writable=True)
+    monkeypatch.setattr(library_module, "has_no_room", lambda _place: False)
+    with pytest.raises(SemblanceError, match="full"):
+        Library.open(path)

@@ -1,0 +1,101 @@
+"""No network socket is opened unless somebody asks: not by the demo without a window, not by the window."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+#: Loaded by every Python started with it, workers of the engine included: tells of each socket but those
+#: between processes of one machine, and of each look-up of a name.
+GUARD = """
+import os, sys
+def watch(event, arguments):
+    if event == "socket.__new__" and arguments[1] not in (1, -1):
+        told = f"socket of family {arguments[1]}"
+    elif event in (
+        "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto",
+    ):
+        address = arguments[1] if event.startswith(("socket.c", "socket.b", "socket.s")) else arguments[0]
+        if isinstance(address, (str, bytes)) and event in ("socket.connect", "socket.bind"):
+            return
+        told = f"{event} {address}"
+    elif event in ("urllib.Request", "http.client.connect", "webbrowser.open"):
+        told = event
+    else:
+        return
+    with open(os.environ["TELL_SOCKETS"], "a") as file:
+        file.write(told + "\\n")
+sys.addaudithook(watch)
+"""
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """Run Python code under the guard; what it told of sockets."""
+    folder = tmp_path / "guard"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(GUARD)
+    told = tmp_path / "told"
+    told.touch()
+
+    def run(*arguments: str) -> list[str]:
+        environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}", "TELL_SOCKETS": str(told)}
+        ended = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=TOP,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return sorted(set(told.read_text().splitlines()))
+
+    return run
+
+
+def test_the_guard_sees_a_socket(guarded):
+    code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.close()"
+    assert guarded("-c", code) == ["socket of family 2", "socket.bind ('127.0.0.1', 0)"]
+
+
+def test_the_guard_sees_processes_of_the_engine(guarded, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import socket\n"
+        "from core.engine import Engine\n"
+        "def work(*, reporter):\n    socket.socket().close()\n    return 7\n"
+        "if __name__ == '__main__':\n"
+        "    with Engine(1) as engine:\n        assert engine.submit(work).result() == 7\n"
+    )
+    assert guarded(str(script)) == ["socket of family 2"]
+
+
+def test_from_pictures_to_a_report_on_the_command_line(guarded, tmp_path):
+    from tests.helpers.pictures import striped_folder
+
+    pictures, library = striped_folder(tmp_path / "pictures", n=24), str(tmp_path / "lib.semblance")
+    case = "pictures/level/p000.png"
+    for arguments in (
+        ["import", str(pictures), "--library", library],
+        ["features", library, "--extractor", "colour_edge_texture"],
+        ["train", library, "--learner", "bdm_v", "--name", "m", "--set", "rounds=10"],
+        ["search", library, "--metric", "m", "--case", case],
+        ["report", library, "--metric", "m", "--case", case, "--out", str(tmp_path / "r.pdf")],
+        ["doctor", library],
+        ["backup", library, str(tmp_path / "b.zip")],
+    ):
+        assert guarded("-m", "app", *arguments) == []
+
+
+def test_the_window_with_its_processes(guarded, tmp_path):
+    from tests.walks.walking import make_library
+
+    made = make_library(tmp_path / "made")
+    arguments = ["--child", str(made), "--seed", "3", "--actions", "60", "--stall-ms", "0"]
+    assert guarded("-m", "tests.walks", *arguments) == []
