@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
+from app.operations import refining
 from app.panels.query_source import QuerySource
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FullPages:
-    """Compare, two metrics, and the large picture, of one window."""
+    """Compare, two metrics, ask me next, and the large picture, of one window."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
@@ -25,7 +26,8 @@ class FullPages:
     def open(self) -> bool:
         """Whether one of them is shown."""
         window = self._window
-        return window.pages.currentWidget() in (window.compare, window.large, window.two_metrics)
+        pages = (window.compare, window.large, window.two_metrics, window.ask_next)
+        return window.pages.currentWidget() in pages
 
     def two_metrics(self) -> None:
         """The query under two metrics."""
@@ -34,6 +36,27 @@ class FullPages:
             self._enter(window.two_metrics)
             self._from_two = False
             window.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def asking(self) -> bool:
+        """Whether questions are asked in full size."""
+        return self._window.pages.currentWidget() is self._window.ask_next
+
+    def ask_next(self) -> None:
+        """Questions in full size, one after another."""
+        window = self._window
+        if window.state.ranking is not None:
+            self._enter(window.ask_next)
+            self._from_two = False
+            window.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def undo_judgement(self) -> None:
+        """Take the last judgement back; while questions are asked, ask that one again."""
+        window = self._window
+        if self.asking and window.ask_next.questions.can_undo:
+            window.ask_next.questions.undo()
+        else:
+            refining.undo(window.context)
 
     def compare(self, case_row: int) -> None:
         """The query beside a ranked case."""
@@ -100,12 +123,10 @@ class FullPages:
     def _share_memory(self, page: QWidget) -> None:
         """Slices are kept for what is on ``page`` only."""
         window = self._window
-        for pane in (window.query.pane, *window.compare.panes):
-            comparing = pane is not window.query.pane
-            if page is (window.compare if comparing else window.ranking):
-                pane.slices.wake()
-            else:
-                pane.slices.rest()
+        shown = ((window.ranking, [window.query.pane]), (window.compare, window.compare.panes))
+        for owner, panes in (*shown, (window.ask_next, window.ask_next.panes)):
+            for pane in panes:
+                pane.slices.wake() if page is owner else pane.slices.rest()
 
     def _restore_sizes(self) -> None:
         docks = [self._window.docks[name] for name in self._sizes]

@@ -22,6 +22,8 @@ from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
 from app.operations import refining, searching
+from app.panels.ask_next import AskNextPanel
+from app.panels.ask_section import AskSection
 from app.panels.compare import ComparePanel
 from app.panels.evaluation import EvaluationPanel
 from app.panels.judgement_strip import JudgementStrip
@@ -91,9 +93,17 @@ class MainWindow(QMainWindow):
         self.compare = ComparePanel(self.context, self.thumbnails)
         self.large = LargePanel(self.context)
         self.two_metrics = TwoMetricsPanel(self.context, self.thumbnails)
+        self.ask_next = AskNextPanel(self.context)
         self.start_page = StartPage()
         self.pages = QStackedWidget()
-        for page in (self.start_page, self.ranking, self.compare, self.large, self.two_metrics):
+        for page in (
+            self.start_page,
+            self.ranking,
+            self.compare,
+            self.large,
+            self.two_metrics,
+            self.ask_next,
+        ):
             self.pages.addWidget(page)
         self.message_bar = MessageBar()
         centre = QWidget()
@@ -116,6 +126,8 @@ class MainWindow(QMainWindow):
         self.query.add_foot(self.judgements)
         self.side = SidePanel(self.context, self.thumbnails)
         self.train = self.side.train
+        self.question = AskSection(self.context, self.thumbnails)
+        self.side.refine.set_questions(self.question)
         self.evaluation = EvaluationPanel(self.context)
         self.docks = {
             "library": Dock("Library", "library", self.library, [self.library.view]),
@@ -207,6 +219,9 @@ class MainWindow(QMainWindow):
         self.compare.header.help_wanted.connect(lambda: self._help("compare"))
         self.large.closed.connect(self.leave_large)
         self.two_metrics.closed.connect(self.leave_two_metrics)
+        self.question.large_wanted.connect(self.full.ask_next)
+        self.ask_next.closed.connect(lambda: self.full.leave() if self.full.asking else None)
+        self.ask_next.header.help_wanted.connect(lambda: self._help("ask_next"))
         self.two_metrics.compare_wanted.connect(self.show_compare)
         self.two_metrics.menu_wanted.connect(self._case_menu)
         self.two_metrics.header.help_wanted.connect(lambda: self._help("two_metrics"))
@@ -389,6 +404,8 @@ class MainWindow(QMainWindow):
                 return "large"
             if widget is self.two_metrics:
                 return "two_metrics"
+            if widget in (self.ask_next, self.question):
+                return "ask_next"
             widget = widget.parentWidget()
         return "start" if self.state.library is None else "ranking"
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -84,3 +86,50 @@ def test_closing_the_library_leaves_two_metrics(trained):
         settle(window)
         assert window.pages.currentWidget() is window.start_page
         assert not window.actions_["two_metrics"].isEnabled()
+
+
+def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, trained, tmp_path):
+    library = tmp_path / "Striped.semblance"
+    shutil.copytree(trained, library)
+    with open_window(library) as window:
+        asked(window)
+        before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
+        qtbot.keyClick(
+            window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        page = window.ask_next
+        wait_for(window, lambda: page.questions.question is not None)
+        assert window.full.asking
+        assert page.hasFocus()
+        assert window.focused_panel() == "ask_next"
+        first = page.questions.question
+        qtbot.keyClick(page, Qt.Key.Key_B)
+        settle(window)
+        assert window.state.judged == 2
+        window.actions_["undo_judgement"].trigger()
+        settle(window)
+        assert window.state.judged == 0
+        assert page.questions.question == first
+        qtbot.keyClick(page, Qt.Key.Key_N)
+        settle(window)
+        qtbot.keyClick(page, Qt.Key.Key_Escape)
+        settle(window)
+        assert window.pages.currentWidget() is window.ranking
+        assert {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()} == before
+        assert window.state.judged == 2
+
+
+def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
+    library = tmp_path / "Striped.semblance"
+    shutil.copytree(trained, library)
+    with open_window(library) as window:
+        asked(window)
+        window.actions_["refine"].trigger()
+        section = window.question
+        wait_for(window, lambda: section.questions.question is not None)
+        qtbot.mouseClick(section.first, Qt.MouseButton.LeftButton)
+        settle(window)
+        assert window.state.judged == 2
+        section.head.action_wanted.emit()
+        settle(window)
+        assert window.full.asking

@@ -1,0 +1,150 @@
+"""The question above the judgements: which of two cases is like the query?"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.models.questions import Questions
+from app.models.thumbnails import ThumbnailSource
+from app.theme import set_look
+from app.widgets.picture_button import PictureButton
+from app.widgets.section_header import SectionHeader
+from core.searches.questions import Answer
+
+#: Keys of the answers, here and in full size.
+KEYS: dict[int, Answer | None] = {
+    Qt.Key.Key_Left: Answer.FIRST,
+    Qt.Key.Key_Right: Answer.SECOND,
+    Qt.Key.Key_B: Answer.BOTH,
+    Qt.Key.Key_N: Answer.NEITHER,
+    Qt.Key.Key_Space: None,
+}
+
+
+class AskSection(QWidget):
+    """Follows the search. ``large_wanted``: ask in full size, one question after another."""
+
+    large_wanted = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__()
+        self._state, self._thumbnails = context.state, thumbnails
+        self.questions = Questions(context, moves_on=False, parent=self)
+        self.setAccessibleName("Which is like the query?")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.head = SectionHeader("Which is like the query?", action="Ask me next")
+        self.query = PictureButton("Query")
+        self.query.set_still()
+        self.first = PictureButton("This", "←")
+        self.second = PictureButton("That", "→")
+        self.both = QPushButton("Both")
+        self.neither = QPushButton("Neither")
+        self.pass_over = QPushButton("Cannot say")
+        self.told = QLabel()
+        self._lay_out()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._connect()
+        self._show()
+
+    def _lay_out(self) -> None:
+        self.told.setWordWrap(True)
+        self.told.setTextFormat(Qt.TextFormat.PlainText)
+        set_look(self.told, role="second")
+        tips = (
+            (self.first, "Only this one is like the query (Left)", "This is like the query"),
+            (self.second, "Only that one is like the query (Right)", "That is like the query"),
+            (self.both, "Both are like the query (B)", "Both are like the query"),
+            (self.neither, "Neither is like the query (N)", "Neither is like the query"),
+            (self.pass_over, "Ask about others (Space)", "Cannot say"),
+        )
+        for button, tip, name in tips:
+            button.setToolTip(tip)
+            button.setAccessibleName(name)
+        self._pictures = QWidget()
+        pictures = QHBoxLayout(self._pictures)
+        pictures.setContentsMargins(0, 0, 0, 0)
+        pictures.setSpacing(8)
+        for one in (self.query, self.first, self.second):
+            pictures.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
+        self._answers = QWidget()
+        answers = QHBoxLayout(self._answers)
+        answers.setContentsMargins(0, 0, 0, 0)
+        answers.setSpacing(6)
+        for button in (self.both, self.neither, self.pass_over):
+            answers.addWidget(button, 1)
+        rule = QFrame()
+        set_look(rule, role="rule")
+        inside = QVBoxLayout()
+        inside.setContentsMargins(12, 8, 12, 10)
+        inside.setSpacing(8)
+        for widget in (self.head, self._pictures, self._answers, self.told):
+            inside.addWidget(widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(inside)
+        column.addWidget(rule)
+
+    def _connect(self) -> None:
+        answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))
+        for button, given in (*answers, (self.neither, Answer.NEITHER), (self.pass_over, None)):
+            button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
+        self.head.action_wanted.connect(self.large_wanted)
+        self.questions.changed.connect(self._show)
+        self._thumbnails.ready.connect(lambda _rows: self._draw() if self.isVisible() else None)
+        state = self._state
+        for signal in (state.ranking_changed, state.refusal_changed, state.search_changed):
+            signal.connect(self._later)
+        # After the ranking was painted: it is what a click is waiting for.
+        self._soon.timeout.connect(self._follow)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._later()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._soon.stop()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in KEYS and self.questions.question is not None:
+            self.questions.answer(KEYS[event.key()])
+        else:
+            super().keyPressEvent(event)
+
+    def _later(self) -> None:
+        if self.isVisible():
+            self._soon.start()
+
+    def _follow(self) -> None:
+        if self._state.ranking is not None:
+            self.questions.begin()
+        self._show()
+
+    def _show(self) -> None:
+        asked, problem = self.questions.question, self.questions.problem
+        self._pictures.setVisible(asked is not None or self.questions.waiting)
+        self._answers.setVisible(asked is not None)
+        words = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
+        self.told.setText(words)
+        self.told.setVisible(bool(words))
+        self._draw()
+
+    def _draw(self) -> None:
+        asked = self.questions.question
+        cases = (asked.query, asked.first, asked.second) if asked else (None, None, None)
+        columns = self._state.columns
+        for button, case in zip((self.query, self.first, self.second), cases, strict=True):
+            index = -1 if case is None else columns.index_of_id(case)
+            button.setEnabled(index >= 0)
+            if index < 0:
+                button.show_image(None)
+                continue
+            row = int(columns.case_row[index])
+            image = self._thumbnails.get(row)
+            button.show_image(image, self._thumbnails.problem(row) or columns.labels[index])
