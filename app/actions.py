@@ -51,6 +51,7 @@ COMMANDS = (
     Command("theme", "Dark or light", "View", "Ctrl+Shift+D", "moon"),
     Command("text_larger", "Larger text", "View", "Ctrl++", "plus"),
     Command("text_smaller", "Smaller text", "View", "Ctrl+-", "minus"),
+    Command("language", "Deutsch or English", "View", "", "info"),
     Command("layout", "Reset the layout", "View", "", "layers", separator=True),
     Command("glide", "Cards glide to a new order", "View", "", "", checkable=True),
     Command("full_screen", "Full screen", "View", "F11", "", checkable=True),

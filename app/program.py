@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,8 +51,24 @@ def make_application() -> QApplication:
         focus_ring.install(application)
         qInstallMessageHandler(_log_qt)
     settings = Settings()
+    _speak(application, settings.language)
     set_theme(application, settings.theme, settings.text_scale)
     return application
+
+
+def _speak(application: QApplication, code: str) -> None:
+    """Use the language ``code`` for our texts and Qt's own; the modules with texts are imported after this."""
+    from PySide6.QtCore import QLibraryInfo, QTranslator
+
+    from core.language import ENGLISH, VARIABLE, choose, chosen
+
+    if VARIABLE not in os.environ:
+        choose(code)
+    if chosen() != ENGLISH:
+        translator = QTranslator(application)
+        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        if translator.load(f"qtbase_{chosen()}", folder):
+            application.installTranslator(translator)
 
 
 def open_window(library: Path | None = None) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from core.language import ENGLISH, LANGUAGES
+
 #: Libraries listed on the start page.
 RECENT = 8
 
@@ -26,6 +28,16 @@ class Settings:
     @theme.setter
     def theme(self, name: str) -> None:
         self._store.setValue("theme", name)
+
+    @property
+    def language(self) -> str:
+        """The code of the language texts are shown in, from the next start on."""
+        code = self.text("language", ENGLISH)
+        return code if code in LANGUAGES else ENGLISH
+
+    @language.setter
+    def language(self, code: str) -> None:
+        self.set_text("language", code)
 
     @property
     def text_scale(self) -> float:

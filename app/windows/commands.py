@@ -23,6 +23,7 @@ from app.theme import set_theme
 from app.windows import metric_files, report_files, upkeep
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
+from core.language import LANGUAGES
 from core.searches.query import Query
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Commands(QObject):
             "find_case": self.find_case,
             "copy_case_id": self.copy_case_id,
             "theme": self.switch_theme,
+            "language": self.switch_language,
             "text_larger": lambda: self.scale_text(1),
             "text_smaller": lambda: self.scale_text(-1),
             "layout": self.reset_layout,
@@ -310,6 +312,14 @@ class Commands(QObject):
         settings = self._context.settings
         settings.theme = "light" if settings.theme == "dark" else "dark"
         self._apply_theme()
+
+    def switch_language(self) -> None:
+        """The next language of those there are, from the next start on."""
+        settings, codes = self._context.settings, list(LANGUAGES)
+        settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
+        self._context.messages.info(
+            f"{LANGUAGES[settings.language]}: Semblance speaks it from its next start on."
+        )
 
     def scale_text(self, step: int) -> None:
         settings = self._context.settings
