@@ -57,7 +57,7 @@ def make_application() -> QApplication:
 
 
 def _speak(application: QApplication, code: str) -> None:
-    """Use the language ``code`` for our texts and Qt's own; the modules with texts are imported after this."""
+    """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
     from PySide6.QtCore import QLibraryInfo, QTranslator
 
     from core.language import ENGLISH, VARIABLE, choose, chosen
