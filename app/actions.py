@@ -74,7 +74,7 @@ COMMANDS = (
     Command("judge_alike", "Like the query", "Refine", "U", "thumb-up", "judging"),
     Command("judge_not_alike", "Not like the query", "Refine", "D", "thumb-down", "judging"),
     Command("judge_closer", "Closer to the query than…", "Refine", "T", "target", "judging"),
-    Command("ask_next", "Ask me next", "Refine", "Ctrl+Shift+A", "help", "ranking"),
+    Command("ask_next", "Ask me next", "Refine", "Ctrl+Shift+Q", "help", "ranking"),
     Command(
         "undo_judgement", "Undo the last judgement", "Refine", "Ctrl+Z", "undo", "judged", separator=True
     ),
