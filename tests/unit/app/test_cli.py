@@ -86,7 +86,7 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
         assert line["reason"].endswith(".")
     asked = ("search", library, "--metric", "mine", "--case", "t/c0")
-    found = document(*asked, "--without", "f1", "--without", "f2")
+    found = document(*asked, "-k", "60", "--without", "f1", "--without", "f2")
     told = {part["name"] for line in found["results"] for part in line["parts"]}
     assert told == {"f0", "f3", "f4"}
     info = document("info", library)
