@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import SemblanceError
@@ -62,6 +64,8 @@ class State(QObject):
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
         self.asked: Asked | None = None
         self.training: TrainingRun | None = None
+        #: Rows of the cases chosen on the map, ascending; ``None``: all.
+        self.picked: npt.NDArray[np.int64] | None = None
         #: How the query's picture is seen; ``None`` for colour and without a picture.
         self.greys: Greys | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
@@ -116,7 +120,7 @@ class State(QObject):
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Another library, or none: nothing of the one before stays but the options."""
         self.library = library
-        self.metric = self.asked = self.training = None
+        self.metric = self.asked = self.training = self.picked = None
         before = self._search
         self._search = Search(
             "",
@@ -137,6 +141,7 @@ class State(QObject):
         self.search_changed.emit()
         self.ranking_changed.emit()
         self.training_changed.emit()
+        self.picked_changed.emit()
 
     def renew_library(self, library: LibrarySnapshot) -> None:
         """A newer snapshot of the library that is open; query and ranking stay."""
@@ -253,6 +258,16 @@ class State(QObject):
     def judged(self) -> int:
         """How many judgements of the search are in force."""
         return 0 if self.asked is None else sum(entry.undone is None for entry in self.asked.entries)
+
+    def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
+        """Show these cases of the library alone, or all again; none at all stands for all."""
+        chosen = None if rows is None or not len(rows) else np.unique(rows)
+        before = self.picked
+        if (chosen is None) != (before is None) or (
+            chosen is not None and before is not None and not np.array_equal(chosen, before)
+        ):
+            self.picked = chosen
+            self.picked_changed.emit()
 
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training

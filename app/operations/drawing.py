@@ -8,6 +8,7 @@ from pathlib import Path
 from app.context import Context
 from app.jobs import Job, Lane
 from core.reports.curves import Curve
+from core.reports.map_figure import MapDrawing
 from core.reports.sheet import ThemeName
 from core.workflows import drawing
 
@@ -69,6 +70,20 @@ def save(
         lane=Lane.DRAW,
     )
 
+    return _told(context, job)
+
+
+def save_map(context: Context, path: Path, the_map: MapDrawing, *, theme: ThemeName) -> Job:
+    """Write a map to a file and say where."""
+    job = context.jobs.run(
+        f"Saving {path.name}",
+        drawing.export_map,
+        path,
+        the_map,
+        theme=theme,
+        library=context.state.path,
+        lane=Lane.DRAW,
+    )
     return _told(context, job)
 
 

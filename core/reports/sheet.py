@@ -26,6 +26,8 @@ TICK, TEXT = 10, 11
 LEAST = (240, 120)
 LONGEST = 16_384
 _LONGEST_LINE = 500
+#: More marks than these would make a drawing of lines too large to open.
+_RASTERISED = 5_000
 _FALLBACK = "DejaVu Sans"
 #: For names in other scripts, as far as they are installed.
 _OTHER_SCRIPTS = (
@@ -195,6 +197,19 @@ class Sheet:
         artist = Line2D([x], [y], marker="o", markersize=2 * radius, color=colour, transform=self._place)
         artist.set_markeredgecolor(self.colours.panel)
         artist.set_markeredgewidth(1.5)
+        self._figure.add_artist(self._above(artist))
+
+    def points(self, x: npt.ArrayLike, y: npt.ArrayLike, colour: str, marker: str, radius: float) -> None:
+        """Many marks of one shape (one of Matplotlib's); above 5,000 they are an image within the page."""
+        from matplotlib.lines import Line2D
+
+        artist = Line2D(np.asarray(x), np.asarray(y), linestyle="none", transform=self._place)
+        artist.set_marker(marker)
+        artist.set_markersize(2 * radius)
+        artist.set_color(colour)
+        artist.set_markeredgecolor(self.colours.panel)
+        artist.set_markeredgewidth(min(0.4, radius / 6))
+        artist.set_rasterized(np.size(x) > _RASTERISED)
         self._figure.add_artist(self._above(artist))
 
     def veil(self, box: Box, alpha: float = 0.75) -> None:

@@ -9,6 +9,7 @@ from core.errors import BadArguments
 from core.library.export_log import note_export
 from core.reports.curves import KINDS, Curve, curves_csv
 from core.reports.figures import FIGURES
+from core.reports.map_figure import MapDrawing, map_csv, map_figure
 from core.reports.saving import put_file
 from core.reports.sheet import Format, ThemeName
 from core.tasks import SILENT, Reporter
@@ -17,6 +18,7 @@ from core.tasks import SILENT, Reporter
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 #: Size in logical pixels of a saved plot, and pixels of a saved PNG for each.
 SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
+MAP_SIZE = (760, 600)
 #: Names of the plots in file names.
 FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training"), strict=True))
 
@@ -117,6 +119,39 @@ def export_plots(
     reporter.progress(len(plots), len(plots), "Saving plots")
     note_export(library, "plots", suffix, files=len(written))
     return written
+
+
+def export_map(
+    path: Path,
+    drawing: MapDrawing,
+    *,
+    theme: ThemeName = "print",
+    library: Path | None = None,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Write a map as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; no case is named in it. The log of
+    ``library`` notes it.
+
+    Raises:
+        BadArguments: another suffix.
+        SemblanceError: the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadArguments(
+            f"Plots cannot be saved as '{path.name}'.", "End the name in .png, .svg, .pdf or .csv."
+        )
+    reporter.progress(0, None, "Saving the map")
+    if suffix == ".csv":
+        content = map_csv(drawing).encode("utf-8-sig")
+    else:
+        format: Format = "png" if suffix == ".png" else "svg" if suffix == ".svg" else "pdf"
+        content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
+    reporter.check_cancelled()
+    put_file(path, content)
+    note_export(library, "plots", suffix, files=1)
+    return [path]
 
 
 def export_scores(

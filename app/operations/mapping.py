@@ -1,0 +1,22 @@
+"""Mapping the library in the background."""
+
+from __future__ import annotations
+
+from app.context import Context
+from app.jobs import Job
+from core.workflows import mapping
+
+
+def make_map(context: Context) -> Job | None:
+    """The map of the library under the current metric, growing; ``None`` without a metric."""
+    state = context.state
+    if state.path is None or state.metric is None:
+        return None
+    return context.jobs.run(
+        f"Mapping {state.path.stem} under {state.metric.name}",
+        mapping.map_library,
+        state.path,
+        state.metric.name,
+        channel="map",
+        can_stop=True,
+    )

@@ -1,0 +1,100 @@
+"""The map of a library as a picture, and its places as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.reports.axes import PAD, heading
+from core.reports.cells import csv_text
+from core.reports.document import FINDING_COLOURS
+from core.reports.sheet import TICK, Box, Format, Sheet, ThemeName
+
+#: Matplotlib's marks for the shapes of the findings in the window, in order.
+_MARKS = ("o", "s", "^", "D", "P", "X", "v")
+_UNKNOWN = "#6E6E76"
+_KEY = 170
+
+
+@dataclass(frozen=True, eq=False)
+class MapDrawing:
+    """``places`` (n, 2) and ``codes`` (n,) of the ``findings`` (-1: none given); ``note`` stands at the
+    right of the ``title``."""
+
+    places: npt.NDArray[np.float32]
+    codes: npt.NDArray[np.int16]
+    findings: tuple[str, ...]
+    title: str
+    note: str = ""
+
+
+def map_figure(
+    drawing: MapDrawing,
+    *,
+    theme: ThemeName = "print",
+    size: tuple[int, int] = (760, 600),
+    ratio: float = 1.0,
+    format: Format = "png",
+) -> bytes:
+    """Every case a mark in the colour and shape of its finding, with a key; both axes alike.
+
+    Raises:
+        KeyError: an unknown theme or format.
+        ValueError: a size beyond reason.
+    """
+    sheet = Sheet(theme, size, ratio)
+    top = heading(sheet, drawing.title, drawing.note)
+    box = Box(PAD, top + PAD, sheet.width - _KEY - PAD, sheet.height - PAD)
+    n = len(drawing.places)
+    radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
+    if n:
+        x, y = _fitted(drawing.places, box)
+        # In an order of chance, so that no finding lies on top of another for standing later in the library.
+        order = np.random.default_rng(0).permutation(n)
+        for part in np.array_split(order, max(1, min(20, n // 50))):
+            for code in np.unique(drawing.codes[part]).tolist():
+                chosen = part[drawing.codes[part] == code]
+                sheet.points(x[chosen], y[chosen], *_look(code), radius)
+    codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
+    row = sheet.px(TICK) + 9
+    for place, code in enumerate(codes):
+        middle = box.top + (place + 0.5) * row
+        if middle + row > sheet.height:
+            break
+        left = box.right + 14
+        sheet.points([left], [middle], *_look(code), 3.6)
+        name = drawing.findings[code] if code >= 0 else "finding not given"
+        count = int((drawing.codes == code).sum())
+        sheet.write(left + 10, middle, sheet.fitted(f"{name}, {count:,}", _KEY - 30), sheet.colours.second)
+    return sheet.save(format)
+
+
+def map_csv(drawing: MapDrawing) -> str:
+    """A line for every case: x, y and finding. Cases are not named: ids may tell who they are."""
+    names = (*drawing.findings, "")
+    rows = [
+        (float(x), float(y), names[code])
+        for (x, y), code in zip(drawing.places.tolist(), drawing.codes.tolist(), strict=True)
+    ]
+    return csv_text(("x", "y", "finding"), rows)
+
+
+def _look(code: int) -> tuple[str, str]:
+    if code < 0:
+        return _UNKNOWN, "o"
+    return FINDING_COLOURS[code % len(FINDING_COLOURS)], _MARKS[code % len(_MARKS)]
+
+
+def _fitted(
+    places: npt.NDArray[np.float32], box: Box
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    wide = places.astype(np.float64)
+    low, high = wide.min(axis=0), wide.max(axis=0)
+    extent = np.maximum(high - low, 1e-12)
+    unit = min((box.width - 12) / extent[0], (box.height - 12) / extent[1])
+    middle = (low + high) / 2
+    x = (wide[:, 0] - middle[0]) * unit + (box.left + box.right) / 2
+    y = (box.top + box.bottom) / 2 - (wide[:, 1] - middle[1]) * unit
+    return x, y
