@@ -88,6 +88,7 @@ COMMANDS = (
     Command("prepare_slider", "Prepare visual–diagnostic slider…", "Metric", "", "sliders", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
+    Command("map", "Map of the library", "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", "Metric card…", "Metric", "", "info", "metric"),
     Command("export_metric", "Export the metric…", "Metric", "", "export", "metric"),

@@ -54,6 +54,7 @@ class State(QObject):
     search_changed = Signal()
     options_changed = Signal()
     greys_changed = Signal()
+    picked_changed = Signal()
     refusal_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -18,7 +18,9 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import Job
+from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, searching, training
+from app.panels.evaluation_map import MapPanel
 from app.panels.evaluation_overview import SHORT, Overview, PlotCell
 from app.plots.figure_view import FigureView, ask_where, theme_name
 from app.plots.live_curve import NOTHING, LiveCurve
@@ -31,8 +33,8 @@ from core.workflows import scoreboard
 from core.workflows.opening import LibrarySnapshot
 from core.workflows.scoreboard import ScoredMetric
 
-OVERVIEW, ACCURACY_TAB, ROC_TAB, TRAINING_TAB, TABLE = range(5)
-TABS = ("Overview", "Retrieval accuracy", "ROC", "Training", "Table")
+OVERVIEW, ACCURACY_TAB, ROC_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(6)
+TABS = ("Overview", "Retrieval accuracy", "ROC", "Training", "Map", "Table")
 #: The overview shows the accuracy of this many nearest cases; its own tab shows all.
 OVERVIEW_K = 20
 
@@ -43,7 +45,12 @@ class EvaluationPanel(QWidget):
     extract_wanted = Signal()
     train_wanted = Signal()
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        thumbnails: ThumbnailSource | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
         self._snapshot: LibrarySnapshot | None = None
@@ -74,6 +81,7 @@ class EvaluationPanel(QWidget):
         self.finding_box.activated.connect(self._finding_chosen)
         self.roc.add_beside_title(self.finding_box)
         self.curve = LiveCurve(context)
+        self.map = MapPanel(context, thumbnails)
         self.table = ScoreTable(FULL)
         self._empty = EmptyState()
         for table in (self.overview.table, self.table):
@@ -81,7 +89,7 @@ class EvaluationPanel(QWidget):
         self.overview.table_shown.connect(lambda _shown: self._renew())
 
         self._pages = QStackedWidget()
-        for page in (self.overview, self.accuracy, self.roc, _spaced(self.curve), self.table):
+        for page in (self.overview, self.accuracy, self.roc, _spaced(self.curve), self.map, self.table):
             self._pages.addWidget(page)
         self._outer = QStackedWidget()
         self._outer.addWidget(self._pages)
@@ -105,6 +113,11 @@ class EvaluationPanel(QWidget):
         if self._state.metric is not before:
             searching.rank(self._context)
 
+    def show_map(self) -> None:
+        """Bring the map to the front; the keyboard goes there."""
+        self.header.tabs.setCurrentIndex(MAP_TAB)
+        self.map.take_focus()
+
     def score(self) -> None:
         """Measure the current metric again on the cases it never saw."""
         job = training.score(self._context)
@@ -118,6 +131,9 @@ class EvaluationPanel(QWidget):
         tab = self.header.tabs.currentIndex()
         if tab == TABLE:
             self._save_table()
+            return
+        if tab == MAP_TAB:
+            self.map.save()
             return
         plots = self._plots(tab)
         if not plots:
@@ -227,6 +243,7 @@ class EvaluationPanel(QWidget):
 
     def _show_tab(self, tab: int) -> None:
         self._pages.setCurrentIndex(tab)
+        self._tell()
 
     def _scored(self) -> None:
         self._scoring = None
@@ -239,7 +256,8 @@ class EvaluationPanel(QWidget):
         can = can and self._scoring is None
         self.score_button.setEnabled(can)
         self.again.setVisible(can and metric is not None and metric.stale)
-        self.save_button.setEnabled(any(m.scores is not None for m in self._metrics))
+        on_map = self.header.tabs.currentIndex() == MAP_TAB
+        self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
         self.header.set_second(self._split())
         if self._metrics or self._state.training is not None:
             self._outer.setCurrentWidget(self._pages)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
+    QLabel,
     QPushButton,
     QScrollArea,
     QStackedWidget,
@@ -22,7 +23,7 @@ from app.jobs import Job
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, mapping, searching
 from app.plots.figure_view import ask_where, theme_name
-from app.plots.map_key import key_icon
+from app.plots.map_key import key_icon, key_size
 from app.plots.map_points import NONE, Rows
 from app.plots.map_view import MapView
 from app.theme import news, plain_tip, set_look, theme
@@ -30,7 +31,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
-from core.library.columns import NO_FINDING
+from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.map_figure import MapDrawing
 from core.searches.query import Query
 from core.workflows.mapping import LANDMARK, NEIGHBOURS, LibraryMap
@@ -49,7 +50,8 @@ class MapPanel(QWidget):
         self._context, self._state = context, context.state
         self._map: LibraryMap | None = None
         self._job: Job | None = None
-        self._made_of = 0
+        self._problem: SemblanceError | None = None
+        self._focus_due = False
         set_look(self, role="panel")
         self.view = MapView(thumbnails)
         self._empty = EmptyState()
@@ -60,8 +62,7 @@ class MapPanel(QWidget):
         self.title = ElidedLabel("Map", role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
-        self.detail = ElidedLabel(role="small")
-        self.picked = ElidedLabel(role="second")
+        self.detail, self.picked = _told("small"), _told("second")
         self.clear = QPushButton("Show all cases")
         self.clear.setToolTip("Forget what was chosen on the map (Esc)")
         self.again = QPushButton("Map again")
@@ -71,6 +72,7 @@ class MapPanel(QWidget):
         for button in (self.clear, self.again, self.stop):
             set_look(button, link=True)
         self._key = _Key()
+        self._key.show_findings(self._state.columns)
         self._lay_out()
         self._connect()
         self._renew()
@@ -129,7 +131,7 @@ class MapPanel(QWidget):
         job = mapping.make_map(self._context)
         if job is None:
             return
-        self._job = job
+        self._job, self._problem = job, None
         job.partial.connect(self._show)
         job.done.connect(self._show)
         job.failed.connect(self._failed)
@@ -149,9 +151,7 @@ class MapPanel(QWidget):
         self._renew()
 
     def _failed(self, error: SemblanceError) -> None:
-        self._map = None
-        self._empty.say(error.message, error.hint or "", "Map again", self.make)
-        self._pages.setCurrentWidget(self._empty)
+        self._map, self._problem = None, error
 
     def _ended(self, job: Job) -> None:
         if self._job is job:
@@ -162,9 +162,6 @@ class MapPanel(QWidget):
         super().showEvent(event)
         if self._map is None and self._job is None:
             self.make()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
 
     @property
     def map(self) -> LibraryMap | None:
@@ -183,14 +180,16 @@ class MapPanel(QWidget):
     def _forget(self) -> None:
         if self._job is not None:
             self._job.cancel()
-        self._map = None
-        self.view.set_cases(self._state.columns, np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32))
+        self._map = self._problem = None
+        self.view.set_cases(
+            self._state.columns, np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.float32)
+        )
         self._renew()
 
     def _cases_changed(self) -> None:
         if self._map is not None:
             self.view.set_cases(self._state.columns, self._map.rows, self._map.places)
-        self._key.show_findings(self._state)
+        self._key.show_findings(self._state.columns)
         self._renew()
 
     def _metric_changed(self) -> None:
@@ -209,13 +208,18 @@ class MapPanel(QWidget):
         self.stop.setVisible(self._job is not None and found is not None)
         self.facts.setText("" if found is None else _facts(found))
         self.detail.setText("" if found is None else _detail(found))
-        self.detail.set_tip("" if found is None else _detail(found))
+        self.detail.setVisible(found is not None)
         self._key.setVisible(found is not None)
         self._tell_picked()
         if found is not None:
             self._pages.setCurrentWidget(self.view)
+            if self._focus_due and self.isVisible():
+                self.take_focus()
         elif self._job is not None:
             self._empty.say("Mapping the library", "It appears in a moment and goes on growing.")
+            self._pages.setCurrentWidget(self._empty)
+        elif self._problem is not None:
+            self._empty.say(self._problem.message, self._problem.hint or "", "Map again", self.make)
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
             self._empty.say("No metric yet", "Train one: the map shows which cases it calls near.")
@@ -223,6 +227,11 @@ class MapPanel(QWidget):
         else:
             self._empty.say("No map yet", "", "Map the library", self.make)
             self._pages.setCurrentWidget(self._empty)
+
+    def take_focus(self) -> None:
+        """The keyboard goes to the map, as soon as there is one."""
+        self._focus_due = self._map is None
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _follow(self) -> None:
         """The query and its nearest, where they are."""
@@ -249,6 +258,12 @@ class MapPanel(QWidget):
             if count
         ]
         self.picked.setText(f"{len(at):,} chosen: {', '.join(parts)}")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_R and self._job is None:
+            self.make()
+        else:
+            super().keyPressEvent(event)
 
     def mark(self, rows: Rows | None) -> None:
         """Let cases chosen elsewhere stand out; nothing chosen gives back what was chosen here."""
@@ -277,16 +292,26 @@ class MapPanel(QWidget):
         assert found is not None
         at = np.array([columns.index_of_row(int(row)) for row in found.rows])
         codes = np.where(at >= 0, columns.finding[at], NO_FINDING)
-        points, seen = self.view.points, self.view.current()
-        del points, seen
         drawing.save_map(
             self._context,
             path,
             MapDrawing(
-                found.places, codes.astype(np.int16), columns.findings, f"Map of {found.metric}", _facts(found)
+                found.places,
+                codes.astype(np.int16),
+                columns.findings,
+                f"Map of {found.metric}",
+                _facts(found),
             ),
             theme=theme_name() if as_seen else "print",
         )
+
+
+def _told(role: str) -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    set_look(label, role=role)
+    return label
 
 
 def _facts(found: LibraryMap) -> str:
@@ -322,6 +347,7 @@ class _Key(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._boxes: dict[int, QCheckBox] = {}
         self._known: tuple[tuple[int, str, int], ...] = ()
+        self._letters: dict[str, str] = {}
         self._inner = QWidget()
         self._rows = QVBoxLayout(self._inner)
         self._rows.setContentsMargins(0, 2, 0, 2)
@@ -329,11 +355,8 @@ class _Key(QScrollArea):
         self.setWidget(self._inner)
         news.changed.connect(self._rebuild)
 
-    def show_findings(self, state: object) -> None:
-        from app.state import State
-
-        assert isinstance(state, State)
-        columns = state.columns
+    def show_findings(self, columns: CaseColumns) -> None:
+        """The findings of the library; ticks stay where they are the same."""
         counts = columns.finding_counts.tolist()
         known = [(code, name, counts[code]) for code, name in enumerate(columns.findings)]
         if counts[-1]:
@@ -361,7 +384,7 @@ class _Key(QScrollArea):
             box.setChecked(ticks.get(code, True))
             letter = "?" if code == NO_FINDING else self._letters[name]
             box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))
-            box.setIconSize(key_icon(code, letter, self.devicePixelRatioF()).availableSizes()[0] / 1)
+            box.setIconSize(key_size())
             box.setToolTip(plain_tip(f"{name}: {count:,} cases. Untick to leave them out."))
             box.toggled.connect(lambda _on: self.changed.emit())
             self._rows.addWidget(box)

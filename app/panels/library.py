@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
+    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -19,7 +20,7 @@ from app.context import Context
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.theme import news, plain_tip, theme
+from app.theme import news, plain_tip, set_look, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.search_field import SearchField
@@ -74,6 +75,10 @@ class LibraryPanel(QWidget):
         self._shown = QLabel()
         self._shown.setProperty("role", "small")
         inner.addWidget(self._shown)
+        self.unpick = QPushButton("Show all, not only those chosen on the map")
+        set_look(self.unpick, link=True)
+        self.unpick.clicked.connect(lambda: self._state.set_picked(None))
+        inner.addWidget(self.unpick)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -83,6 +88,7 @@ class LibraryPanel(QWidget):
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew_split)
         self._state.query_changed.connect(self._follow_query)
+        self._state.picked_changed.connect(self._apply)
         news.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self._renew()
@@ -152,8 +158,12 @@ class LibraryPanel(QWidget):
         if split is not None and self._state.metric is not None:
             trained = np.isin(columns.case_row[order], self._state.metric.training)
             order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
+        picked = self._state.picked
+        if picked is not None:
+            order = order[np.isin(columns.case_row[order], picked)]
         self._order = columns.sorted_by("id", order)
         self.grid.set_deck(Deck(columns, self._order))
+        self.unpick.setVisible(picked is not None)
         total = len(columns)
         shown = len(self._order)
         if shown == total:

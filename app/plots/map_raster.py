@@ -61,8 +61,8 @@ def draw_points(
     """(h, w) pixels 0xffRRGGBB of points at ``x``, ``y`` (n,) in pixels on the ground ``back`` (RGB).
 
     ``kind`` (n,) chooses among ``colours`` (c, 3, RGB) and ``shapes`` (c,); ``faded`` (n,) points are pale
-    and lie below. ``size`` is (w, h). Where points overlap, later ones lie on top. Edges are smoothed against the
-    ground, which sets points apart where they overlap.
+    and lie below. ``size`` is (w, h). Where points overlap, later ones lie on top. Edges are smoothed
+    against the ground, which sets points apart where they overlap.
     """
     w, h = size
     wide, high = w + 2 * width, h + 2 * width

@@ -96,6 +96,7 @@ class Commands(QObject):
             "metric_card": lambda: metric_files.show_card(window),
             "export_metric": lambda: metric_files.export(window),
             "import_metric": lambda: metric_files.bring_in(window),
+            "map": self.show_map,
             "save_plot": window.evaluation.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),
@@ -287,6 +288,10 @@ class Commands(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted:
             likeness.prepare(self._context, dialog.request())
         dialog.deleteLater()
+
+    def show_map(self) -> None:
+        """The map of the library, with room for it."""
+        self._window.map_links.show()
 
     def save_refined(self) -> None:
         """Ask for a name, then keep the refined metric."""

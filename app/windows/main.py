@@ -42,6 +42,7 @@ from app.windows.commands import Commands
 from app.windows.docks import Dock
 from app.windows.full_pages import FullPages
 from app.windows.likeness import LikenessSlider
+from app.windows.map_links import MapLinks
 from app.windows.pickers import make_pickers
 from app.windows.rail import LibraryRail
 from app.windows.status import StatusLine
@@ -128,7 +129,7 @@ class MainWindow(QMainWindow):
         self.train = self.side.train
         self.question = AskSection(self.context, self.thumbnails)
         self.side.refine.set_questions(self.question)
-        self.evaluation = EvaluationPanel(self.context)
+        self.evaluation = EvaluationPanel(self.context, self.thumbnails)
         self.docks = {
             "library": Dock("Library", "library", self.library, [self.library.view]),
             "query": Dock("Query", "query", self.query, header=self.query.header),
@@ -236,6 +237,7 @@ class MainWindow(QMainWindow):
         self.train.slider_wanted.connect(self.actions_["prepare_slider"].trigger)
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
         self.evaluation.train_wanted.connect(self.commands.train)
+        self.map_links = MapLinks(self)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
         self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)

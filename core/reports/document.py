@@ -12,7 +12,7 @@ from core.reports.privacy import Eraser, texts_of
 
 #: Said once on every report.
 SUPPORT = "Support, not a diagnosis."
-_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
+FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
 
 
@@ -163,7 +163,7 @@ class ReportDocument:
         letters = finding_letters(order)
         marks = {}
         for place, finding in enumerate(order):
-            colour = _COLOURS[place % len(_COLOURS)]
+            colour = FINDING_COLOURS[place % len(FINDING_COLOURS)]
             ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
             marks[finding] = Mark(colour, letters[finding], ink)
         return marks

@@ -133,3 +133,36 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         section.head.action_wanted.emit()
         settle(window)
         assert window.full.asking
+
+
+def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
+    with open_window(trained) as window:
+        window.activateWindow()
+        asked(window)
+        qtbot.keyClick(
+            window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        panel = window.evaluation.map
+        wait_for(window, lambda: panel.map is not None and panel.map.kept is not None)
+        view, library, ranking = panel.view, window.library.grid, window.ranking.grid
+        assert view.hasFocus()
+        assert window.focused_panel() == "evaluation"
+        qtbot.keyClick(view, Qt.Key.Key_Right)
+        row = view.current()
+        assert library.current() == row
+        assert ranking.current() == row
+        other = window.state.ranking.ranked[3].row
+        ranking.set_current(other)
+        assert view.current() == other
+        some = panel.map.rows[2:9]
+        view.picked.emit(some)
+        assert len(library.deck()) == 7
+        assert window.library.unpick.isVisible()
+        window.library.unpick.click()
+        assert len(library.deck()) == 24
+        rows = [library.deck().case_row(place) for place in range(3)]
+        library.setFocus()
+        library.set_current(rows[0])
+        for _ in range(2):
+            qtbot.keyClick(library, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+        assert int((~view._faded).sum()) == len(library.selected()) > 1
