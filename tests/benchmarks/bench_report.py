@@ -1,0 +1,67 @@
+"""A report of twenty ranked cases, from the question to the finished file, in every form.
+
+``python -m tests.benchmarks.bench_report`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from core.engine import limit_threads
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.batch_queries import all_cases
+from core.workflows.desk import close_desks
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.refining_desk import close_benches
+from core.workflows.reporting import write_search_report
+from core.workflows.training import TrainRequest, train_metric
+from tests.benchmarks.harness import Row, table
+from tests.helpers import data as real_data
+from tests.helpers.pictures import striped_folder
+
+TARGET, TRIALS = 3.0, 5
+FORMS = ("pdf", "html", "json", "csv", "dcm")
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark; on Corel where the real data is there, else on made pictures."""
+    with TemporaryDirectory() as folder:
+        library = Path(folder) / "lib.semblance"
+        if data is None:
+            import_source(striped_folder(Path(folder) / "pictures", n=60), library)
+        else:
+            import_source(data / "images" / "corel1k_a.zip", library)
+        extract_features(library, "colour_edge_texture")
+        train_metric(library, TrainRequest("bdm_v", "bits", settings={"rounds": 60}))
+        search = Search("bits", Query(case=all_cases(library)[0]))
+        rows = [_timed(library, search, form, Path(folder)) for form in FORMS]
+        close_benches()
+        close_desks()
+    return rows
+
+
+def _timed(library: Path, search: Search, form: str, folder: Path) -> dict[str, Any]:
+    times = []
+    for trial in range(TRIALS):
+        start = time.perf_counter()
+        write_search_report(library, search, folder / f"report{trial}.{form}")
+        times.append(time.perf_counter() - start)
+    worst = max(times)
+    return {
+        "what": f"report of 20 cases, {form} (worst of {TRIALS}; median {median(times):.2f} s)",
+        "value": worst,
+        "unit": "s",
+        "target": TARGET,
+        "reached": worst < TARGET,
+    }
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("report", **measured) for measured in run(real_data.folder())]))
