@@ -69,7 +69,7 @@ COMMANDS = (
     Command("same_patient", "Same patient hidden", "Search", "", "users", checkable=True, separator=True),
     Command("alike", "Alike folded", "Search", "", "layers", checkable=True),
     Command("diverse", "Diverse results", "Search", "", "grid", checkable=True),
-    Command("show_alike", "Show or fold those alike", "Search", "Ctrl+Shift+A", "layers", "ranking"),
+    Command("show_alike", "Show or fold those alike", "Search", "Ctrl+Shift+F", "layers", "ranking"),
     Command("no_good_match", "What is no good match…", "Search", "", "settings", "library"),
     Command("judge_alike", "Like the query", "Refine", "U", "thumb-up", "judging"),
     Command("judge_not_alike", "Not like the query", "Refine", "D", "thumb-down", "judging"),

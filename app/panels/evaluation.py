@@ -20,6 +20,8 @@ from app.context import Context
 from app.jobs import Job
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, searching, training
+from app.panels.evaluation_calibration import TITLE as CALIBRATION_TITLE
+from app.panels.evaluation_calibration import CalibrationPage
 from app.panels.evaluation_map import MapPanel
 from app.panels.evaluation_overview import SHORT, Overview, PlotCell
 from app.plots.figure_view import FigureView, ask_where, theme_name
@@ -28,13 +30,13 @@ from app.theme import set_look
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel_header import TabHeader
 from app.widgets.score_table import FULL, ScoreTable
-from core.reports.curves import ACCURACY, ROC, TRAINING, Curve
+from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from core.workflows import scoreboard
 from core.workflows.opening import LibrarySnapshot
 from core.workflows.scoreboard import ScoredMetric
 
-OVERVIEW, ACCURACY_TAB, ROC_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(6)
-TABS = ("Overview", "Retrieval accuracy", "ROC", "Training", "Map", "Table")
+OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
+TABS = ("Overview", "Retrieval accuracy", "ROC", "Calibration", "Training", "Map", "Table")
 #: The overview shows the accuracy of this many nearest cases; its own tab shows all.
 OVERVIEW_K = 20
 
@@ -80,6 +82,7 @@ class EvaluationPanel(QWidget):
         self.finding_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.finding_box.activated.connect(self._finding_chosen)
         self.roc.add_beside_title(self.finding_box)
+        self.calibration = CalibrationPage(context)
         self.curve = LiveCurve(context)
         self.map = MapPanel(context, thumbnails)
         self.table = ScoreTable(FULL)
@@ -89,7 +92,15 @@ class EvaluationPanel(QWidget):
         self.overview.table_shown.connect(lambda _shown: self._renew())
 
         self._pages = QStackedWidget()
-        for page in (self.overview, self.accuracy, self.roc, _spaced(self.curve), self.map, self.table):
+        for page in (
+            self.overview,
+            self.accuracy,
+            self.roc,
+            self.calibration,
+            _spaced(self.curve),
+            self.map,
+            self.table,
+        ):
             self._pages.addWidget(page)
         self._outer = QStackedWidget()
         self._outer.addWidget(self._pages)
@@ -153,19 +164,30 @@ class EvaluationPanel(QWidget):
 
     def _plots(self, tab: int) -> Mapping[str, Sequence[Curve]]:
         """What ``tab`` shows, by kind of plot."""
-        kinds = {ACCURACY_TAB: (ACCURACY,), ROC_TAB: (ROC,), TRAINING_TAB: (TRAINING,)}
-        wanted = kinds.get(tab, (ACCURACY, ROC, TRAINING))
+        kinds = {
+            ACCURACY_TAB: (ACCURACY,),
+            ROC_TAB: (ROC,),
+            CALIBRATION_TAB: (CALIBRATION,),
+            TRAINING_TAB: (TRAINING,),
+        }
+        wanted = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
         current = self._current
         curves: dict[str, Sequence[Curve]] = {
             ACCURACY: scoreboard.accuracy_curves(self._metrics, current),
             ROC: scoreboard.roc_curves(self._metrics, current, self._finding),
+            CALIBRATION: scoreboard.calibration_curves(self._metrics, current),
             TRAINING: scoreboard.training_curves(self._metrics, current),
         }
         return {kind: curves[kind] for kind in wanted if curves[kind]}
 
     def _titles(self) -> dict[str, str]:
         roc = f"ROC, {self._finding}" if self._finding else "ROC"
-        return {ACCURACY: "Retrieval accuracy @ k", ROC: roc, TRAINING: f"Training {self._current}"}
+        return {
+            ACCURACY: "Retrieval accuracy @ k",
+            ROC: roc,
+            CALIBRATION: CALIBRATION_TITLE,
+            TRAINING: f"Training {self._current}",
+        }
 
     def _save_table(self) -> None:
         folder = Path(self._context.settings.text("plots_folder") or Path.home())
@@ -213,6 +235,7 @@ class EvaluationPanel(QWidget):
         self.overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
         for table in (self.overview.table, self.table):
             table.set_metrics(metrics, current, lines)
+        self.calibration.show_metric(metrics, self._current_metric)
         curve = next(iter(scoreboard.training_curves(metrics, current)), None)
         words = f"{current} was not trained in rounds." if current else NOTHING
         for live in (self.overview.curve, self.curve):

@@ -75,7 +75,7 @@ class LibraryPanel(QWidget):
         self._shown = QLabel()
         self._shown.setProperty("role", "small")
         inner.addWidget(self._shown)
-        self.unpick = QPushButton("Show all, not only those chosen on the map")
+        self.unpick = QPushButton("Show all, not only those chosen")
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
         inner.addWidget(self.unpick)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
@@ -112,8 +114,10 @@ class Strip(QFrame):
         low, high = vote.interval
         second = theme().second
         several = len(vote.findings) > 2
+        # Which finding it is of: by its letter, or its name where no case has it by itself.
+        letter = columns.letters.get(vote.finding, vote.finding)
         self.estimate.setText(
-            f'<span style="color:{second}">estimate</span> '
+            f'<span style="color:{second}">estimate {html.escape(letter)}</span> '
             f'<b>{vote.probability:.2f}</b> <span style="color:{second}">({low:.2f}–{high:.2f})</span>'
         )
         share, interval = vote.probability, (low, high)

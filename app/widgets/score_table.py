@@ -54,6 +54,7 @@ FULL = (
     AT_10,
     Column("@50", "accuracy @50", 16, "Share of the 50 nearest with the query's finding, 95 % interval"),
     AUC,
+    Column("ece", "calibration", 10, "Expected calibration error of the vote, ten bins: 0 is perfect"),
     Column("n_train", "trained on", 10, "Training cases"),
     Column("n_test", "held out", 10, "Cases it was measured on"),
     Column("measured", "measured on", 28, number=False),
@@ -208,11 +209,11 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
     if key.startswith("@"):
         values = metric.accuracy(int(key[1:]))
         return interval_text(*values), -1.0 if values[0] is None else values[0]
-    if key in ("auc", "seed", "n_train", "n_test"):
-        number = metric.seed if key == "seed" else getattr(scores, key, None)
+    if key in ("auc", "ece", "seed", "n_train", "n_test"):
+        number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:
             return "–", -1.0
-        return (f"{number:.2f}" if key == "auc" else f"{number:,}"), float(number)
+        return (f"{number:.2f}" if key in ("auc", "ece") else f"{number:,}"), float(number)
     if key == "measured":
         unscored = "not measured yet" if metric.measurable else "not scored"
         words = scores.measured_on if scores is not None else unscored

@@ -16,8 +16,8 @@ Numbers = tuple[float | None, ...]
 
 #: The k at which a retrieval accuracy is told in one number.
 AT = 10
-ACCURACY, ROC, TRAINING = "retrieval_accuracy", "roc", "training"
-KINDS = (ACCURACY, ROC, TRAINING)
+ACCURACY, ROC, TRAINING, CALIBRATION = "retrieval_accuracy", "roc", "training", "calibration"
+KINDS = (ACCURACY, ROC, TRAINING, CALIBRATION)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,30 @@ class TrainingCurve:
         return max(seen, key=lambda point: (point[1], -point[0])) if seen else None
 
 
-Curve = AccuracyCurve | RocCurve | TrainingCurve
+@dataclass(frozen=True)
+class CalibrationCurve:
+    """Bins of cases by their estimate: the mean estimate, the share that had the finding with its 95 %
+    interval, and how many cases.
+
+    ``ece``: the expected calibration error; ``perfect``: what 95 of 100 forecasters would stay below whose
+    every estimate is true. ``finding`` is empty where each case's estimate is of its own first finding.
+    """
+
+    label: str
+    predicted: tuple[float, ...]
+    observed: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    n: tuple[int, ...]
+    ece: float
+    perfect: float
+    method: str
+    finding: str = ""
+    current: bool = False
+    stale: bool = False
+
+
+Curve = AccuracyCurve | RocCurve | TrainingCurve | CalibrationCurve
 
 
 def relative_objective(objective: Sequence[float | None]) -> npt.NDArray[np.float64]:
@@ -136,6 +159,16 @@ _HEADERS = {
     ACCURACY: ("metric", "k", "retrieval_accuracy", "low", "high"),
     ROC: ("metric", "false_positive_rate", "sensitivity", "low", "high", "auc", "auc_low", "auc_high"),
     TRAINING: ("metric", "round", "objective", "held_out_accuracy_at_10"),
+    CALIBRATION: (
+        "metric",
+        "estimate",
+        "observed_share",
+        "low",
+        "high",
+        "cases",
+        "calibration_error",
+        "perfect_forecaster_95",
+    ),
 }
 
 
@@ -144,6 +177,9 @@ def _rows(curve: Curve) -> Iterable[tuple[float | None, ...]]:
         return zip(curve.k, curve.mean, curve.low, curve.high, strict=True)
     if isinstance(curve, TrainingCurve):
         return zip(curve.rounds, curve.objective, curve.heldout_accuracy, strict=True)
+    if isinstance(curve, CalibrationCurve):
+        bins = zip(curve.predicted, curve.observed, curve.low, curve.high, curve.n, strict=True)
+        return ((*one, curve.ece, curve.perfect) for one in bins)
     low = curve.low or (None,) * len(curve.fpr)
     high = curve.high or (None,) * len(curve.fpr)
     area = (curve.auc, curve.auc_low, curve.auc_high)
@@ -157,6 +193,11 @@ def _sentence(curve: Curve) -> str:
         return f"{name}: accuracy at {k} is {_spoken(mean, low, high)}."
     if isinstance(curve, RocCurve):
         return f"{name}: area under the curve {_spoken(curve.auc, curve.auc_low, curve.auc_high)}."
+    if isinstance(curve, CalibrationCurve):
+        return (
+            f"{name}: calibration error {curve.ece:.3f} on {sum(curve.n):,} cases; "
+            f"by chance alone up to {curve.perfect:.3f}."
+        )
     if not curve.rounds:
         return f"{name}: no round yet."
     best = curve.best

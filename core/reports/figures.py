@@ -22,8 +22,10 @@ from core.reports.axes import (
     tick_text,
     value_ticks,
 )
+from core.reports.calibration_figure import calibration_figure
 from core.reports.curves import (
     ACCURACY,
+    CALIBRATION,
     ROC,
     TRAINING,
     AccuracyCurve,
@@ -202,6 +204,7 @@ FIGURES: dict[str, Callable[..., bytes]] = {
     ACCURACY: retrieval_accuracy_figure,
     ROC: roc_figure,
     TRAINING: training_figure,
+    CALIBRATION: calibration_figure,
 }
 
 

@@ -20,7 +20,7 @@ SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
 MAP_SIZE = (760, 600)
 #: Names of the plots in file names.
-FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training"), strict=True))
+FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training", "calibration"), strict=True))
 
 
 def draw(

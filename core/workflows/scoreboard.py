@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
+from core.evaluation.calibration import Calibration
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from core.evaluation.intervals import wilson
+from core.evaluation.vote_maps import PLATT
 from core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
 from core.reports.cells import csv_text
-from core.reports.curves import AccuracyCurve, RocCurve, TrainingCurve
+from core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from core.workflows.opening import LibrarySnapshot, MetricFacts
 
 #: Lines a plot can hold and still be read; the table has them all.
@@ -39,6 +41,14 @@ class ScoredMetric:
     training: TrainingCurve | None
     stale: bool
     seed: int | None
+    calibration: Calibration | None = None
+    #: Whether its vote was tried to be calibrated when it was scored.
+    has_calibration: bool = False
+
+    @property
+    def ece(self) -> float | None:
+        """The expected calibration error of its vote."""
+        return None if self.calibration is None else self.calibration.ece
 
     @property
     def measurable(self) -> bool:
@@ -148,14 +158,53 @@ def training_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[Trai
     return tuple(m.training for m in metrics if m.name == current and m.training is not None)
 
 
+def calibration_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[CalibrationCurve, ...]:
+    """How the estimates of the current metric came true; none where its vote is not calibrated."""
+    found = next((metric for metric in metrics if metric.name == current), None)
+    if found is None or found.calibration is None:
+        return ()
+    made = found.calibration
+    columns = zip(*((b.predicted, b.observed, *b.interval) for b in made.bins), strict=True)
+    predicted, observed, low, high = (tuple(column) for column in columns)
+    return (
+        CalibrationCurve(
+            found.name,
+            predicted,
+            observed,
+            low,
+            high,
+            tuple(b.n for b in made.bins),
+            made.ece,
+            made.perfect,
+            "Platt's curve" if made.method == PLATT else "isotonic curve",
+            made.finding or "",
+            current=True,
+            stale=found.stale,
+        ),
+    )
+
+
 def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
     """Every metric with its scores and on what they were measured; empty where there is none."""
     at = [f"accuracy_at_{k}{end}" for k in TABLE_K for end in ("", "_low", "_high")]
-    header = ("metric", "learner", "features", *at, "auc", "n_train", "n_held_out", "measured_on", "seed")
+    header = (
+        "metric",
+        "learner",
+        "features",
+        *at,
+        "auc",
+        "calibration_error",
+        "n_train",
+        "n_held_out",
+        "measured_on",
+        "seed",
+    )
     rows = []
     for metric in metrics:
         scores = metric.scores
-        measured = (None,) * 3 if scores is None else (scores.auc, scores.n_train, scores.n_test)
+        measured: tuple[float | None, ...] = (None,) * 4
+        if scores is not None:
+            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test)
         words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))
@@ -206,6 +255,8 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         _training(metric),
         scores is None or _outdated(metric, scores, snapshot),
         seed if isinstance(seed, int) else None,
+        _calibration(metric),
+        "calibration" in (metric.scores or {}),
     )
 
 
@@ -227,6 +278,16 @@ def _measured(words: str) -> str:
     if words == HELD_OUT_PATIENTS:
         return HELD_OUT
     return TRAINING if "training" in words else UNKNOWN
+
+
+def _calibration(metric: MetricFacts) -> Calibration | None:
+    kept = (metric.scores or {}).get("calibration")
+    if not kept:
+        return None
+    try:
+        return Calibration.from_json(kept)
+    except BadInput:
+        return None
 
 
 def _training(metric: MetricFacts) -> TrainingCurve | None:

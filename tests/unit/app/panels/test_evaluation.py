@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from app.context import Context
 from app.jobs import Jobs
 from app.messages import Messages
-from app.panels.evaluation import ACCURACY_TAB, OVERVIEW, ROC_TAB, TABLE, TRAINING_TAB, EvaluationPanel
+from app.panels.evaluation import (
+    ACCURACY_TAB,
+    CALIBRATION_TAB,
+    OVERVIEW,
+    ROC_TAB,
+    TABLE,
+    TRAINING_TAB,
+    EvaluationPanel,
+)
 from app.settings import Settings
 from app.state import State, TrainingRun
 from app.widgets.score_table import FULL
@@ -21,7 +29,7 @@ from core.searches.query import Query
 from core.workflows import asking, training
 from core.workflows.training import CurvePoint
 from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.scored import metric, snapshot
+from tests.helpers.scored import calibrated, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(
@@ -288,3 +296,40 @@ def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
     assert context.messages.history == []
     jobs.shutdown()
     jobs.deleteLater()
+
+
+def test_the_calibration_tab_shows_bins_and_leads_to_their_cases(panel, context, qtbot):
+    context.state.set_library(snapshot(calibrated(metric("sure", 0.8))))
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    page = panel.calibration
+    assert page.bins.isVisible()
+    assert page.plot.badge.kind == "held-out"
+    made = panel._current_metric.calibration
+    assert page.bins.rowCount() == len(made.bins)
+    assert page.bins.item(0, 1).text() == str(made.bins[0].n)
+    assert "calibration error" in page.plot.view.accessibleDescription()
+    qtbot.mouseClick(page.bins.viewport(), LEFT, pos=page.bins.visualItemRect(page.bins.item(1, 0)).center())
+    assert context.state.picked.tolist() == sorted(made.rows_of_bin(1))
+    qtbot.keyClick(page.bins, Qt.Key.Key_Home)
+    page.bins.setCurrentCell(0, 0)
+    qtbot.keyClick(page.bins, Qt.Key.Key_Return)
+    assert context.state.picked.tolist() == sorted(made.rows_of_bin(0))
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (metric("old", 0.8), "Score it again"),
+        (
+            replace(metric("few", 0.8), scores={**metric("few", 0.8).scores, "calibration": None}),
+            "at least 20",
+        ),
+        (metric("never", None), "Train a metric"),
+    ],
+)
+def test_without_a_calibration_the_tab_says_why(panel, context, facts, words):
+    context.state.set_library(snapshot(facts))
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    said = " ".join(label.text() for label in panel.calibration.findChildren(QLabel) if label.isVisible())
+    assert "Not calibrated" in said
+    assert words in said

@@ -14,7 +14,17 @@ from PIL import Image
 from pypdf import PdfReader
 
 from core.reports.axes import count_ticks, tick_text, value_ticks
-from core.reports.curves import ACCURACY, KINDS, ROC, TRAINING, AccuracyCurve, RocCurve, TrainingCurve
+from core.reports.curves import (
+    ACCURACY,
+    CALIBRATION,
+    KINDS,
+    ROC,
+    TRAINING,
+    AccuracyCurve,
+    CalibrationCurve,
+    RocCurve,
+    TrainingCurve,
+)
 from core.reports.figures import FIGURES
 from core.reports.sheet import PALETTES
 
@@ -40,6 +50,14 @@ def training(label: str, **more) -> TrainingCurve:
     return TrainingCurve(label, rounds, tuple(30 * 0.98**r for r in rounds), seen, **more)
 
 
+def calibration(label: str, **more) -> CalibrationCurve:
+    p = (0.05, 0.34, 0.66, 0.95)
+    ends = tuple(x - 0.05 for x in p), tuple(x + 0.05 for x in p)
+    return CalibrationCurve(
+        label, p, (0.02, 0.4, 0.6, 1.0), *ends, (40, 12, 9, 39), 0.03, 0.06, "isotonic curve", "sick", **more
+    )
+
+
 CURVES = {
     ACCURACY: [
         accuracy("BDM+V 0.3", 0.85, current=True),
@@ -48,6 +66,7 @@ CURVES = {
     ],
     ROC: [roc("BDM+V 0.3", 0.2, current=True), roc("Euclidean", 0.5), roc("MetricBoost", 0.3)],
     TRAINING: [training("BDM+V 0.3", current=True)],
+    CALIBRATION: [calibration("BDM+V 0.3", current=True)],
 }
 
 

@@ -9,19 +9,26 @@ from pypdf import PdfReader
 
 from core.engine import Engine
 from core.errors import BadArguments, SemblanceError
-from core.reports.curves import ACCURACY, KINDS, ROC, TRAINING
+from core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
 from core.tasks import Cancelled, Reporter
 from core.workflows.drawing import SAVED_RATIO, SAVED_SIZE, draw, export_plots, export_scores
-from core.workflows.scoreboard import accuracy_curves, roc_curves, scored_metrics, training_curves
-from tests.helpers.scored import metric, snapshot
+from core.workflows.scoreboard import (
+    accuracy_curves,
+    calibration_curves,
+    roc_curves,
+    scored_metrics,
+    training_curves,
+)
+from tests.helpers.scored import calibrated, metric, snapshot
 
 METRICS = scored_metrics(
-    snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean", rounds=0))
+    snapshot(calibrated(metric("BDM", 0.8)), metric("Euclidean", 0.6, learner="euclidean", rounds=0))
 )
 PLOTS = {
     ACCURACY: accuracy_curves(METRICS, "BDM"),
     ROC: roc_curves(METRICS, "BDM", "malignant"),
     TRAINING: training_curves(METRICS, "BDM"),
+    CALIBRATION: calibration_curves(METRICS, "BDM"),
 }
 LOOK = {"theme": "dark", "size": (300, 150)}
 
@@ -39,7 +46,7 @@ def test_another_process_draws_the_same_picture(kind):
 
 @pytest.mark.parametrize(
     ("kind", "change", "word"),
-    [("calibration", {}, "calibration"), (ROC, {"theme": "sepia"}, "sepia"), (ROC, {"format": "bmp"}, "bmp")],
+    [("sundial", {}, "sundial"), (ROC, {"theme": "sepia"}, "sepia"), (ROC, {"format": "bmp"}, "bmp")],
 )
 def test_what_cannot_be_drawn_is_said(kind, change, word):
     with pytest.raises(BadArguments, match=word):

@@ -14,9 +14,11 @@ from core.workflows.opening import publish
 from core.workflows.scoreboard import (
     MOST_DRAWN,
     accuracy_curves,
+    calibration_curves,
     drawn,
     findings,
     held_out_now,
+    is_stale,
     roc_curves,
     scored_metrics,
     scores_csv,
@@ -26,7 +28,7 @@ from core.workflows.scoreboard import (
 )
 from core.workflows.training import TrainRequest, score_metric, train_metric
 from tests.helpers.pictures import striped_folder
-from tests.helpers.scored import CASES, TRAINED, metric, snapshot
+from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
 
 BOARD = snapshot(
     metric("plain", 0.6, learner="euclidean", rounds=0),
@@ -184,3 +186,31 @@ def test_a_metric_is_stale_once_there_are_new_cases_until_it_is_scored_again(tmp
     (after,) = scored_metrics(publish(library))
     assert not after.stale
     assert after.training == before.training
+
+
+def test_the_calibration_of_the_current_metric_is_a_curve_and_a_number():
+    board = snapshot(calibrated(metric("sure", 0.8)), metric("old", 0.7))
+    metrics = scored_metrics(board)
+    (curve,) = calibration_curves(metrics, "sure")
+    made = metrics[0].calibration
+    assert curve.n == tuple(one.n for one in made.bins)
+    assert sum(curve.n) == CASES - TRAINED
+    assert curve.ece == metrics[0].ece == made.ece
+    assert curve.finding == "malignant"
+    assert calibration_curves(metrics, "old") == ()
+    assert [m.has_calibration for m in metrics] == [True, False]
+    rows = list(csv.DictReader(io.StringIO(scores_csv(metrics))))
+    assert [row["calibration_error"] == "" for row in rows] == [False, True]
+
+
+def test_a_calibration_that_cannot_be_read_counts_as_none():
+    broken = calibrated(metric("sure", 0.8))
+    broken.scores["calibration"]["table"] = "?"
+    (scored,) = scored_metrics(snapshot(broken))
+    assert scored.calibration is None
+    assert scored.has_calibration
+
+
+def test_one_metric_can_be_asked_whether_it_is_stale():
+    assert not is_stale(BOARD.metrics[0], BOARD)
+    assert is_stale(BOARD.metrics[3], BOARD)
