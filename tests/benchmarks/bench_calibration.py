@@ -1,8 +1,9 @@
-"""The calibrated vote: its error on held-out cases of real data, and how often its interval holds what it says.
+"""The calibrated vote: its error on held-out cases of real data, and how often its interval is right.
 
-Each library is trained and scored as the window does it, with 30 % of the cases held out. The error (ten bins,
-every case predicted by a curve fitted on others) is compared with what 95 of 100 perfect forecasters stay
-below with as many cases. ``python -m tests.benchmarks.bench_calibration`` prints the table of this alone.
+Each library is trained and scored as the window does it, with 30 % of the cases held out. The error (ten
+bins, every case predicted by a curve fitted on others) is compared with what 95 of 100 perfect
+forecasters stay below with as many cases. ``python -m tests.benchmarks.bench_calibration`` prints the table
+of this alone.
 """
 
 from __future__ import annotations

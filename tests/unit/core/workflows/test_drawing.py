@@ -76,7 +76,8 @@ def test_one_plot_is_written_under_the_name_given(kind, tmp_path):
 def test_several_plots_get_names_of_their_own_and_replace_nothing(tmp_path):
     (tmp_path / "mine-roc.csv").write_text("keep")
     files = export_plots(tmp_path / "mine.csv", PLOTS)
-    assert [file.name for file in files] == ["mine-accuracy.csv", "mine-roc-2.csv", "mine-training.csv"]
+    names = ["mine-accuracy.csv", "mine-roc-2.csv", "mine-training.csv", "mine-calibration.csv"]
+    assert [file.name for file in files] == names
     assert (tmp_path / "mine-roc.csv").read_text() == "keep"
 
 
