@@ -83,6 +83,15 @@ COMMANDS = (
     Command(
         "save_refined", "Save as new metric…", "Refine", "Ctrl+Shift+S", "save", "judged", separator=True
     ),
+    Command("example_like", "A positive example", "Refine", "E", "plus", "example", separator=True),
+    Command("example_unlike", "A negative example", "Refine", "Shift+E", "minus", "example"),
+    Command("example_file", "A picture file as an example…", "Refine", "", "image", "example"),
+    Command("no_examples", "Ask without examples", "Refine", "", "close", "examples"),
+    Command("new_concept", "New concept…", "Refine", "", "plus", "concept", separator=True),
+    Command("concept_with", "Has the concept", "Refine", "Y", "check", "concepts"),
+    Command("concept_without", "Has the concept not", "Refine", "N", "dash", "concepts"),
+    Command("concept_unmark", "Nothing said of the concept", "Refine", "", "", "concepts"),
+    Command("undo_concept", "Undo the last change of concepts", "Refine", "", "undo", "concepts changed"),
     Command("extract", "Extract features…", "Metric", "Ctrl+E", "layers", "writable"),
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", "Prepare visual–diagnostic slider…", "Metric", "", "sliders", "features"),

@@ -297,8 +297,19 @@ class State(QObject):
         if self.ranking is not None:
             out.add("ranking")
         out |= self._judgements_there()
+        out |= self._examples_there()
         if self.training is not None and self.training.running:
             out.add("training")
+        return out
+
+    def _examples_there(self) -> set[str]:
+        out: set[str] = set()
+        if self.search is not None:
+            out.add("example")
+            if self.search.like or self.search.unlike:
+                out.add("examples")
+        if self.metric is not None and self.library is not None and self.library.writable:
+            out.add("concept")
         return out
 
     def _judgements_there(self) -> set[str]:

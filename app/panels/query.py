@@ -20,7 +20,9 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import SHOW_AFTER_MS, Job, Lane
+from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
+from app.panels.examples import ExamplesStrip
 from app.panels.query_facts import QueryFacts
 from app.panels.query_notice import QueryNotice
 from app.panels.query_source import QuerySource, inside
@@ -54,7 +56,9 @@ class QueryPanel(QWidget):
     large_wanted = Signal()
     header_wanted = Signal()
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, context: Context, parent: QWidget | None = None, *, thumbnails: ThumbnailSource | None = None
+    ) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
         self._wanted: QuerySource | None = None
@@ -87,6 +91,7 @@ class QueryPanel(QWidget):
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName("Search with")
         self.facts = QueryFacts()
+        self.examples = ExamplesStrip(context, thumbnails)
         self._drop = DropTarget("Search with this", self)
         self._lay_out()
         self._connect()
@@ -109,7 +114,7 @@ class QueryPanel(QWidget):
         body = QWidget()
         self._body = _column(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
-        for widget in (self.tools, self._pages, self._asked_with, self.facts):
+        for widget in (self.tools, self._pages, self._asked_with, self.facts, self.examples):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = _column(self)
         column.addWidget(self.header)

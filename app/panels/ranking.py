@@ -24,6 +24,7 @@ from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
 from core.library.columns import CaseColumns
 from core.searches.query import Query
+from core.workflows.asking import Asked
 from core.workflows.scoreboard import is_stale
 from core.workflows.searching import SearchResult
 
@@ -123,7 +124,8 @@ class RankingPanel(QWidget):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        return f"{ranking.compared:,} in {1000 * sum(ranking.seconds.values()):.0f} ms"
+        usual = f"{ranking.compared:,} in {1000 * sum(ranking.seconds.values()):.0f} ms"
+        return moved_by(self._state.asked) or usual
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("ranking_view", name)
@@ -250,6 +252,19 @@ class RankingPanel(QWidget):
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
             searching.ask(self._context, Query(case=self._state.columns.ids[index]))
+
+
+def moved_by(asked: Asked | None) -> str:
+    """What moved the query of a ranking, in words: examples and concepts; empty where nothing did."""
+    if asked is None or asked.refused is not None:
+        return ""
+    search = asked.search
+    counts = (
+        (len(search.like) + len(search.unlike), "example"),
+        (sum(1 for _, amount in search.concepts if amount), "concept"),
+    )
+    words = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counts if count]
+    return f"by {', '.join(words)}" if words else ""
 
 
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:

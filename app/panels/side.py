@@ -7,6 +7,8 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.models.thumbnails import ThumbnailSource
+from app.operations.concepts import Concepts
+from app.panels.concepts import ConceptsSection
 from app.panels.refine import RefinePanel
 from app.panels.train import TrainPanel
 from app.panels.why import WhyPanel
@@ -21,17 +23,25 @@ class SidePanel(QWidget):
 
     help_wanted = Signal(str)
 
-    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+    def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
         super().__init__()
         self.why = WhyPanel(context)
         self.train = TrainPanel(context)
         self.refine = RefinePanel(context, thumbnails)
         self.refine.train_wanted.connect(lambda: self.show_tab("train"))
+        self.concepts = ConceptsSection(context, concepts)
+        self.concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
+        refining = QWidget()
+        both = QVBoxLayout(refining)
+        both.setContentsMargins(0, 0, 0, 0)
+        both.setSpacing(1)
+        both.addWidget(self.refine, 1)
+        both.addWidget(self.concepts)
         self.header = TabHeader([name.capitalize() for name in NAMES])
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()
-        for page in (self.why, self.train, self.refine):
+        for page in (self.why, self.train, refining):
             # A tab nobody looks at asks for no room.
             page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
             self._pages.addWidget(page)

@@ -21,6 +21,7 @@ from app.operations import library as libraries
 from app.panels.ranking import GLIDE
 from app.theme import set_theme
 from app.windows import metric_files, report_files, upkeep
+from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
 from core.language import LANGUAGES
@@ -106,6 +107,7 @@ class Commands(QObject):
         }
         for command, run in runs.items():
             window.actions_.connect_to(command, run)
+        self.examples = ExampleCommands(window)
         for command, box in (("same_patient", window.ranking.same_patient), ("alike", window.ranking.alike)):
             action = window.actions_[command]
             action.setChecked(box.isChecked())

@@ -22,6 +22,7 @@ from app.messages import Message, Messages
 from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
 from app.operations import refining, searching
+from app.operations.concepts import Concepts
 from app.panels.ask_next import AskNextPanel
 from app.panels.ask_section import AskSection
 from app.panels.compare import ComparePanel
@@ -120,12 +121,13 @@ class MainWindow(QMainWindow):
         bar.addWidget(self.status, 1)
 
     def _make_docks(self) -> None:
+        self.concepts = Concepts(self.context, self)
         self.library = LibraryPanel(self.context, self.thumbnails)
-        self.query = QueryPanel(self.context)
+        self.query = QueryPanel(self.context, thumbnails=self.thumbnails)
         self.judgements = JudgementStrip(self.context, self.thumbnails)
         self.judgements.wanted.connect(lambda: self.show_side("refine"))
         self.query.add_foot(self.judgements)
-        self.side = SidePanel(self.context, self.thumbnails)
+        self.side = SidePanel(self.context, self.thumbnails, self.concepts)
         self.train = self.side.train
         self.question = AskSection(self.context, self.thumbnails)
         self.side.refine.set_questions(self.question)
@@ -207,6 +209,8 @@ class MainWindow(QMainWindow):
         self.state.query_changed.connect(self._enable)
         self.state.ranking_changed.connect(self._enable)
         self.state.training_changed.connect(self._enable)
+        self.state.search_changed.connect(self._enable)
+        self.concepts.changed.connect(self._enable)
         self.state.refusal_changed.connect(self._enable)
         news.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
@@ -379,7 +383,7 @@ class MainWindow(QMainWindow):
     # Showing
 
     def _enable(self) -> None:
-        self.actions_.enable(self.state.there)
+        self.actions_.enable(self.state.there | self.concepts.there)
 
     def _help(self, page: str) -> None:
         self.commands.show_help(page)
@@ -425,6 +429,7 @@ class MainWindow(QMainWindow):
         menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
         if not self.comparing and self.ranking.isAncestorOf(QApplication.focusWidget() or self):
             self.ranking.judging.fill_menu(menu)
+        self.commands.examples.fill_menu(menu, case_row)
         menu.exec(where)
         menu.deleteLater()
 

@@ -23,7 +23,7 @@ from app.windows.likeness import LikenessSlider
 
 HEIGHT = 40
 #: Below this width the pickers show their value without its label.
-ROOMY = 1180
+ROOMY = 1300
 #: Below this the slider shows no words at its ends.
 ROOMY_SLIDER = 1240
 

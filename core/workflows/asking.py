@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import BadInput
@@ -102,6 +102,9 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         refined=True,
         features_seconds=0.0,
     )
+    if search.unlike or any(amount for _, amount in search.concepts):
+        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
+        result = replace(result, no_good_match=False, usual_distance=None)
     places = [desk.place_of(line.row) for line in result.ranked]
     return Asked(
         search,

@@ -149,6 +149,17 @@ def view_file(where: Path | PictureAddress, *, reporter: Reporter = SILENT) -> V
     return _viewed(where if isinstance(where, PictureAddress) else PictureAddress(where), None, None)
 
 
+def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
+    """A thumbnail of a picture from outside the library, its longest side ``longest`` pixels; row -1.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    with PictureReader() as reader:
+        picture = reader.open(PictureAddress(where))
+    return CardImage(-1, _decoded(thumbnail(picture), longest))
+
+
 def view_slices(
     library: Path | None,
     what: int | PictureAddress,

@@ -1,0 +1,306 @@
+"""The concepts of the library: a slider each, how well it can be told, and marking."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QPoint, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QInputDialog,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.operations.concepts import Concepts
+from app.theme import colour, news, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.panel_header import header_button
+from app.widgets.section_header import SectionHeader
+from core.searches.concepts import Strength
+from core.workflows.concepts import ConceptFacts
+
+#: Steps of a slider to either side.
+STEPS = 20
+#: Concepts seen before the list begins to scroll.
+SEEN = 3
+#: Width of a handle, as the style sheet has it.
+_HANDLE = 12
+_EMPTY = (
+    "Name something cases have or have not. Mark a few of each; then a slider moves the ranking along it."
+)
+
+
+class ConceptsSection(QWidget):
+    """Follows the concepts of the library and the search; ``help_wanted``: show the help page."""
+
+    help_wanted = Signal()
+
+    def __init__(self, context: Context, concepts: Concepts) -> None:
+        super().__init__()
+        self._context, self._state, self._concepts = context, context.state, concepts
+        self._rows: dict[int, ConceptRow] = {}
+        self.setAccessibleName("Concepts")
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.header = SectionHeader("Concepts", action="New…")
+        self.header.action_wanted.connect(self.ask_name)
+        self.undo = QPushButton("Undo")
+        set_look(self.undo, link=True)
+        self.undo.clicked.connect(concepts.undo)
+        help_button = header_button("help", "Help for concepts")
+        help_button.clicked.connect(self.help_wanted)
+        self._told = QLabel(_EMPTY)
+        self._told.setWordWrap(True)
+        set_look(self._told, role="small")
+        inner = QWidget()
+        self._list = QVBoxLayout(inner)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(8)
+        self._list.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(inner)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.header, 1)
+        top.addWidget(self.undo)
+        top.addWidget(help_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 8)
+        column.setSpacing(6)
+        column.addLayout(top)
+        column.addWidget(self._told)
+        column.addWidget(self._scroll)
+        concepts.changed.connect(self._renew)
+        self._state.search_changed.connect(self._follow)
+        self._state.query_changed.connect(self._follow)
+        self._state.library_changed.connect(self._renew)
+        news.changed.connect(self._fit)
+        self._renew()
+
+    @property
+    def rows(self) -> list[ConceptRow]:
+        """One for each concept, in the order of their making."""
+        return [self._rows[one.id] for one in self._concepts.facts]
+
+    def ask_name(self) -> None:
+        """Make a new concept once it has a name."""
+        name, given = QInputDialog.getText(self, "New concept", "What some cases have and others have not:")
+        if given:
+            self._concepts.add(name)
+
+    def _renew(self) -> None:
+        facts = self._concepts.facts
+        for key in set(self._rows) - {one.id for one in facts}:
+            row = self._rows.pop(key)
+            self._list.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        for place, one in enumerate(facts):
+            if one.id not in self._rows:
+                self._rows[one.id] = ConceptRow(one.id, self._concepts)
+                self._list.insertWidget(place, self._rows[one.id])
+            self._rows[one.id].show_facts(one)
+        self._told.setVisible(not facts)
+        self._scroll.setVisible(bool(facts))
+        writable = self._state.library is not None and self._state.library.writable
+        self.header.set_action("New…" if writable and self._state.metric is not None else "")
+        what = self._concepts.undoable
+        self.undo.setVisible(bool(what))
+        self.undo.setToolTip(f"Take back: {what}" if what else "")
+        self.undo.setAccessibleName(f"Undo {what}")
+        self._follow()
+        self._fit()
+
+    def _follow(self) -> None:
+        for row in self._rows.values():
+            row.follow(asked=self._state.search is not None)
+
+    def _fit(self) -> None:
+        heights = [row.sizeHint().height() for row in self.rows[:SEEN]]
+        self._scroll.setFixedHeight(sum(heights) + 8 * max(0, len(heights) - 1) + 2 if heights else 0)
+
+
+class ConceptRow(QWidget):
+    """One concept: name, strength, slider and marks. The one chosen is marked by the keys Y and N."""
+
+    def __init__(self, key: int, concepts: Concepts) -> None:
+        super().__init__()
+        self._key, self._concepts = key, concepts
+        self._facts: ConceptFacts | None = None
+        self.name = ElidedLabel(role="title")
+        self.value = QLabel()
+        set_look(self.value, role="second")
+        self.more = header_button("more", "More for this concept")
+        self.more.clicked.connect(lambda: self.make_menu().popup(self._below(self.more)))
+        self.bar = _Amount()
+        self.bar.moved.connect(self._moved)
+        self.bar.entered.connect(lambda: concepts.choose(key))
+        self.marks = ElidedLabel(role="small")
+        self.strength = QLabel()
+        self.strength.setWordWrap(True)
+        set_look(self.strength, role="small")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
+            head.addWidget(widget, stretch)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 4, 0)
+        column.setSpacing(2)
+        column.addLayout(head)
+        column.addWidget(self.bar)
+        column.addWidget(self.marks)
+        column.addWidget(self.strength)
+        # One value a turn of the event loop: a fast drag asks with where it is, not with where it was.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._ask)
+
+    def show_facts(self, facts: ConceptFacts) -> None:
+        self._facts = facts
+        chosen = self._concepts.current is not None and self._concepts.current.id == self._key
+        self.name.setText(facts.name)
+        set_look(self, chosen=chosen)
+        gone = f" · {facts.gone} gone" if facts.gone else ""
+        keys = " · Y and N mark" if chosen else ""
+        self.marks.setText(f"{len(facts.with_)} with · {len(facts.without)} without{gone}{keys}")
+        self.strength.setText(facts.why if facts.strength is None else told(facts.strength))
+        self.strength.setToolTip(
+            "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
+            "interval; every pair was left out of what was learnt"
+            if facts.strength is not None
+            else ""
+        )
+        self.bar.setAccessibleName(f"How much of {facts.name}, from less to more")
+        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}")
+        self.more.setAccessibleName(f"More for {facts.name}")
+
+    def follow(self, *, asked: bool) -> None:
+        """Show how far the search goes along it."""
+        if self._facts is None:
+            return
+        amount = self._concepts.amount(self._facts.name)
+        self.bar.setEnabled(asked and self._facts.moves)
+        self.bar.setToolTip("" if self._facts.moves else "Mark a case with it and one without it first.")
+        if not self._soon.isActive():
+            self.bar.show_amount(amount)
+        self._tell(amount)
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the concept; deletes itself when it closes."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        facts = self._facts
+        if facts is None:
+            return menu
+        menu.addAction("Mark cases of this one", partial(self._concepts.choose, self._key))
+        menu.addAction("No more of it", partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
+            bool(self._concepts.amount(facts.name))
+        )
+        for title, cases in (("With it", facts.with_), ("Without it", facts.without)):
+            shown = menu.addMenu(f"{title} ({len(cases)})")
+            shown.setEnabled(bool(cases))
+            for case in cases:
+                shown.addAction(f"Unmark {case}", partial(self._concepts.mark, self._key, [case], None))
+        menu.addSeparator()
+        menu.addAction("Rename…", self._rename)
+        menu.addAction("Delete", partial(self._concepts.delete, self._key))
+        return menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._concepts.choose(self._key)
+
+    def _rename(self) -> None:
+        if self._facts is not None:
+            name, given = QInputDialog.getText(self, "Rename", "Name of the concept:", text=self._facts.name)
+            if given:
+                self._concepts.rename(self._key, name)
+
+    def _moved(self, amount: float) -> None:
+        self._tell(amount)
+        self._soon.start()
+
+    def _ask(self) -> None:
+        if self._facts is not None:
+            self._concepts.set_amount(self._facts.name, self.bar.amount)
+
+    def _tell(self, amount: float) -> None:
+        self.value.setText(f"{amount:+.2f}".replace("-", "−") if amount else "")
+
+    @staticmethod
+    def _below(widget: QWidget) -> QPoint:
+        return widget.mapToGlobal(QPoint(0, widget.height()))
+
+
+def told(strength: Strength) -> str:
+    """How well a concept can be told, in words and on what it was measured."""
+    whose = f" of {strength.patients} patients" if strength.patients is not None else ", patients unknown"
+    marks = strength.with_ + strength.without
+    doubt = "" if strength.tells else " Not surely better than chance."
+    return (
+        f"Strength {strength.auc:.2f} ({strength.low:.2f}–{strength.high:.2f}), cross-validated on {marks} "
+        f"marks{whose}.{doubt}"
+    )
+
+
+class _Amount(QSlider):
+    """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
+
+    moved = Signal(float)
+    entered = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setRange(-STEPS, STEPS)
+        self.setPageStep(STEPS // 4)
+        self.setMinimumHeight(theme().px(18))
+        set_look(self, centred=True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.valueChanged.connect(lambda _value: self.moved.emit(self.amount))
+
+    @property
+    def amount(self) -> float:
+        return self.value() / STEPS
+
+    def show_amount(self, amount: float) -> None:
+        """Without telling that it moved."""
+        self.blockSignals(True)
+        self.setValue(round(amount * STEPS))
+        self.blockSignals(False)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.entered.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_0):
+            self.setValue(0)
+        else:
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.setValue(0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The line is filled from the middle, where nothing is asked of the concept."""
+        super().paintEvent(event)
+        tokens, painter = theme(), QPainter(self)
+        middle, y = self.width() / 2, self.height() / 2
+        painter.fillRect(QRectF(middle - 0.5, y - 4, 1, 8), colour(tokens.strong_line))
+        handle = _HANDLE / 2 + (self.width() - _HANDLE) * (self.value() + STEPS) / (2 * STEPS)
+        if self.value() and self.isEnabled():
+            edge = handle - _HANDLE / 2 if handle > middle else handle + _HANDLE / 2
+            painter.fillRect(QRectF(min(middle, edge), y - 1.5, abs(edge - middle), 3), colour(tokens.accent))
+        painter.end()

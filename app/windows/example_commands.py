@@ -1,0 +1,103 @@
+"""Commands and menu entries that make examples and marks of the cases at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
+
+from app.operations import examples, searching
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+
+class ExampleCommands(QObject):
+    """Of one window. What is at hand is chosen in the ranking or the library, or is the case compared."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._context, self._concepts = window, window.context, window.concepts
+        runs = {
+            "example_like": lambda: examples.add_cases(self._context, self.at_hand(), like=True),
+            "example_unlike": lambda: examples.add_cases(self._context, self.at_hand(), like=False),
+            "example_file": self.add_file,
+            "no_examples": lambda: examples.clear(self._context),
+            "new_concept": self.new_concept,
+            "concept_with": lambda: self.mark(has=True),
+            "concept_without": lambda: self.mark(has=False),
+            "concept_unmark": lambda: self.mark(has=None),
+            "undo_concept": self._concepts.undo,
+        }
+        for command, run in runs.items():
+            window.actions_.connect_to(command, run)
+
+    def at_hand(self) -> list[int]:
+        """Catalogue rows of the cases that are chosen where the keyboard is."""
+        window, focus = self._window, QApplication.focusWidget()
+        columns = self._context.state.columns
+        page = window.pages.currentWidget()
+        if page is window.compare:
+            index = columns.index_of_id(window.compare.current_case() or "")
+            return [int(columns.case_row[index])] if index >= 0 else []
+        in_library = focus is not None and window.library.isAncestorOf(focus)
+        grid = window.library.grid if in_library else window.ranking.grid
+        return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
+
+    def add_file(self) -> None:
+        """A picture from outside, as a positive example."""
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "A picture as an example", "", searching.FILES)
+        if chosen:
+            examples.add_file(self._context, Path(chosen), like=True)
+
+    def new_concept(self) -> None:
+        """Ask for its name in the Refine panel."""
+        self._window.show_side("refine")
+        self._window.side.concepts.ask_name()
+
+    def mark(self, *, has: bool | None) -> None:
+        """Mark the cases at hand for the concept that is chosen."""
+        current = self._concepts.current
+        cases = self._ids(self.at_hand())
+        if current is not None and cases:
+            self._concepts.mark(current.id, cases, has)
+            many = cases[0] if len(cases) == 1 else f"{len(cases)} cases"
+            said = {True: "with", False: "without", None: "neither with nor without"}[has]
+            self._context.messages.info(f"{many}: {said} {current.name}.")
+
+    def fill_menu(self, menu: QMenu, case_row: int) -> None:
+        """Entries for the case the menu is of, and the others chosen with it."""
+        rows = self.at_hand()
+        rows = rows if case_row in rows else [case_row]
+        if self._context.state.search is not None:
+            menu.addSeparator()
+            add = partial(examples.add_cases, self._context, rows)
+            menu.addAction("A positive example\tE", partial(add, like=True))
+            menu.addAction("A negative example\tShift+E", partial(add, like=False))
+        writable = self._context.state.library is not None and self._context.state.library.writable
+        if not writable or self._context.state.metric is None:
+            return
+        cases, current = self._ids(rows), self._concepts.current
+        concepts = menu.addMenu("Concepts")
+        for one in self._concepts.facts:
+            keys = ("\tY", "\tN") if one is current else ("", "")
+            has = True if cases[0] in one.with_ else False if cases[0] in one.without else None
+            sub = concepts.addMenu(one.name.replace("&", "&&"))
+            for text, value in (
+                (f"With it{keys[0]}", True),
+                (f"Without it{keys[1]}", False),
+                ("Nothing said", None),
+            ):
+                action = sub.addAction(text, partial(self._concepts.mark, one.id, cases, value))
+                action.setCheckable(True)
+                action.setChecked(has is value)
+        concepts.addSeparator()
+        concepts.addAction("New concept…", self.new_concept)
+
+    def _ids(self, rows: Sequence[int]) -> list[str]:
+        columns = self._context.state.columns
+        return [columns.ids[index] for row in rows if (index := columns.index_of_row(row)) >= 0]
