@@ -17,6 +17,7 @@ from core.reports.saving import put_file
 SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
 _WORK = ".work-"
 FORMAT = 1
+MAX_BYTES = 256 << 20
 
 
 class Store:
@@ -92,14 +93,14 @@ class Store:
     def read(self, cell: str) -> dict[str, Any] | None:
         """A finished cell; ``None`` where there is none, or only a damaged one."""
         try:
-            digest, _, text = self._file(cell).read_text("utf-8").partition("\n")
+            digest, _, text = _text(self._file(cell)).partition("\n")
             text = text.rstrip("\n")
             if hashlib.sha256(text.encode()).hexdigest() != digest:
                 raise ValueError("damaged")
             answer = json.loads(text)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             self.damaged += 1
             return None
         return dict(answer)
@@ -126,13 +127,13 @@ class Store:
 
     def _document(self, name: str) -> dict[str, Any]:
         try:
-            document = json.loads((self.folder / name).read_text("utf-8"))
+            document = json.loads(_text(self.folder / name))
             if document["format"] > FORMAT:
                 raise BadInput(
                     f"{self.folder} was made by a newer version of Semblance.",
                     "Use that version, or a newer one.",
                 )
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
             raise BadInput(
                 f"{self.folder / name} cannot be read.",
                 "Restore it, or run the experiment into a new folder.",
@@ -160,3 +161,10 @@ def _put(path: Path, document: dict[str, Any]) -> None:
 
 def _dumps(answer: dict[str, Any]) -> str:
     return json.dumps(answer, allow_nan=False, separators=(",", ":"))
+
+
+def _text(file: Path) -> str:
+    """The text of a file, which no experiment makes larger than :data:`MAX_BYTES`."""
+    if file.stat().st_size > MAX_BYTES:
+        raise ValueError("too large")
+    return file.read_text("utf-8")

@@ -67,7 +67,7 @@ def _opened(store: Path, width: int, chunks: int) -> Any:
     import zarr
 
     try:
-        array = zarr.open_array(store, mode="r")
+        array = zarr.open_array(store, mode="r", zarr_format=3)
     except (OSError, KeyError, ValueError, TypeError):
         return None
     fits = array.ndim == 2 and array.shape[1] == width and array.shape[0] >= chunks * CHUNK

@@ -96,11 +96,17 @@ class FeatureSets:
     def _array(self, feature_set: FeatureSet, mode: str) -> Any:
         import zarr
 
-        store = self.store_of(feature_set)
+        store, width = self.store_of(feature_set), len(feature_set.columns)
         try:
-            return zarr.open_array(store, mode=mode)
+            # Only the form we write: others may hold objects, which would have to be unpickled.
+            array = zarr.open_array(store, mode=mode, zarr_format=3)
         except (FileNotFoundError, KeyError, ValueError, TypeError) as error:
             raise _damaged(feature_set, store) from error
+        # What a store says of itself is not trusted: a block as large as it likes would be read whole.
+        fits = array.ndim == 2 and array.shape[1] == width and array.chunks == (CHUNK, max(1, width))
+        if not fits or array.dtype.kind != "f":
+            raise _damaged(feature_set, store)
+        return array
 
     def _select(self, feature_set: FeatureSet, array: Any, rows: Any) -> npt.NDArray[Any]:
         """``rows`` (positions or a slice) of the store.

@@ -215,3 +215,33 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
     assert sorted(counted.tolist()) == rows.tolist()
     ids, values = read(library, made)
     np.testing.assert_array_equal(values, values_of(ids))
+
+
+def test_a_store_of_another_form_is_not_read(library):
+    """An older form of zarr can ask for objects, which would be unpickled; blocks may be any size."""
+    import json
+    import shutil
+
+    import zarr
+
+    made, rows = numbers_set(library), rows_of(library)
+    library.features.write_chunk(made, rows, values_of(rows))
+    store = library.features.store_of(made)
+    for form, chunks, dtype in (
+        (2, (CHUNK, 3), "<f4"),
+        (3, (1 << 20, 3), "float32"),
+        (3, (CHUNK, 3), "int32"),
+    ):
+        shutil.rmtree(store)
+        zarr.create_array(store, shape=(CHUNK, 3), chunks=chunks, dtype=dtype, zarr_format=form)
+        with pytest.raises(BadInput, match=r"lost or damaged"):
+            library.features.read(made)
+    shutil.rmtree(store)
+    store.mkdir()
+    description = {
+        "zarr_format": 2, "shape": [CHUNK, 3], "chunks": [CHUNK, 3], "dtype": "|O", "compressor": None,
+        "fill_value": None, "order": "C", "filters": [{"id": "pickle", "protocol": 5}],
+    }  # fmt: skip
+    (store / ".zarray").write_text(json.dumps(description))
+    with pytest.raises(BadInput, match=r"lost or damaged"):
+        library.features.read(made)
