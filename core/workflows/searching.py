@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,22 +20,25 @@ from core.library.records import CaseDetails
 from core.retrieval.diversity import AMONG, diverse_order
 from core.retrieval.index import Index, Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import Ranking, rank
+from core.retrieval.ranking import rank
 from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
 from core.searches.query import Query
 from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for, far_quantile
+from core.workflows.ranking_parts import (
+    Folded,
+    as_calibrated,
+    coordinates_of,
+    folded_under,
+    nearest_others,
+    query_warnings,
+)
 from core.workflows.trusting import Vote, vote_of
 
-#: Cases beside the ranking that have the other finding, and folded ones told by id.
-OTHERS, MOST_ALIKE = 6, 100
 #: Fewer cases than these do not tell what distance is usual.
 FEWEST = 20
-
-#: How many are folded under a case, the ids of the first of them, and their distances.
-_Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,7 @@ def ranked_result(
     ask = wanted * AMONG if diverse > 0.0 else wanted
     while True:
         ranking = by_rank(ask)
-        same = desk.lookalikes.folded(ranking.rows, _coordinates(desk, index, ranking.rows), typical)
+        same = desk.lookalikes.folded(ranking.rows, coordinates_of(desk, index, ranking.rows), typical)
         kept = np.flatnonzero(np.array(same, dtype=np.int64) == np.arange(len(same)))
         if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < ask:
             break
@@ -201,7 +204,7 @@ def ranked_result(
     voters = ranking.rows[kept][:VOTERS].tolist()
     closest = float(ranking.distances[0]) if len(ranking.rows) else None
     if diverse > 0.0:
-        places = _coordinates(desk, index, ranking.rows[kept])
+        places = coordinates_of(desk, index, ranking.rows[kept])
         kept = kept[diverse_order(ranking.distances[kept], places, k, diverse)]
     kept = kept[:k]
     vote = vote_of(
@@ -209,10 +212,10 @@ def ranked_result(
         asked,
         voters,
         refined=refined,
-        as_calibrated=_as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
+        as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
     )
-    others = _others(desk, by_rank, vote, voters, allowed)
-    alike = _alike(desk, asked, ranking, same, hide_same_patient)
+    others = nearest_others(desk, by_rank, ranking, vote, voters, allowed)
+    alike = folded_under(desk, asked, ranking, same, hide_same_patient)
     shown = ranking.rows[kept]
     details = desk.library.catalogue.details(desk.rows[np.union1d(shown, others[0])].tolist())
     ranked = _lines(desk, details, shown, ranking.distances[kept], alike)
@@ -236,75 +239,12 @@ def ranked_result(
     )
 
 
-def _coordinates(desk: Desk, index: Index | ScanIndex | ClickIndex, rows: Rows) -> Matrix:
-    if isinstance(index, ClickIndex):
-        return index.embedded(rows)
-    return np.asarray(desk.embedding[rows], dtype=np.float64)
-
-
-def _as_calibrated(
-    desk: Desk, asked: RankQuery, voters: list[int], hide_same_patient: bool, fold_duplicates: bool
-) -> bool:
-    """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not hide_same_patient and asked.patient and (desk.patients[voters] == asked.patient).any():
-        return False
-    if fold_duplicates:
-        return True
-    keys = desk.keys[voters].tolist()
-    return len(set(keys)) == len(keys) and asked.key not in keys
-
-
-def _others(
-    desk: Desk,
-    by_rank: Callable[..., Ranking],
-    vote: Vote,
-    voters: list[int],
-    allowed: npt.NDArray[np.bool_] | None,
-) -> tuple[Rows, Matrix]:
-    """The nearest cases with another finding than most of the voters have."""
-    top = next(iter(vote.counts), None)
-    if top is None:
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
-    other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
-    found = by_rank(OTHERS, allowed=other if allowed is None else other & allowed)
-    return found.rows, found.distances
-
-
-def _alike(
-    desk: Desk, asked: RankQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
-) -> dict[int, _Folded]:
-    """The near-duplicates that each ranked place stands for."""
-    out: dict[int, _Folded] = {}
-    for at, (place, distance) in enumerate(
-        zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
-    ):
-        found = []
-        if ranking.folded[at]:
-            copies = desk.keys == desk.keys[place]
-            if hide_same_patient and asked.patient:
-                copies &= desk.patients != asked.patient
-            found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
-        stands = int(ranking.rows[same[at]])
-        n, rows, distances = out.get(stands, (0, (), ()))
-        if stands != place:
-            n, found = n + 1, [place, *found]
-        # What has the same content is as far away.
-        ids = (rows + tuple(desk.rows[found].tolist()))[:MOST_ALIKE]
-        out[stands] = (
-            n + int(ranking.folded[at]),
-            ids,
-            (distances + (distance,) * len(found))[:MOST_ALIKE],
-        )
-    return out
-
-
 def _lines(
     desk: Desk,
     details: Mapping[int, CaseDetails],
     places: Rows,
     distances: Matrix,
-    alike: Mapping[int, _Folded],
+    alike: Mapping[int, Folded],
 ) -> tuple[RankedCase, ...]:
     lines = []
     pairs = zip(places.tolist(), distances.tolist(), strict=True)
@@ -319,16 +259,6 @@ def _lines(
                 )
             )
     return tuple(lines)
-
-
-def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
-    """What about ``query`` makes its ranking doubtful."""
-    if query.image is not None and query.region is None and desk.with_regions:
-        return (
-            "The cases of this library are regions of pictures, and the query is a whole picture. "
-            "Draw the region to compare.",
-        )
-    return ()
 
 
 def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Reporter = SILENT) -> list[Any]:
