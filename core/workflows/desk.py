@@ -68,6 +68,7 @@ class Desk:
         self._lay_out(embedded)
         self.calibration = calibration_of(self)
         self.lookalikes = Lookalikes(self)
+        self._whole: Desk | None = None
         self._near: Neighbourhoods | None = None
         self._with_regions: bool | None = None
         self._ledgers: dict[str, Ledger] = {}
@@ -174,15 +175,10 @@ class Desk:
             blind.stepped = self.stepped.without(blind.metric, wanted)
             rows = blind.stepped.rows(reporter)
             distance = blind.metric.distance
-            none = np.empty((len(rows), 0))
-            blind._lay_out(
-                (
-                    self.rows,
-                    distance.embed(rows) if distance.embeds else rows,
-                    rows if distance.ties else none,
-                )
-            )
-            blind._near, blind.lookalikes = None, Lookalikes(blind)
+            blind.embedding = distance.embed(rows) if distance.embeds else rows
+            blind.ties = rows if distance.ties else None
+            blind.index = index_for(distance, blind.embedding, blind.ties)
+            blind._whole, blind._near, blind.lookalikes = self, None, Lookalikes(blind)
         self._blind[wanted] = blind
         while len(self._blind) > BLIND_KEPT:
             self._blind.popitem(last=False)
@@ -196,7 +192,14 @@ class Desk:
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
-        """The nearest, of another patient and content, of a sample of the cases."""
+        """The nearest, of another patient and content, of a sample of the cases.
+
+        Without some groups of features those near with all of them are measured anew, or every toggle would
+        search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
+        queries are said to have no good match, never more.
+        """
+        if self._near is None and self._whole is not None:
+            self._near = self._measured_anew(self._whole.neighbourhoods)
         if self._near is None:
             most = SAMPLE_SMALL if len(self.rows) <= SMALL else SAMPLE
             rng = np.random.default_rng(0)
@@ -218,6 +221,13 @@ class Desk:
                 np.array(distances, dtype=np.float64),
             )
         return self._near
+
+    def _measured_anew(self, near: Neighbourhoods) -> Neighbourhoods:
+        distances = [
+            self.index.distances(self.embedding[place], nearest).min()
+            for place, nearest in zip(near.places, near.nearest, strict=True)
+        ]
+        return Neighbourhoods(near.places, near.nearest, np.array(distances, dtype=np.float64))
 
     def usual_nearest(self, unusual: float = UNUSUAL) -> float | None:
         """The distance beyond which the nearest of ``unusual`` of the library's own cases lies; ``None`` for

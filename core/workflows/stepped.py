@@ -51,6 +51,16 @@ class SteppedCases:
             self._rows = self._read(reporter) if made is None else made
         return self._rows
 
+    def prepare(self, reporter: Reporter = SILENT) -> None:
+        """Read what leaving out any group will need, as far as there is room for it.
+
+        Raises:
+            BadInput: no case has the metric's features.
+        """
+        rows = self.rows(reporter)
+        if self._columns_alone is None and rows.nbytes * len(self._groups_told) <= MOST_BYTES:
+            self._contribute(self._groups_told, reporter)
+
     def less(self, blind: Metric, groups: Collection[str], reporter: Reporter) -> Matrix | None:
         """(n, m) under ``blind``, from the rows of the whole metric: the steps after imputation are linear.
 
@@ -66,8 +76,7 @@ class SteppedCases:
             return out
         if rows.nbytes * len(groups) > MOST_BYTES:
             return None
-        if any(group not in self._contributions for group in groups):
-            self._read_contributions(groups, reporter)
+        self._contribute(groups, reporter)
         out = rows.copy()
         for group in sorted(groups):
             out -= self._contributions[group]
@@ -86,8 +95,15 @@ class SteppedCases:
             names = step.names(names)
         return np.array(names, dtype=object)
 
-    def _read_contributions(self, groups: Collection[str], reporter: Reporter) -> None:
-        """Of all groups where there is room, or the next one would read everything again."""
+    @functools.cached_property
+    def _groups_told(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._metric.names_before_tail()))
+
+    def _contribute(self, groups: Collection[str], reporter: Reporter) -> None:
+        """Know what ``groups`` contribute: all groups at once where there is room, or the next one would read
+        everything again."""
+        if all(group in self._contributions for group in groups):
+            return
         from core.metrics.masking import resting_values
         from core.retrieval.explanation import Grouping
 

@@ -101,7 +101,12 @@ class Grouping:
     def steps_of(self, q: Matrix, x: Matrix) -> Matrix:
         """(G, m) how far each group moves the query towards the case, after the steps."""
         z = x - q
-        return np.stack([self.linear[:, own] @ z[own] for own in self._columns])
+        return np.stack([part @ z[own] for part, own in zip(self._linear_of, self._columns, strict=True)])
+
+    @functools.cached_property
+    def _linear_of(self) -> list[Matrix]:
+        """Of each group its columns of :attr:`linear`."""
+        return [np.ascontiguousarray(self.linear[:, own]) for own in self._columns]
 
     def parts(self, q: Matrix, x: Matrix) -> list[Part]:
         """The shares of one pair of head rows (d',), by name."""
