@@ -96,6 +96,7 @@ COMMANDS = (
     Command("train", "Train the chosen learners", "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", "Prepare visual–diagnostic slider…", "Metric", "", "sliders", "features"),
     Command("stop_training", "Stop training and keep the best", "Metric", "Ctrl+.", "stop", "training"),
+    Command("experiments", "Experiments…", "Metric", "Ctrl+Shift+E", "chart"),
     Command("score", "Score this metric again", "Metric", "", "chart", "to score", separator=True),
     Command("map", "Map of the library", "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command("two_metrics", "Two metrics, one query", "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),

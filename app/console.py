@@ -19,7 +19,7 @@ from core.tasks import Cancelled, Reporter
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 #: Tables that go into a file or a pipe are not cut at a terminal's width.
-PIPE_WIDTH = 200
+PIPE_WIDTH, WIDE = 200, 1000
 #: Case ids shown without --json.
 FEW = 10
 _out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH)
@@ -74,8 +74,11 @@ class ConsoleReporter(Reporter):
 
 
 def show_rich(table: Table) -> None:
-    """A table on stdout, not cut where that is a file."""
-    _out.print(table)
+    """A table on stdout, as wide as it is where that is a file."""
+    if sys.stdout.isatty():
+        _out.print(table)
+    else:
+        Console(highlight=False, soft_wrap=True, width=WIDE).print(table)
 
 
 def show_list(document: Any) -> None:

@@ -20,7 +20,7 @@ from app.operations import demo, drawing, extracting, likeness, refining, search
 from app.operations import library as libraries
 from app.panels.ranking import GLIDE
 from app.theme import set_theme
-from app.windows import metric_files, report_files, upkeep
+from app.windows import experiments, metric_files, report_files, upkeep
 from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
 from core.imaging.address import PictureAddress
@@ -94,6 +94,7 @@ class Commands(QObject):
             "stop_training": window.train.stop,
             "score": lambda: training.score(self._context),
             "two_metrics": window.full.two_metrics,
+            "experiments": lambda: experiments.show(window),
             "metric_card": lambda: metric_files.show_card(window),
             "export_metric": lambda: metric_files.export(window),
             "import_metric": lambda: metric_files.bring_in(window),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,15 +124,13 @@ def _file_name(text: str) -> str:
 def anonymous(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
     """The document without names of cases and without folders of this machine."""
     places = relative_files(spec)
-    queries = [
+    queries = [{**one, "queries": _unnamed(one["queries"])} for one in made["worst_queries"]]
+    findings = [
         {
             **one,
-            "queries": [
-                {key: value for key, value in query.items() if key not in ("case_id", "case_row")}
-                for query in one["queries"]
-            ],
+            "findings": [{**line, "queries": _unnamed(line["queries"])} for line in one["findings"]],
         }
-        for one in made["worst_queries"]
+        for one in made["worst_findings"]
     ]
     cases = [
         {**one, "source": {**one["source"], "path": one["name"]} if one["source"] else None}
@@ -148,7 +146,14 @@ def anonymous(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
         for row in made["results"]
     ]
     told = {"spec": _relative(spec).to_json(), "cases": cases, "results": results}
-    return {**made, **told, "worst_queries": queries}
+    return {**made, **told, "worst_queries": queries, "worst_findings": findings}
+
+
+def _unnamed(queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in query.items() if key not in ("case_id", "case_row")}
+        for query in queries
+    ]
 
 
 def _without(text: str, places: Mapping[str, str]) -> str:

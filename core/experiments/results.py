@@ -18,8 +18,10 @@ from core.experiments.cells import Cell, splits_of
 from core.experiments.running import Finished
 from core.metrics.training import versions
 
-#: Queries and findings told of, the worst first.
-MOST_QUERIES = 50
+#: Steps where none are named: those that suit the cases.
+USUAL_STEPS = "usual steps"
+#: Queries told of, the worst first; and of every finding.
+MOST_QUERIES, MOST_OF_FINDING = 50, 10
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def document(state: Finished) -> dict[str, Any]:
             result = _summary(state, row, answers, measured)
             facts |= {key: value for key, value in result.to_json().items() if key in ("scores", "curves")}
             facts["scores"] = _with_intervals(facts["scores"], measured)
-            facts |= {"params": dict(result.params), "steps": result.steps}
+            facts |= {"params": dict(result.params), "steps_used": result.steps}
             facts |= _splits(answers)
         else:
             facts |= {"scores": {}, "curves": {}}
@@ -130,7 +132,7 @@ def _facts(state: Finished, row: Row, answers: Sequence[Mapping[str, Any]]) -> d
     return {
         "protocol": spec.protocols[row.protocol].label,
         "cases": state.cases[row.cases]["name"],
-        "steps": spec.steps[row.steps],
+        "steps": spec.steps[row.steps] or USUAL_STEPS,
         "learner": variant.label,
         "compared": list(protocol_class(spec.protocols[row.protocol].protocol).compared),
         "repeats": {"done": len(all_of_them), "of": len(row.cells)},
@@ -242,7 +244,7 @@ def _named(state: Finished, row: Row) -> dict[str, str]:
 def _row_name(state: Finished, row: Row) -> str:
     """The learner, with its steps where there are several kinds of them."""
     label = state.spec.variants()[row.learner].label
-    steps = state.spec.steps[row.steps] or "usual steps"
+    steps = state.spec.steps[row.steps] or USUAL_STEPS
     return f"{label}, {steps}" if len(state.spec.steps) > 1 else label
 
 
@@ -286,37 +288,49 @@ def _queries(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[tuple[Row, 
 
 
 def _worst_queries(state: Finished, told: Sequence[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
-    found = []
-    for row, score, values in _queries(told):
-        known = state.cases[row.cases]
-        means = {place: float(np.mean(some)) for place, some in values.items()}
-        worst = sorted(means, key=lambda place: (means[place], -len(values[place]), place))[:MOST_QUERIES]
-        queries = [
-            {
-                "place": place,
-                "case_id": known["ids"][place] if known["ids"] else None,
-                "case_row": known["rows"][place] if known["rows"] else None,
-                "finding": known["findings"][place],
-                "mean": means[place],
-                "asked": len(values[place]),
-            }
-            for place in worst
-        ]
-        found.append(
-            {**_named(state, row), "learner": _row_name(state, row), "score": score, "queries": queries}
-        )
-    return found
+    return [
+        {
+            **_named(state, row),
+            "learner": _row_name(state, row),
+            "score": score,
+            "queries": _worst(state, row, values, MOST_QUERIES),
+        }
+        for row, score, values in _queries(told)
+    ]
+
+
+def _worst(state: Finished, row: Row, values: Mapping[int, list[float]], most: int) -> list[dict[str, Any]]:
+    """The queries with the lowest means, those asked more often first."""
+    known = state.cases[row.cases]
+    means = {place: float(np.mean(some)) for place, some in values.items()}
+    worst = sorted(means, key=lambda place: (means[place], -len(values[place]), place))[:most]
+    return [
+        {
+            "place": place,
+            "case_id": known["ids"][place] if known["ids"] else None,
+            "case_row": known["rows"][place] if known["rows"] else None,
+            "finding": known["findings"][place],
+            "mean": means[place],
+            "asked": len(values[place]),
+        }
+        for place in worst
+    ]
 
 
 def _worst_findings(state: Finished, told: Sequence[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
     found = []
     for row, score, values in _queries(told):
-        findings: dict[str, list[float]] = {}
+        findings: dict[str, dict[int, list[float]]] = {}
         for place, some in values.items():
-            findings.setdefault(state.cases[row.cases]["findings"][place], []).append(float(np.mean(some)))
+            findings.setdefault(state.cases[row.cases]["findings"][place], {})[place] = some
         lines = [
-            {"finding": name, "mean": float(np.mean(means)), "cases": len(means)}
-            for name, means in findings.items()
+            {
+                "finding": name,
+                "mean": float(np.mean([np.mean(some) for some in asked.values()])),
+                "cases": len(asked),
+                "queries": _worst(state, row, asked, MOST_OF_FINDING),
+            }
+            for name, asked in findings.items()
         ]
         lines.sort(key=lambda line: (line["mean"], line["finding"]))
         found.append(

@@ -11,6 +11,8 @@ from core.reports.cells import csv_text
 Document = Mapping[str, Any]
 
 _ROW = ("protocol", "cases", "steps", "learner")
+#: The same as keys of a document's rows: not the steps asked for, but what they were for these cases.
+_KEYS = ("protocol", "cases", "steps_used", "learner")
 
 
 def scores_csv(document: Document) -> str:
@@ -27,7 +29,7 @@ def _score_lines(document: Document) -> Iterator[tuple[Any, ...]]:
         for name, score in row["scores"].items():
             within = score.get("within_repeat", {})
             yield (
-                *(row[key] for key in _ROW),
+                *(row[key] for key in _KEYS),
                 name,
                 score["mean"],
                 score["std"],
@@ -49,7 +51,7 @@ def values_csv(document: Document) -> str:
             for place, value in enumerate(score["values"]):
                 told = chosen[place] if place < len(chosen) else {}
                 words = ";".join(f"{key}={one}" for key, one in told.items())
-                lines.append((*(row[key] for key in _ROW), name, place + 1, value, words))
+                lines.append((*(row[key] for key in _KEYS), name, place + 1, value, words))
     return csv_text((*_ROW, "score", "split", "value", "chosen"), lines)
 
 

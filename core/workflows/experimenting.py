@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from core.experiments.results import document, live_table
 from core.experiments.running import Finished, finished, run
 from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
+from core.library.export_log import note_export
+from core.reports.experiment_figures import critical_difference_figure
+from core.reports.sheet import ThemeName
 from core.tasks import SILENT, Reporter
 
 #: A description larger than this is none.
@@ -116,4 +119,40 @@ def export_experiment(
         SemblanceError: nothing is measured yet, or ``to`` cannot be written.
         Cancelled: asked for by the reporter.
     """
-    return export(finished(Store.open(folder)), to, identified=identified, reporter=reporter)
+    state = finished(Store.open(folder))
+    files = export(state, to, identified=identified, reporter=reporter)
+    for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
+        if library is not None:
+            note_export(
+                Path(library), "experiment", "tables and plots", identified=identified, files=len(files)
+            )
+    return files
+
+
+def draw_ranks(
+    test: Mapping[str, Any],
+    *,
+    theme: ThemeName,
+    width: int,
+    ratio: float,
+    text_scale: float,
+    family: str,
+    reporter: Reporter = SILENT,
+) -> bytes:
+    """A PNG of the average ranks of one of a document's ``over_tables``, with the critical difference.
+
+    Raises:
+        Cancelled: asked for by the reporter before the drawing began.
+    """
+    reporter.check_cancelled()
+    return critical_difference_figure(
+        test["ranks"],
+        test["nemenyi"]["critical_difference"],
+        test["nemenyi"]["alike"],
+        theme=theme,
+        size=(width, 0),
+        ratio=ratio,
+        format="png",
+        text_scale=text_scale,
+        family=family,
+    )

@@ -58,7 +58,7 @@ def test_its_numbers_are_those_of_evaluate(tmp_path, table, protocol):
         assert got == {name: score["values"] for name, score in result["scores"].items()}
         assert row["curves"] == result["curves"]
         assert row["params"] == result["params"]
-        assert row["steps"] == result["steps"]
+        assert row["steps_used"] == result["steps"]
 
 
 def test_a_library_and_a_table_of_the_same_cases_give_the_same(tmp_path, table):
@@ -192,3 +192,14 @@ def test_worst_queries_name_cases_and_findings(tmp_path, table):
     assert worst["queries"][0]["case_id"].startswith("c")
     findings = made["worst_findings"][0]["findings"]
     assert [one["finding"] for one in findings] in (["kind 0", "kind 1"], ["kind 1", "kind 0"])
+
+
+def test_several_steps_are_rows_of_their_own_and_ranked_apart(tmp_path, table):
+    other = str(write_table(tmp_path / "u.csv", n=60, seed=5))
+    chosen = spec({"table": table}, {"table": other}, steps=["", "standardise", "none"], learners=("lda",))
+    made = document(measure(tmp_path / "e", chosen))
+    assert [row["steps"] for row in made["results"][:3]] == ["usual steps", "standardise", "none"]
+    assert [row["steps_used"] for row in made["results"][:3]] == ["standardise", "standardise", ""]
+    names = {"lda, usual steps", "lda, standardise", "lda, none"}
+    assert set(made["over_tables"][0]["ranks"]) == names
+    assert {one["a"] for one in made["comparisons"]} < names

@@ -1,0 +1,108 @@
+"""Running experiments in the background, showing what is there, exporting it and drawing its plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.context import Context
+from app.jobs import Job, Lane
+from core.experiments.spec import ExperimentSpec
+from core.workflows import experimenting
+
+Document = Mapping[str, Any]
+Then = Callable[[Document], object]
+_CHANNEL = "experiment"
+
+
+def run(
+    context: Context, spec: ExperimentSpec, folder: Path, workers: int, scheduler: str, then: Then
+) -> Job:
+    """Measure what is not finished in ``folder``; ``then`` hears tables as they grow, and all at the end."""
+    job = context.jobs.run(
+        f"Experiment {folder.name}",
+        experimenting.run_experiment,
+        spec,
+        folder,
+        workers=workers,
+        scheduler=scheduler,
+        channel=_CHANNEL,
+    )
+    return _follow(context, job, folder, then)
+
+
+def resume(context: Context, folder: Path, workers: int, scheduler: str, then: Then) -> Job:
+    """Go on with the experiment in ``folder``."""
+    job = context.jobs.run(
+        f"Experiment {folder.name}",
+        experimenting.resume_experiment,
+        folder,
+        workers=workers,
+        scheduler=scheduler,
+        channel=_CHANNEL,
+    )
+    return _follow(context, job, folder, then)
+
+
+def _follow(context: Context, job: Job, folder: Path, then: Then) -> Job:
+    def tell(document: Document) -> None:
+        then(document)
+        cells = document["cells"]
+        failed = f", {cells['failed']} failed" if cells["failed"] else ""
+        context.messages.info(f"Experiment {folder.name}: {cells['done']} cells done{failed}.")
+
+    job.partial.connect(then)
+    job.done.connect(tell)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def show(context: Context, folder: Path, then: Then) -> Job:
+    """What the finished cells in ``folder`` say."""
+    job = context.jobs.run(
+        f"Opening {folder.name}",
+        experimenting.show_experiment,
+        folder,
+        lane=Lane.LOOK,
+        channel="experiment shown",
+        quiet=True,
+    )
+    job.done.connect(then)
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job:
+    """Write tables, plots and the script, and say where."""
+    job = context.jobs.run(
+        f"Exporting {folder.name}",
+        experimenting.export_experiment,
+        folder,
+        to,
+        identified=identified,
+        lane=Lane.DRAW,
+    )
+    job.done.connect(
+        lambda files: context.messages.info(
+            f"Wrote {len(files)} files into {to}; repeat.sh measures the same numbers again."
+        )
+    )
+    job.failed.connect(context.messages.error)
+    return job
+
+
+def draw(context: Context, test: Document, then: Callable[[bytes], object], **look: Any) -> Job:
+    """A PNG of the average ranks of ``test`` goes to ``then``."""
+    job = context.jobs.run(
+        "Drawing ranks",
+        experimenting.draw_ranks,
+        test,
+        lane=Lane.DRAW,
+        channel="experiment ranks",
+        quiet=True,
+        **look,
+    )
+    job.done.connect(then)
+    job.failed.connect(context.messages.error)
+    return job

@@ -1,0 +1,38 @@
+"""The Experiments window of a main window: one, opened beside it, whose cases are shown in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+
+if TYPE_CHECKING:
+    from app.dialogs.experiments import ExperimentsDialog
+    from app.windows.main import MainWindow
+
+
+def show(window: MainWindow) -> ExperimentsDialog:
+    """Open it, or bring it to the front."""
+    from app.dialogs.experiments import ExperimentsDialog
+
+    there = window.findChild(ExperimentsDialog)
+    if there is None:
+        there = ExperimentsDialog(window.context, window)
+        there.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        there.case_wanted.connect(lambda library, row: _show_case(window, Path(library), row))
+        there.help_wanted.connect(lambda: window.commands.show_help("experiments"))
+    there.show()
+    there.raise_()
+    there.activateWindow()
+    return there
+
+
+def _show_case(window: MainWindow, library: Path, row: int) -> None:
+    """The picture of a case, where its library is the open one."""
+    if window.state.path is not None and window.state.path == library:
+        window.full.look_at_case(row)
+    else:
+        window.context.messages.info(
+            f"This case is of {library.name}.", "Open that library to see its picture; then click it again."
+        )
