@@ -247,8 +247,10 @@ class _Row(QStyledItemDelegate):
     def _comparison(self, painter: QPainter, row: LedgerRow, room: QRect, shade: str) -> None:
         """The other case stands behind the words."""
         base, side = lettering(BASE), theme().px(PICTURE)
-        base.draw(painter, room, row.said, shade)
-        x = room.x() + int(base.width(row.said)) + 8
+        sign = 26 if row.against else 0
+        words = max(0, min(int(base.width(row.said)) + 1, room.width() - side - 8 - sign))
+        base.draw(painter, QRect(room.x(), room.y(), words, room.height()), row.said, shade)
+        x = room.x() + words + 8
         square = QRect(x, room.y() + (room.height() - side) // 2, side, side)
         self._picture(painter, row.other, square, row.undone)
         rest = QRect(square.right() + 9, room.y(), max(0, room.right() - square.right() - 9), room.height())
