@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from app.context import Context
-from app.jobs import Job, Lane
+from app.jobs import Job, Jobs, Lane
 from app.operations import searching
 from core.searches.search import Search
 from core.workflows import importing, opening, relinking
 from core.workflows.importing import ImportResult
 from core.workflows.opening import LibrarySnapshot
+
+#: What is to happen once the library was read again: its path, and what to do.
+_waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
 
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
@@ -39,19 +43,28 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
 
 
 def renew(context: Context, then: Callable[[], None] | None = None) -> None:
-    """Read the open library again after it was changed."""
+    """Read the open library again after it was changed.
+
+    A later call may take the place of this one; what is to happen ``then`` happens all the same.
+    """
     path = context.state.path
     if path is None:
         return
+    waiting = _waiting.setdefault(context.jobs, [])
+    if then is not None:
+        waiting.append((path, then))
     job = context.jobs.run(
         "Reading the library", opening.publish, path, lane=Lane.LOOK, channel="renew", quiet=True
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
+        due = waiting.copy()
+        waiting.clear()
         if context.state.path == snapshot.path:
             context.state.renew_library(snapshot)
-            if then is not None:
-                then()
+            for where, run in due:
+                if where == context.state.path:
+                    run()
 
     job.done.connect(show)
     job.failed.connect(context.messages.error)

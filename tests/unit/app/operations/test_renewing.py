@@ -1,0 +1,50 @@
+"""Reading the open library again."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.context import Context
+from app.messages import Messages
+from app.operations import library
+from app.settings import Settings
+from app.state import State
+from core.workflows.opening import publish
+from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.libraries import make_library
+
+
+@pytest.fixture
+def jobs(qapp):
+    made = HeldJobs()
+    yield made
+    made.shutdown()
+    made.deleteLater()
+
+
+@pytest.fixture
+def context(jobs, tmp_path):
+    context = Context(State(), jobs, Messages(), Settings())
+    context.state.set_library(publish(make_library(tmp_path / "one")))
+    return context
+
+
+def test_what_is_to_happen_then_happens_though_a_later_reading_took_its_place(context, jobs):
+    done = []
+    library.renew(context, lambda: done.append("first"))
+    library.renew(context)
+    library.renew(context, lambda: done.append("second"))
+    jobs.let_run()
+    assert done == ["first", "second"]
+    library.renew(context)
+    jobs.let_run()
+    assert done == ["first", "second"], "once each"
+
+
+def test_nothing_of_it_happens_to_another_library(context, jobs, tmp_path):
+    done = []
+    library.renew(context, lambda: done.append("first"))
+    context.state.set_library(publish(make_library(tmp_path / "two")))
+    library.renew(context, lambda: done.append("second"))
+    jobs.let_run()
+    assert done == ["second"]
