@@ -261,16 +261,6 @@ def _lines(
     return tuple(lines)
 
 
-def explain(library: Path, metric: str, query: Query, case: str, *, reporter: Reporter = SILENT) -> list[Any]:
-    """Parts of the distance from ``query`` to ``case``; they sum to it.
-
-    Raises:
-        BadInput: no such case, or no features for it.
-    """
-    desk = desk_for(library, metric, reporter)
-    return list(desk.metric.explain(numbers_of(desk, query), case_numbers(desk, case)))
-
-
 def asked_of(desk: Desk, query: Query) -> RankQuery:
     """The query in the metric's coordinates, and who it is."""
     place = patient = None

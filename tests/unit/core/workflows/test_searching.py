@@ -19,12 +19,14 @@ from core.library.library import Library
 from core.library.records import DERIVED
 from core.metrics.storage import load_metric
 from core.searches.query import Query
+from core.searches.search import Search
 from core.tasks import Cancelled
 from core.workflows import desk as desk_module
 from core.workflows.desk import close_desks, desk_for
+from core.workflows.explaining import why
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.searching import explain, search
+from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.bad_pictures import encoded, pattern
 from tests.helpers.listening import Listening
@@ -252,18 +254,6 @@ def test_something_quite_different_is_no_good_match(tmp_path):
     assert result.ranked[0].distance > result.usual_distance
 
 
-def test_the_parts_of_a_distance_sum_to_it(table):
-    result = search(table, "learnt", Query("t/c0"), k=5)
-    for case in result.ranked:
-        parts = explain(table, "learnt", Query("t/c0"), case.case_id)
-        assert sum(part.amount for part in parts) == pytest.approx(case.distance, rel=1e-9, abs=1e-12)
-    with pytest.raises(BadInput):
-        explain(table, "learnt", Query("t/c0"), "t/c77")
-
-
-# What is kept between questions
-
-
 def elsewhere(code: str, *arguments: object) -> None:
     """Run ``code`` in a program of its own."""
     done = subprocess.run(
@@ -422,5 +412,5 @@ def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
     distances = [case.distance for case in first.ranked]
     assert len(distances) == 5
     assert distances == sorted(distances)
-    parts = explain(library, "votes", asked, first.ranked[3].case_id)
+    parts = why(library, Search("votes", asked), first.ranked[3].case_id).groups
     assert sum(part.amount for part in parts) == pytest.approx(distances[3], rel=1e-9, abs=1e-12)
