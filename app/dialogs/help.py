@@ -1,52 +1,173 @@
-"""Help pages in plain words, shown beside the work."""
+"""Help in plain words, shown beside the work: contents, search, and the page."""
 
 from __future__ import annotations
 
-from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption, QTextTable
-from PySide6.QtWidgets import QDialog, QFrame, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import (
+    QKeySequence,
+    QShortcut,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+    QTextTable,
+)
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
 
 import resources
-from app.theme import DISPLAY, OUTCOME, font, news, theme
+from app.models import help_pages
+from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
+from app.widgets.search_field import SearchField
 
-_WIDTH, _HEIGHT = 560, 640
+_WIDTH, _HEIGHT = 820, 680
+_CONTENTS = 220
 #: For pages with tables of more columns than this.
-_WIDE, _FEW_COLUMNS = 960, 4
+_WIDE, _FEW_COLUMNS = 1180, 4
 
 
 class HelpDialog(QDialog):
-    """One page of ``resources/help``; links lead to the others."""
+    """One page of the help beside its contents; links lead to others, Alt+Left back."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Help")
-        self.resize(_WIDTH, _HEIGHT)
+        self.resize(theme().px(_WIDTH), theme().px(_HEIGHT))
+        self._past: list[str] = []
+        self.shown = ""
+        self.search = SearchField("Search the help", sign="search")
+        self.search.searched.connect(self._search)
+        self.search.down_wanted.connect(self._into_list)
+        self.list = QListWidget()
+        self.list.setAccessibleName("Pages of the help")
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.currentItemChanged.connect(self._chosen)
+        self.back = QPushButton("Back")
+        self.back.setToolTip("To the page before (Alt+Left)")
+        self.back.clicked.connect(self.go_back)
+        QShortcut(QKeySequence("Alt+Left"), self, self.go_back)
+        QShortcut(QKeySequence("Ctrl+F"), self, self.search.setFocus)
         self.page = QTextBrowser()
+        self.page.setAccessibleName("Help page")
         self.page.setOpenLinks(False)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setSearchPaths([str(resources.path("help"))])
         # Words that do not fit scroll: broken within, a narrow column could not be read.
         self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
+        self.page.anchorClicked.connect(self._follow)
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        for widget in (self.search, self.list, self.back):
+            left.addWidget(widget)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 12, 12, 12)
+        row.setSpacing(12)
+        row.addLayout(left)
+        row.addWidget(self.page, 1)
         self._follow_theme()
-        self.page.anchorClicked.connect(lambda url: self.show_page(url.fileName().removesuffix(".md")))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 12, 12, 12)
-        column.addWidget(self.page)
+        self._list_contents()
         news.changed.connect(self._follow_theme)
 
     def show_page(self, name: str) -> None:
         """The page called ``name``; the list of words where there is no such page."""
-        pages = resources.path("help")
-        file = pages / f"{name}.md"
-        if not file.is_file():
-            file = pages / "words.md"
-        self.page.setMarkdown(file.read_text(encoding="utf-8"))
+        if self.shown and self.shown != name:
+            self._past.append(self.shown)
+        self._show(name if help_pages.has(name) else help_pages.FALLBACK)
+
+    def go_back(self) -> None:
+        """The page that was shown before this one."""
+        if self._past:
+            self._show(self._past.pop())
+
+    def _show(self, name: str) -> None:
+        self.shown = name
+        self.back.setEnabled(bool(self._past))
+        self.page.setMarkdown(help_pages.text_of(name))
         self._set_type()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
         if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
             self.resize(max(self.width(), theme().px(_WIDE)), self.height())
+        self._mark(name)
         self.show()
         self.raise_()
 
+    def _follow(self, url: QUrl) -> None:
+        """A link of the page, told from where the page lies."""
+        self.show_page(help_pages.target(self.shown, url.path()))
+
+    # The list at the left
+
+    def _list_contents(self) -> None:
+        self.list.blockSignals(True)
+        self.list.clear()
+        for title, entries in help_pages.contents():
+            head = QListWidgetItem(title)
+            head.setFlags(Qt.ItemFlag.NoItemFlags)
+            head.setFont(font(OUTCOME, 600))
+            self.list.addItem(head)
+            for entry in entries:
+                item = QListWidgetItem(f"  {entry.title}")
+                item.setData(Qt.ItemDataRole.UserRole, entry.page)
+                item.setToolTip(entry.title)
+                self.list.addItem(item)
+        self.list.blockSignals(False)
+        self._mark(self.shown)
+
+    def _search(self, words: str) -> None:
+        """The pages that have ``words``, or the contents without any."""
+        if not words.strip():
+            self._list_contents()
+            return
+        self.list.blockSignals(True)
+        self.list.clear()
+        for found in help_pages.find(words):
+            item = QListWidgetItem(found.title)
+            item.setData(Qt.ItemDataRole.UserRole, found.page)
+            item.setToolTip(found.excerpt)
+            self.list.addItem(item)
+        if not self.list.count():
+            nothing = QListWidgetItem("No page has these words.")
+            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
+            self.list.addItem(nothing)
+        self.list.blockSignals(False)
+
+    def _into_list(self) -> None:
+        self.list.setFocus()
+        for row in range(self.list.count()):
+            if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
+                self.list.setCurrentRow(row)
+                return
+
+    def _chosen(self, item: QListWidgetItem | None) -> None:
+        page = None if item is None else item.data(Qt.ItemDataRole.UserRole)
+        if page and page != self.shown:
+            self.show_page(page)
+
+    def _mark(self, name: str) -> None:
+        """Make the shown page current in the list without asking for it again."""
+        self.list.blockSignals(True)
+        for row in range(self.list.count()):
+            if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
+                self.list.setCurrentRow(row)
+        self.list.blockSignals(False)
+
+    # Looks
+
     def _follow_theme(self) -> None:
+        self.list.setFixedWidth(theme().px(_CONTENTS))
+        self.search.setFixedWidth(theme().px(_CONTENTS))
+        set_look(self.back, quiet=True)
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
         self._set_type()
 

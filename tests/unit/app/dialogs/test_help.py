@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import pytest
-from PySide6.QtCore import QUrl
+import re
 
-import resources
+import pytest
+from PySide6.QtCore import Qt, QUrl
+
 from app.dialogs.help import HelpDialog
+from app.models import help_pages
 from app.theme import LIGHT, set_theme
 
-PAGES = sorted(file.stem for file in resources.path("help").glob("*.md"))
+PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
 
 
 @pytest.fixture
@@ -18,8 +20,7 @@ def dialog(qtbot):
 
 
 def title(page: str) -> str:
-    text = resources.path(f"help/{page}.md").read_text(encoding="utf-8")
-    return text.splitlines()[0].removeprefix("# ").strip()
+    return help_pages.text_of(page).splitlines()[0].removeprefix("# ").strip()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,14 +37,52 @@ def test_where_there_is_no_page_the_words_are_shown(dialog, page):
     assert dialog.page.toPlainText().startswith(title("words"))
 
 
-def test_every_link_leads_to_a_page(dialog):
+def test_every_link_leads_to_a_page():
     for page in PAGES:
-        dialog.show_page(page)
-        text = dialog.page.toMarkdown()
-        links = [part.split(")")[0] for part in text.split("](")[1:]]
-        assert all(link.removesuffix(".md").partition("#")[0] in PAGES for link in links), (page, links)
-    dialog.page.anchorClicked.emit(QUrl("query.md"))
+        for link in re.findall(r"\]\(([^)\s]+)\)", help_pages.text_of(page)):
+            if not link.startswith(("http", "pictures/")):
+                assert help_pages.has(help_pages.target(page, link)), (page, link)
+
+
+def test_a_link_is_followed_from_where_its_page_lies(dialog):
+    dialog.show_page("words")
+    dialog.page.anchorClicked.emit(QUrl("learners/bdm.md"))
+    assert dialog.shown == "learners/bdm"
+    dialog.page.anchorClicked.emit(QUrl("../query.md"))
     assert dialog.page.toPlainText().startswith(title("query"))
+
+
+def test_one_goes_back_the_way_one_came(dialog, qtbot):
+    for page in ("words", "query", "learners/bdm"):
+        dialog.show_page(page)
+    dialog.go_back()
+    dialog.activateWindow()
+    qtbot.waitUntil(dialog.isActiveWindow)
+    qtbot.keyClick(dialog.page, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert dialog.shown == "words"
+    assert not dialog.back.isEnabled()
+    dialog.go_back()
+    assert dialog.shown == "words"
+
+
+def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
+    dialog.show_page("words")
+    qtbot.keyClicks(dialog.search, "metricboost")
+    qtbot.waitUntil(lambda: dialog.list.item(0).text() == "MetricBoost")
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Down)
+    assert dialog.shown == "learners/metricboost"
+    dialog.search.setText("xyzzyx")
+    qtbot.waitUntil(lambda: dialog.list.item(0).text() == "No page has these words.")
+    dialog.search.clear()
+    qtbot.waitUntil(lambda: dialog.list.count() > len(PAGES))
+    assert dialog.list.currentItem().text().strip() == "MetricBoost"
+
+
+def test_a_page_is_chosen_in_the_contents(dialog, qtbot):
+    dialog.show_page("words")
+    row = next(r for r in range(dialog.list.count()) if dialog.list.item(r).text() == f"  {title('query')}")
+    dialog.list.setCurrentRow(row)
+    assert dialog.shown == "query"
 
 
 def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):

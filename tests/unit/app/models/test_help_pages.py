@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import resources
+from app.models import help_pages
+from core.evaluation.protocols.registry import protocols
+from core.features.registry import extractors
+from core.library.importers.registry import importers
+from core.metrics.registry import learners
+
+PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
+
+
+def test_every_file_is_in_the_contents_once():
+    files = {
+        str(file.relative_to(resources.path("help"))).removesuffix(".md").replace("\\", "/")
+        for file in resources.path("help").rglob("*.md")
+    }
+    assert len(PAGES) == len(set(PAGES))
+    assert files <= set(PAGES)
+
+
+def test_everything_the_registries_have_has_a_page_that_tells_when_to_use_it_and_its_limits():
+    named = [
+        *(f"learners/{one.name}" for one in learners()),
+        *(f"extractors/{one.name}" for one in extractors()),
+        *(f"kinds/{one.kind}" for one in importers()),
+        *(f"protocols/{one.name}" for one in protocols()),
+    ]
+    assert set(named) <= set(PAGES)
+    for page in named:
+        text = help_pages.text_of(page)
+        assert re.search(r"^# \S", text), page
+
+
+def test_parameters_stand_on_the_page_with_their_defaults():
+    text = help_pages.text_of("learners/bdm_v")
+    for learner in learners():
+        if learner.name == "bdm_v":
+            for parameter in learner.parameters:
+                assert f"(`{parameter.name}`) | {parameter.default}" in text
+
+
+@pytest.mark.parametrize("page", ["no such page", "", "../../pyproject", "\0", "learners/../words"])
+def test_where_there_is_no_page_the_words_are_shown(page):
+    assert not help_pages.has(page)
+    assert help_pages.text_of(page) == help_pages.text_of("words")
+
+
+def test_titles_are_found_before_texts():
+    found = help_pages.find("metricboost")
+    assert found[0].page == "learners/metricboost"
+    assert len(found) > 1
+    assert all("metricboost" in help_pages.text_of(one.page).casefold() for one in found)
+
+
+def test_all_words_are_wanted_and_beginnings_are_enough():
+    assert "privacy" in [one.page for one in help_pages.find("pati nam")]
+    assert help_pages.find("patient xyzzyx") == []
+    assert help_pages.find("  ") == []
+
+
+def test_what_is_found_stands_in_its_excerpt():
+    for one in help_pages.find("held-out"):
+        assert "held-out" in one.excerpt.casefold()
+        assert len(one.excerpt) < 130
