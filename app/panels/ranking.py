@@ -30,6 +30,8 @@ from core.workflows.searching import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520
+#: Below this width the switches leave the header.
+NARROW = 480
 #: Whether cards glide to a new order, in the settings.
 GLIDE = "glide"
 
@@ -210,6 +212,9 @@ class RankingPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.others.set_low(self.height() < theme().px(ROOMY))
+        # The menu Search has both switches too.
+        for box in (self.same_patient, self.alike):
+            box.setVisible(self.width() >= theme().px(NARROW))
 
     def _tell_hidden(self) -> None:
         """How many cases the two switches leave out of the present ranking."""

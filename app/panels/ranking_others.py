@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from app.context import Context
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.theme import set_look
 from app.widgets.case_strip import CaseStrip, StripCase
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
@@ -30,8 +29,7 @@ class OtherFindings(QFrame):
         super().__init__()
         self._context = context
         self.setObjectName("others")
-        self._title = QLabel("Nearest with the other finding")
-        set_look(self._title, role="title")
+        self._title = ElidedLabel("Nearest with the other finding", role="title")
         self._chip = FindingChip(-1, "?")
         self._word = ElidedLabel(role="second")
         self.strip = CaseStrip("Nearest cases with the other finding")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.theme import news, plain_tip, set_look, theme
+from app.theme import news, plain_tip, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
@@ -26,6 +26,8 @@ from core.workflows.trusting import (
 )
 
 STRIP = 56
+#: Below this width words are left out.
+NARROW = 460
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: "not calibrated",
@@ -47,8 +49,7 @@ class Strip(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("strip")
-        self._head = QLabel()
-        set_look(self._head, role="second")
+        self._head = ElidedLabel(role="second")
         # Long names of findings are shortened: they may not push the other panels together.
         self._counts = ElidedLabel(role="outcome")
         self._chips = Chips()
@@ -58,8 +59,8 @@ class Strip(QFrame):
         self.badge = Badge("held-out")
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._quiet = QLabel("Support, not a diagnosis")
-        set_look(self._quiet, role="small")
+        self._quiet = ElidedLabel("Support, not a diagnosis", role="small")
+        self._quiet.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = QHBoxLayout()
         counts.setSpacing(6)
@@ -73,7 +74,7 @@ class Strip(QFrame):
         right = _column()
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
-        right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
+        right.addWidget(self._quiet)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 12, 6)
         row.setSpacing(12)
@@ -112,12 +113,12 @@ class Strip(QFrame):
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
         low, high = vote.interval
-        second = theme().second
+        second, narrow = theme().second, self.width() < theme().px(NARROW)
         several = len(vote.findings) > 2
         # Which finding it is of: by its letter, or its name where no case has it by itself.
         letter = columns.letters.get(vote.finding, vote.finding)
         self.estimate.setText(
-            f'<span style="color:{second}">estimate {html.escape(letter)}</span> '
+            f'<span style="color:{second}">{"" if narrow else "estimate "}{html.escape(letter)}</span> '
             f'<b>{vote.probability:.2f}</b> <span style="color:{second}">({low:.2f}–{high:.2f})</span>'
         )
         share, interval = vote.probability, (low, high)
@@ -135,10 +136,18 @@ class Strip(QFrame):
         if stale:
             self.badge.set_kind("stale")
         elif vote.trained:
-            self.badge.set_kind("training", "query in training")
+            self.badge.set_kind("training", "" if narrow else "query in training")
             self.badge.setToolTip(plain_tip(_TRAINED))
         else:
-            self.badge.set_kind("held-out" if vote.measured_on == HELD_OUT_PATIENTS else "unknown")
+            known = vote.measured_on == HELD_OUT_PATIENTS
+            short = ("held-out" if known else "unknown") if narrow else ""
+            self.badge.set_kind("held-out" if known else "unknown", short)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = theme().px(NARROW)
+        if (event.size().width() < narrow) != (event.oldSize().width() < narrow):
+            self._again()
 
     def _again(self) -> None:
         if self._shown is not None and not self.isHidden():

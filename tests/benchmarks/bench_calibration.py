@@ -41,7 +41,7 @@ TABLES = {
 }
 PICTURES = {
     "busi_256": ("mass", ""),
-    "mias_a": ("mass", "normal=-"),
+    "mias_a": ("mass", ""),
     "corel1k_a": ("colour_edge_texture", ""),
 }
 LEARNERS = ("euclidean", "bdm_v")
