@@ -155,6 +155,7 @@ class ExperimentForm(QWidget):
         )
         self._lay_out()
         self._connect()
+        self._fit()
         self._tell_transfer()
 
     def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
@@ -190,7 +191,6 @@ class ExperimentForm(QWidget):
         column.addWidget(SectionHeader("Learners"))
         column.addWidget(self.learners)
         column.addWidget(SectionHeader("Parameters"))
-        self.grid.setFixedHeight(theme().px(52))
         column.addWidget(self.grid)
         told = QLabel("Several values (50|100) are")
         set_look(told, role="second")
@@ -221,6 +221,10 @@ class ExperimentForm(QWidget):
         self.scheduler.textChanged.connect(lambda _text: self.changed.emit())
         self.add_table.clicked.connect(self._choose_table)
         self.add_library.clicked.connect(self._choose_library)
+        news.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        self.grid.setFixedHeight(theme().px(52))
 
     def _tell_transfer(self) -> None:
         self.transfer.setEnabled(len(self.cases.ticked()) > 1)

@@ -9,7 +9,6 @@ from typing import Any
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QDialog,
     QFileDialog,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -46,7 +46,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from core.errors import BadArguments
 
-_FORM, _SIZE = 344, (1180, 760)
+_FORM, _SIZE = 320, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
@@ -80,8 +80,12 @@ class ExperimentsDialog(QDialog):
         self.resume_button.setToolTip("Measure the cells that are missing")
         self.export_button = QPushButton("Export…")
         self.export_button.setIcon(icon("export"))
-        self.identified = QCheckBox("names of cases")
-        self.identified.setToolTip("Keep names of cases and folders in exported files")
+        exports = QMenu(self)
+        exports.addAction("Tables, plots and script…", lambda: self._choose_export(identified=False))
+        exports.addAction(
+            "The same with names of cases and folders…", lambda: self._choose_export(identified=True)
+        )
+        self.export_button.setMenu(exports)
         help_button = QPushButton("Help")
         help_button.setIcon(icon("help"))
         help_button.clicked.connect(self.help_wanted)
@@ -103,7 +107,8 @@ class ExperimentsDialog(QDialog):
         self.badge = Badge("held-out")
         self.protocol = QComboBox()
         self.protocol.setAccessibleName("Protocol shown")
-        self.protocol.setMinimumContentsLength(14)
+        self.protocol.setMinimumContentsLength(10)
+        self.protocol.hide()
         self.scores = PlainTable("Scores of every learner")
         self.differences = PlainTable("Every two learners compared")
         self.test = QComboBox()
@@ -151,13 +156,11 @@ class ExperimentsDialog(QDialog):
         column = QVBoxLayout(page)
         column.setContentsMargins(12, 8, 12, 8)
         column.setSpacing(8)
-        head = QHBoxLayout()
-        head.setSpacing(12)
         choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        choice.setMinimumContentsLength(28)
-        head.addWidget(choice)
-        head.addWidget(told, 1)
-        column.addLayout(head)
+        choice.setMinimumContentsLength(24)
+        choice.setMaximumWidth(theme().px(420))
+        column.addWidget(choice)
+        column.addWidget(told)
         column.addWidget(content, 1)
         return page
 
@@ -199,7 +202,7 @@ class ExperimentsDialog(QDialog):
         head.addWidget(self._told)
         head.addWidget(self.badge)
         head.addWidget(self._state_told, 1)
-        for widget in (self.protocol, self.resume_button, self.identified, self.export_button, help_button):
+        for widget in (self.protocol, self.resume_button, self.export_button, help_button):
             head.addWidget(widget)
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
@@ -225,7 +228,6 @@ class ExperimentsDialog(QDialog):
         self.cancel_button.clicked.connect(self.cancel)
         self.open_button.clicked.connect(self._choose_experiment)
         self.resume_button.clicked.connect(self.resume)
-        self.export_button.clicked.connect(self._choose_export)
         self.protocol.currentTextChanged.connect(lambda _text: self._show_tables())
         self.test.currentIndexChanged.connect(lambda _place: self._draw_ranks())
         self.row.currentIndexChanged.connect(lambda _place: self._show_worst())
@@ -332,15 +334,15 @@ class ExperimentsDialog(QDialog):
         if chosen:
             self.open_experiment(Path(chosen))
 
-    def _choose_export(self) -> None:
+    def _choose_export(self, *, identified: bool) -> None:
         chosen = QFileDialog.getExistingDirectory(self, "Write tables and plots into", str(self.home))
         if chosen and self._folder is not None:
-            self.export(Path(chosen) / f"{self._folder.name}-export")
+            self.export(Path(chosen) / f"{self._folder.name}-export", identified=identified)
 
-    def export(self, to: Path) -> None:
-        """Write everything there is into the folder ``to``."""
+    def export(self, to: Path, *, identified: bool = False) -> None:
+        """Write everything there is into the folder ``to``; ``identified``: with names of cases."""
         if self._folder is not None:
-            experimenting.export(self._context, self._folder, to, identified=self.identified.isChecked())
+            experimenting.export(self._context, self._folder, to, identified=identified)
 
     def _enter_query(self, row: int) -> None:
         case, place = self.queries.case(row), self.row.currentIndex()
@@ -456,7 +458,6 @@ class ExperimentsDialog(QDialog):
         complete = there and bool(self._document["complete"])
         self.resume_button.setVisible(there and not complete and not running)
         self.export_button.setEnabled(there and self._document["cells"]["done"] > 0 and not running)
-        self.identified.setEnabled(self.export_button.isEnabled())
         self.badge.setVisible(there)
         if there:
             known = {row["patients"] for row in self._document["results"]}

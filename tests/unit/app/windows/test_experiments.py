@@ -1,0 +1,67 @@
+"""Experiments are opened by their command, and a worst query leads to its picture in the main window."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app import screenshot
+from app.dialogs.experiments import ExperimentsDialog
+from app.windows import main
+from core.workflows import experimenting
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from tests.helpers.inline_runner import InlineRunner
+from tests.helpers.pictures import striped_folder
+from tests.helpers.prompt_jobs import PromptJobs
+from tests.helpers.windows import flush, open_window, wait_for
+
+
+@pytest.fixture
+def window(tmp_path, monkeypatch, private_home):
+    @contextlib.contextmanager
+    def here(workers, scheduler):
+        yield InlineRunner()
+
+    monkeypatch.setattr(main, "Jobs", PromptJobs)
+    monkeypatch.setattr(screenshot, "REST_MS", 60)
+    monkeypatch.setattr(experimenting, "place_to_run", here)
+    library = tmp_path / "lib.semblance"
+    import_source(striped_folder(tmp_path / "pictures", n=24), library)
+    extract_features(library, "pixels", settings={"size": 8})
+    with open_window(library) as opened:
+        opened.context.settings.set_text("experiments_folder", str(tmp_path))
+        yield opened
+
+
+def test_from_the_command_to_the_picture(qtbot, window):
+    window.actions_["experiments"].trigger()
+    dialog = window.findChild(ExperimentsDialog)
+    assert dialog.isVisible()
+    dialog.form.learners.tick(["euclidean"])
+    dialog.form.numbers.set_values({"repeats": 1})
+    dialog.run_button.click()
+    wait_for(window, lambda: dialog._document and dialog._document["complete"])
+    dialog.tabs.setCurrentIndex(3)
+    dialog.queries.setCurrentCell(0, 0)
+    qtbot.keyClick(dialog.queries, Qt.Key.Key_Return)
+    assert window.pages.currentWidget() is window.large
+    row = dialog.queries.case(0)
+    shown = window.state.columns.index_of_id(window.large.source.case)
+    assert int(window.state.columns.case_row[shown]) == row
+    window.actions_["experiments"].trigger()
+    assert window.findChildren(ExperimentsDialog) == [dialog]
+    dialog.close()
+    flush()
+    assert window.findChild(ExperimentsDialog) is None
+
+
+def test_a_case_of_another_library_is_named(window):
+    window.actions_["experiments"].trigger()
+    dialog = window.findChild(ExperimentsDialog)
+    dialog.case_wanted.emit("/elsewhere/other.semblance", 1)
+    said = window.context.messages.history[-1]
+    assert said.what == "This case is of other.semblance."
+    assert window.pages.currentWidget() is window.ranking
