@@ -34,6 +34,10 @@ def test_everything_the_registries_have_has_a_page_that_tells_when_to_use_it_and
     for page in named:
         text = help_pages.text_of(page)
         assert re.search(r"^# \S", text), page
+        assert re.search(r"^## Limits\n\n\S", text, re.MULTILINE), page
+        assert re.search(
+            r"^## (When to use it|What it looks like|How to read it)\n\n\S", text, re.MULTILINE
+        ), page
 
 
 def test_parameters_stand_on_the_page_with_their_defaults():
