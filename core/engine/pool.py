@@ -9,10 +9,11 @@ import multiprocessing
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.engine import worker
@@ -21,6 +22,8 @@ from core.tasks import Cancelled
 
 #: Tasks that can be under way at once; each owns one byte of the shared stop flags.
 SLOTS = 256
+#: Workers that were told to end get this long.
+GRACE_S = 10.0
 
 Listener = Callable[[str, object], None]
 
@@ -36,6 +39,13 @@ class WorkerEnded(SemblanceError):
 
     def __reduce__(self) -> tuple[type[WorkerEnded], tuple[()]]:
         return WorkerEnded, ()
+
+
+def _kill(workers: Sequence[BaseProcess]) -> None:
+    for process in workers:
+        # One that is gone already was closed by the executor.
+        with contextlib.suppress(ValueError, OSError):
+            process.kill()
 
 
 @contextlib.contextmanager
@@ -181,10 +191,21 @@ class Pool:
         return Task(outcome, self._flags, slot, self._lock)
 
     def close(self, *, wait: bool) -> None:
-        """Cancel what runs and end the workers; ``wait``: return when they are gone."""
+        """Cancel what runs and end the workers; ``wait``: return when they are gone.
+
+        A worker that does not listen, in one long computation, is killed after :data:`GRACE_S`: whatever it
+        writes is written so that this loses nothing.
+        """
         for slot in range(SLOTS):
             self._flags[slot] |= worker.CANCEL
+        workers = list((self._executor._processes or {}).values())
+        late = threading.Timer(GRACE_S, _kill, [workers])
+        if wait:
+            late.start()
         self._executor.shutdown(wait=wait, cancel_futures=True)
+        if wait:
+            late.cancel()
+            late.join()
         # The reader ends when the last writer, here or in a worker, is closed.
         self._writer.close()
         if wait:

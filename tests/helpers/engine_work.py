@@ -88,3 +88,10 @@ def _say(marker: Path) -> None:
     part = marker.with_suffix(".part")
     part.write_text(str(os.getpid()))
     part.replace(marker)
+
+
+def thinking(marker: Path, *, reporter: Reporter) -> None:
+    """Says that it runs, and never asks whether it should end."""
+    _say(marker)
+    while True:
+        time.sleep(60)

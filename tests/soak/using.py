@@ -15,6 +15,7 @@ from app.screenshot import settle
 from app.windows.main import MainWindow
 from core.searches.query import Query
 from core.workflows.training import TrainRequest
+from tests.helpers.windows import flush
 
 
 def cycles(window: MainWindow, made: Path, out: Path) -> Iterator[int]:
@@ -22,6 +23,8 @@ def cycles(window: MainWindow, made: Path, out: Path) -> Iterator[int]:
     places = [made / "Walk.semblance", made / "Other.semblance"]
     for number in itertools.count(1):
         _round(window, places[number % 2], made, out, number)
+        # The program's own event loop does this; one that is turned by hand does not.
+        flush()
         yield number
 
 

@@ -44,7 +44,7 @@ def make_library(folder: Path) -> Path:
 
 def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
     """Walk once in this process; what was done, told, stalled and went wrong."""
-    from PySide6.QtCore import QCoreApplication, QEventLoop
+    from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
 
     from app.operations import demo
     from app.program import SWITCH_INTERVAL_S, make_application
@@ -89,6 +89,8 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
             walker.start()
             while not over:
                 QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+                # The program's own event loop does this; one that is turned by hand does not.
+                QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             say("closing")
             # Closing waits for what must be kept.
             watch.limit_ms, longest = 0, watch.longest_ms

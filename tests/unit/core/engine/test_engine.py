@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.engine import SLOTS, Engine, Progress, WorkerEnded
+from core.engine import SLOTS, Engine, Progress, WorkerEnded, pool
 from core.errors import BadInput, SemblanceError
 from core.tasks import Cancelled
 from tests.helpers import engine_work as work
@@ -206,6 +207,18 @@ def test_an_engine_shut_down_twice_starts_again_when_asked(tmp_path):
         queued.result()
     assert made.submit(work.square, 6).result() == 36
     made.shutdown()
+
+
+def test_a_worker_that_does_not_listen_is_killed_in_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "GRACE_S", 0.2)
+    before = set(multiprocessing.active_children())
+    engine = Engine(1)
+    task = engine.submit(work.thinking, tmp_path / "runs")
+    appears(tmp_path / "runs")
+    engine.shutdown()
+    with pytest.raises(WorkerEnded):
+        task.result()
+    assert set(multiprocessing.active_children()) == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
