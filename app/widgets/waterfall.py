@@ -78,6 +78,7 @@ class Waterfall(QWidget):
             )
         zero = -low / span
         told = Line("Distance", total)
+        self._total.keep_place(any(line.key for line in lines))
         self._total.show_line(told, distance_text(total), zero, zero + total / span, last=False, first=False)
 
     @property
@@ -137,7 +138,7 @@ class _Box(QCheckBox):
 class _Row(QWidget):
     def __init__(self, owner: Waterfall, *, total: bool = False) -> None:
         super().__init__(owner)
-        self._owner, self._total = owner, total
+        self._owner, self._total, self._placed = owner, total, False
         self._line = Line("", 0.0)
         self.box = _Box()
         self.box.toggled.connect(self._ticked)
@@ -189,17 +190,21 @@ class _Row(QWidget):
         self.bar.show_bar(start, end, on=line.on, first=first)
         self.fit()
 
+    def keep_place(self, on: bool) -> None:
+        """Keep the place of a box, so that names stand under one another."""
+        policy = self.box.sizePolicy()
+        policy.setRetainSizeWhenHidden(on)
+        self.box.setSizePolicy(policy)
+        self._placed = on
+        self.fit()
+
     def fit(self) -> None:
         px = theme().px
         self.setFixedHeight(px(ROW))
         self.box.setFixedWidth(px(12) + 4)
-        self._name.setFixedWidth(px(_NAME if self._total or self._line.key else _NAME + 24))
+        self._name.setFixedWidth(px(_NAME if self._placed or self._line.key else _NAME + 24))
         self._amount.setFixedWidth(px(_AMOUNT))
         if self._total:
-            # Keeps the place of a box, so that names stand under one another.
-            policy = self.box.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            self.box.setSizePolicy(policy)
             self.box.hide()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from core.features.gabor_bank import GRID
 from core.metrics.distance import Matrix
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.city_block import CityBlockDistance
@@ -85,10 +87,13 @@ class _Names:
         columns = len(self._deviations)
         by_name = columns <= _FEW_COLUMNS and len(feature_names) == columns
         self._features = tuple(feature_names) if by_name else ()
+        self._bands = _Bands.of(feature_names) if len(feature_names) == columns else None
 
     def of(self, direction: Matrix) -> str:
         """(m,) -> ``Sharpness − Solidity``: the heaviest, the sign of the first taken as plus."""
         loads = self._grouping.pull_back(direction) * self._deviations
+        if self._bands is not None:
+            return self._bands.told(np.square(loads))
         if self._features or len(loads) == len(self._grouping.groups):
             told = self._features or self._grouping.groups
             return self._signed(loads, told)
@@ -109,6 +114,37 @@ class _Names:
             if abs(loads[column]) >= _LEAST * abs(heaviest) > 0.0:
                 text += f" {'+' if loads[column] * heaviest > 0 else '−'} {told[column]}"
         return text
+
+
+class _Bands:
+    """Gabor features: a direction weighs stripes of a width, an angle and a part of the picture most."""
+
+    _NAME = re.compile(r"Gabor (.+ px), (.+°), row (\d+), column (\d+)")
+    _ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")
+
+    def __init__(self, kinds: list[tuple[str, str, str]]) -> None:
+        self._kinds = [np.unique([kind[which] for kind in kinds], return_inverse=True) for which in range(3)]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Bands | None:
+        """``None`` for features of another kind."""
+        found = [cls._NAME.fullmatch(name) for name in names]
+        kinds = [(m[1], m[2], cls._part(int(m[3]), int(m[4]))) for m in found if m is not None]
+        return cls(kinds) if kinds and len(kinds) == len(names) else None
+
+    @classmethod
+    def _part(cls, row: int, column: int) -> str:
+        down, right = (min(2, (place - 1) * 3 // GRID) for place in (row, column))
+        return f"{cls._ROWS[down]} {cls._COLUMNS[right]}".replace("middle centre", "centre")
+
+    def told(self, weights: Matrix) -> str:
+        """``10 px, 45°, upper left``: what stands out twice over the others; the width always."""
+        words = []
+        for place, (names, codes) in enumerate(self._kinds):
+            sums = np.bincount(codes, weights=weights, minlength=len(names))
+            if place == 0 or sums.max() >= 2.0 * sums.mean():
+                words.append(str(names[sums.argmax()]))
+        return ", ".join(words)
 
 
 def _directions(

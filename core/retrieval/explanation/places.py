@@ -77,10 +77,10 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
     return Places(PlacesOf(), PlacesOf(), nothing)
 
 
-def column_weights(grouping: Grouping, spread: Matrix) -> Matrix:
-    """(d',) how much the metric makes of each column by itself where it differs by ``spread`` (d',).
+def column_weights(grouping: Grouping) -> Matrix:
+    """(d',) what the metric makes of a squared difference in each column by itself.
 
-    1 for all it looks at where that depends on the pair.
+    Where that depends on the pair, what the steps make of it.
     """
     distance = grouping.metric.distance
     if isinstance(distance, BitDistance):
@@ -89,24 +89,25 @@ def column_weights(grouping: Grouping, spread: Matrix) -> Matrix:
         directions = np.eye(distance.n_features) if distance.L is None else distance.L
     else:
         directions = np.eye(distance.n_features)
-        return np.asarray((grouping.pull_back(directions) != 0.0).any(axis=0), dtype=np.float64)
-    weights: Matrix = np.square(grouping.pull_back(directions)).sum(axis=0) * np.square(spread)
+    weights: Matrix = np.square(grouping.pull_back(directions)).sum(axis=0)
     return weights
 
 
 def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
-    """Blocks of strong energy in both that differ little: sum of w (q+ x+ - (q - x)^2 / 2) over the bands.
+    """Blocks with texture on both that differ less than usual: the mean of w (q - s)^2 over cases s of the
+    library less w (x - q)^2, times the root of both energies w q^2 and w x^2, each summed over the bands.
 
-    q and x are in deviations of the band anywhere from what is usual of the block, + where above it: single
-    blocks of few cases vary too little to measure by. Equal places are compared: there the rings stand.
+    w is what the metric makes of a number. It compares equal blocks: there the rings stand.
     """
-    rows = grouping.head_rows(np.stack([query.numbers, case.numbers]))
-    bands = usual.reshape(len(usual), *Gabor.LAYOUT)
-    anywhere = np.sqrt(bands.var(axis=0).mean(axis=(-2, -1), keepdims=True))
-    spread = np.broadcast_to(anywhere, Gabor.LAYOUT).ravel()
-    q, x = (rows - usual.mean(axis=0)) / np.where(spread > 0.0, spread, np.inf)
-    alike = np.maximum(q, 0.0) * np.maximum(x, 0.0) - np.square(q - x) / 2.0
-    score = (column_weights(grouping, spread) * alike).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
+    q, x = grouping.head_rows(np.stack([query.numbers, case.numbers]))
+    weights = column_weights(grouping)
+
+    def by_block(values: Matrix) -> Matrix:
+        summed: Matrix = (weights * values).reshape(Gabor.LAYOUT).sum(axis=(0, 1))
+        return summed
+
+    nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
+    score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
     if not rings:
         note = "No place stands out in both pictures."
