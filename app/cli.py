@@ -179,6 +179,7 @@ def train(
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    judgements: Annotated[str, typer.Option(metavar="LEDGER", help="Learn from these judgements too.")] = "",
     slider: Annotated[
         bool, typer.Option("--slider", help="With bdm_v: all steps from visual to diagnostic likeness.")
     ] = False,
@@ -193,7 +194,9 @@ def train(
     from core.workflows.training import TrainRequest, train_metric
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
-    request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
+    request = TrainRequest(
+        learner, name, features, steps, findings, max_cases, values, seed, judgements=judgements
+    )
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)
     print_document(result.to_json(), as_json, show_list)

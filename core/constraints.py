@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ Signs = npt.NDArray[np.int8]
 Rows = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 21
+#: Dislikes that each like of a query is compared with, as triplets.
+PARTNERS = 10
 
 
 def finding_codes(y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
@@ -154,6 +157,52 @@ def visual_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
     i = np.repeat(np.arange(n, dtype=np.int64), k)
     j = neighbours.ravel()
     return np.unique(np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedConstraints:
+    """``pairs`` (p, 3) rows and +1 or -1; ``triplets`` (t, 3), the first row closer to the second;
+    ``left_out``: judgements of which a case is not among the rows."""
+
+    pairs: Rows
+    triplets: Rows
+    left_out: int
+
+
+def from_judgements(
+    said: Iterable[tuple[str, str, str, str | None]], row_of: Mapping[str, int]
+) -> JudgedConstraints:
+    """What was clicked, in its order, as constraints of the rows that ``row_of`` knows cases by.
+
+    Each of ``said`` is "alike" or "not alike", query, case and ``None``; or "closer", query, case and the
+    farther case. Of one pair what was said last counts. Likes and dislikes of one query are triplets too, of
+    the first PARTNERS dislikes for each like.
+
+    Raises:
+        ValueError: another kind.
+    """
+    signs: dict[tuple[int, int], int] = {}
+    closer: dict[tuple[int, int, int], None] = {}
+    of_query: dict[int, dict[int, int]] = {}
+    left_out = 0
+    for kind, query, case, other in said:
+        rows = [row_of.get(one, -1) for one in (query, case, *([] if other is None else [other]))]
+        if min(rows) < 0:
+            left_out += 1
+        elif kind == "closer":
+            closer[rows[0], rows[1], rows[2]] = None
+        elif kind in ("alike", "not alike"):
+            sign = 1 if kind == "alike" else -1
+            signs[min(rows), max(rows)] = sign
+            of_query.setdefault(rows[0], {})[rows[1]] = sign
+        else:
+            raise ValueError(kind)
+    for row, cases in of_query.items():
+        unlike = [case for case, sign in cases.items() if sign < 0][:PARTNERS]
+        likes = [case for case, sign in cases.items() if sign > 0]
+        closer |= dict.fromkeys((row, like, far) for like in likes for far in unlike)
+    pairs = np.array([(i, j, sign) for (i, j), sign in signs.items()], dtype=np.int64).reshape(-1, 3)
+    return JudgedConstraints(pairs, np.array(list(closer), dtype=np.int64).reshape(-1, 3), left_out)
 
 
 def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None) -> None:

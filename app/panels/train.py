@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.context import Context
 from app.jobs import Job
 from app.operations import training
+from app.panels.train_sources import TrainSources
 from app.plots.live_curve import LiveCurve
 from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
@@ -91,6 +92,7 @@ class TrainPanel(QWidget):
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.training_changed.connect(self._tell_buttons)
+        self._state.ranking_changed.connect(self._tell_buttons)
         self._learners_chosen()
         self._renew()
 
@@ -110,6 +112,8 @@ class TrainPanel(QWidget):
         self._name = QLineEdit()
         self._name.setAccessibleName("Name of the new metric")
         self._name.setPlaceholderText("named after the learner")
+        self.sources = TrainSources(self._state)
+        self.sources.changed.connect(self._tell_buttons)
         self._split = QLabel()
         self._split.setWordWrap(True)
         set_look(self._split, role="small")
@@ -154,6 +158,7 @@ class TrainPanel(QWidget):
         self._unfold(False)
         for form in self._forms.values():
             body.addWidget(form)
+        body.addWidget(self.sources)
         body.addWidget(SectionHeader("Data"))
         data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
@@ -202,6 +207,9 @@ class TrainPanel(QWidget):
         """Names of the ticked learners."""
         return [name for name, line in self._choices.items() if line.box.isChecked()]
 
+    def _chosen_learners(self) -> list[type[Learner]]:
+        return [self._choices[name].learner for name in self.chosen()]
+
     def set_learners(self, names: Sequence[str]) -> None:
         """Tick these learners and no other."""
         for name, line in self._choices.items():
@@ -217,7 +225,7 @@ class TrainPanel(QWidget):
             learner = self._choices[name].learner
             metric = unique_name(self._name.text().strip() or learner.title, taken)
             taken.append(metric)
-            settings = self._values(name)
+            settings = self.sources.without_looks(learner, dict(self._values(name)))
             request = TrainRequest(
                 name,
                 metric,
@@ -226,6 +234,8 @@ class TrainPanel(QWidget):
                 settings=settings,
                 seed=self._split_value("seed"),
                 held_out=self._split_value("held_out") / 100,
+                judgements=self.sources.ledger,
+                from_findings=self.sources.findings.isChecked(),
             )
             rounds = settings.get("rounds")
             job = training.train(self._context, request, metric, rounds if isinstance(rounds, int) else None)
@@ -297,6 +307,12 @@ class TrainPanel(QWidget):
         )
 
     def _tell_buttons(self) -> None:
+        settings = [
+            {} if name in self._forms and not self._forms[name].is_valid() else dict(self._values(name))
+            for name in self.chosen()
+        ]
+        held_out = self._split_value("held_out") / 100
+        self.sources.tell(self._chosen_learners(), settings, held_out)
         chosen, running = self.chosen(), bool(self._running)
         library = self._state.library
         ready = library is not None and library.writable and bool(library.feature_sets)
@@ -327,6 +343,8 @@ class TrainPanel(QWidget):
         set_look(self._steps, error=bool(problem))
         if not problem and not self.chosen() and self._state.library is not None:
             problem = "No learner is ticked. Tick one above, or one of those to compare with."
+        if not problem and self._state.library is not None:
+            problem = self.sources.problem(self._chosen_learners())
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         forms = [self._split_form, *(self._forms[n] for n in self.chosen() if n in self._forms)]

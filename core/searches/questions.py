@@ -28,7 +28,7 @@ COMMON, LONG, SHORT = 0.3, 80, 5
 #: Cases by which nearness is told, and newest queries by which likeness is.
 _SAMPLE, QUERIES = 1000, 40
 #: What is thought before any answer: log odds, their fall with log nearness, and how firmly.
-_LEVEL, _FALL, _FIRM = 0.0, 0.3, (0.5, 2.0)
+_LEVEL, _FALL, _FIRM = 0.0, 0.4, (0.5, 20.0)
 _EVENLY = (np.arange(200) + 0.5) / 200
 
 

@@ -6,9 +6,9 @@ One answer then teaches as many triplets as there were answers before it, which 
 enough; a person thereby says "of the same kind", not only "close".
 
 A judgement that all others about its query speak against counts less, and all triplets together count no
-more than the judgements warrant, however many they are. Where many cases were judged for one query, the
-direction that tells what is like it from what is not is stretched, as far as it predicts each judgement from
-the others.
+more than the judgements warrant, however many they are, and more where queries agree. Where many cases were
+judged for one query, the direction that tells what is like it from what is not is stretched, as far as it
+predicts each judgement from the others.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.metrics.distance import Matrix
-from core.metrics.online.click_directions import beliefs, direction
+from core.metrics.online.click_directions import agreement, beliefs, direction
 from core.metrics.online.click_form import ClickForm
-from core.metrics.online.click_learning import Judged, replay
+from core.metrics.online.click_learning import Judged, Rows, replay
 from core.searches.judgement import Judgement, Kind
 
 #: Each anchor is compared with so many of the cases like it and so many of those nearest that are not.
 ALIKE_EACH, UNLIKE_EACH = 10, 10
 #: Judgements after which triplets count as much as the metric they started from.
 HALF_TRUST = 20
-#: What all triplets weigh together at most: so much, and so much more for every judgement.
-WEIGHT, WEIGHT_EACH = 5.0, 0.3
+#: What all triplets weigh together at most: so much, and so much more for every judgement; the latter grows
+#: with the agreement of queries.
+WEIGHT, WEIGHT_EACH, AGREED = 5.0, 0.3, 10.0
 #: A direction that predicted every judgement would be stretched so much; it takes so many cases of a query.
 STRETCH, FEWEST_FOR_DIRECTION = 100.0, 24
 
@@ -93,8 +94,8 @@ class _Gathered:
 
     def __init__(self, points: _Points) -> None:
         self.points = points
-        self.triplets: list[tuple[int, int, int]] = []
-        self.weights: list[float] = []
+        #: Triplets (t, 3) and weights (t,) of each query or comparison.
+        self.parts: list[tuple[Rows, Matrix]] = []
         self.judgements = 0
         self.queries = 0
         #: For each query places (n,), signs (n,) and beliefs (n,).
@@ -103,16 +104,18 @@ class _Gathered:
     def add(self, triplets: list[tuple[int, int, int]], weights: Matrix, judgements: int) -> None:
         """Triplets that together count as much as the judgements they came from."""
         if triplets:
-            self.triplets += triplets
-            self.weights += (weights * (judgements / weights.sum())).tolist()
+            self.parts.append((np.array(triplets, dtype=np.int64), weights * (judgements / weights.sum())))
         self.judgements += judgements
 
     def judged(self) -> Judged | None:
-        if not self.triplets:
+        if not self.parts:
             return None
-        weights = np.array(self.weights)
-        most = min(float(len(weights)), WEIGHT + WEIGHT_EACH * self.judgements)
-        return Judged.of(np.stack(self.points.points), self.triplets, weights * (most / weights.sum()))
+        points = np.stack(self.points.points)
+        weights = np.concatenate([part for _, part in self.parts])
+        each = WEIGHT_EACH * (1.0 + AGREED * agreement(points, self.parts))
+        most = min(float(len(weights)), WEIGHT + each * self.judgements)
+        triplets = np.concatenate([part for part, _ in self.parts])
+        return Judged.of(points, triplets, weights * (most / weights.sum()))
 
     def directions(self, m: int) -> Matrix:
         """(v, m) to stretch along, on average over queries: what tells one apart may not tell others."""

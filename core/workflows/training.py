@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.calibrating import calibrated_vote
+from core.workflows.feeding import food_of
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -44,7 +45,11 @@ CURVE_SHARE, CURVE_CASES = 0.25, 400
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What to train. ``steps`` as on the command line, "" for the extractor's default."""
+    """What to train. ``steps`` as on the command line, "" for the extractor's default.
+
+    ``judgements``: the ledger to learn from beside the findings, "" for none; without ``from_findings`` it is
+    learnt from alone, and findings only score.
+    """
 
     learner: str
     name: str
@@ -55,6 +60,8 @@ class TrainRequest:
     settings: Mapping[str, Value] | None = None
     seed: int = 0
     held_out: float = HELD_OUT
+    judgements: str = ""
+    from_findings: bool = True
 
 
 @dataclass(frozen=True)
@@ -145,8 +152,9 @@ def fit_and_score(
     fitted, rows = fit_steps(steps, train.X, train.y)
     held_out = data.rows(split.test)
     curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
-    learner.fit(rows, train.y, groups=train.groups, reporter=curve)
-    metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
+    food = food_of(library, request, learner, train)
+    learner.fit(rows, food.y, groups=train.groups, reporter=curve, pairs=food.pairs, triplets=food.triplets)
+    metric = food.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     scores = evaluate_metric(
         metric, data, split.train, split.test, seed=request.seed, reporter=reporter
     ).to_json()
@@ -189,7 +197,7 @@ def _train_unscored(
     Raises:
         BadInput: the learner needs findings, or there is only one case.
     """
-    if learner.accepts:
+    if learner.accepts and not request.judgements:
         raise BadInput(
             f"{data.name} has no findings, and {learner.title} learns from them.",
             f"Give the cases findings (a labels.csv). {_needing_none()}",
@@ -198,8 +206,9 @@ def _train_unscored(
         raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
     steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
     fitted, rows = fit_steps(steps, data.X, None)
-    learner.fit(rows, groups=data.groups, reporter=reporter)
-    metric = attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups)
+    food = food_of(library, replace(request, from_findings=False), learner, data)
+    learner.fit(rows, groups=data.groups, reporter=reporter, pairs=food.pairs, triplets=food.triplets)
+    metric = food.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     notes = (*metric.card.notes, note)
     metric = metric.with_card(
         name=request.name, library=library.name, feature_set=feature_set.name, notes=notes

@@ -1,4 +1,4 @@
-"""What a query's judgements agree on: how much each can be believed, and the direction that tells them apart.
+"""What judgements agree on: how much each can be believed, and the direction that tells them apart.
 
 Both are regressions of +1 (like the query) and -1 (not) on click coordinates, judged by what they predict of
 each case from all the others (leave one out, in closed form: Allen 1974, PRESS). Their ridge is the one that
@@ -7,11 +7,14 @@ predicts best, so that the share of wrong answers need not be known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.metrics.distance import Matrix
+from core.metrics.online.click_form import span_basis
+from core.metrics.online.click_learning import Rows
 
 #: Ridges tried, as shares of the number of cases; of the smooth regression, noise beside a kernel of 1.
 _RIDGES = np.geomspace(1e-3, 3.0, 12)
@@ -20,10 +23,38 @@ _NOISES = (0.1, 0.3, 1.0, 3.0, 10.0)
 _WIDTH = 2.0
 #: Fewer cases than this predict nothing of each other; of more, parts are looked at one by one.
 FEWEST, _MOST = 8, 400
+#: Fewer queries than this cannot agree.
+FEWEST_PARTS = 3
 #: Times 1 / sqrt(n): the share of variance that may be predicted by chance.
 CHANCE = 1.5
 #: Belief never leaves this range: no prediction is sure.
 _SURE = 0.98
+
+
+def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
+    """How much of their mean the ``parts`` of triplets agree on, against what chance would make of it.
+
+    Each part, such as the triplets (t, 3) of one query with weights (t,), asks for a change A_g, the mean of
+    its A as in :mod:`core.metrics.online.click_learning`. With r the mean of <A_g, A_h> over that of |A_g|^2
+    this is G r / (1 - r): the signal of the mean of G parts over its noise. 0 for fewer than FEWEST_PARTS.
+    """
+    if len(parts) < FEWEST_PARTS:
+        return 0.0
+    basis = span_basis(points)
+    inside = points @ basis.T
+    total, own = np.zeros((len(basis), len(basis))), 0.0
+    for triplets, weights in parts:
+        near = inside[triplets[:, 1]] - inside[triplets[:, 0]]
+        far = inside[triplets[:, 2]] - inside[triplets[:, 0]]
+        sizes = np.einsum("ij,ij->i", near, near) + np.einsum("ij,ij->i", far, far)
+        amounts = weights / np.where(sizes > 0.0, sizes, np.inf) / weights.sum()
+        change = (far.T * amounts) @ far - (near.T * amounts) @ near
+        total += change
+        own += float((change**2).sum())
+    n = len(parts)
+    across = (float((total**2).sum()) - own) / (n * (n - 1))
+    share = min(max(across / (own / n), 0.0), 0.99) if own > 0.0 else 0.0
+    return n * share / (1.0 - share)
 
 
 @dataclass(frozen=True, eq=False)

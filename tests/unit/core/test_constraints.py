@@ -7,9 +7,11 @@ import pytest
 
 from core.constraints import (
     check_usable,
+    checked_pairs,
     count_pairs,
     finding_codes,
     from_findings,
+    from_judgements,
     no_findings,
     sample_pairs,
     sample_triplets,
@@ -198,3 +200,28 @@ def test_drawn_pairs_are_equally_likely():
         counts.update((i, j) for i, j, _ in sample_pairs(y, 5, seed=seed).tolist())
     assert len(counts) == 21
     assert max(counts.values()) < 1.35 * min(counts.values())
+
+
+def test_judgements_become_pairs_and_triplets() -> None:
+    rows = {case: place for place, case in enumerate("qabcd")}
+    said = [
+        ("alike", "q", "a", None),
+        ("not alike", "q", "b", None),
+        ("closer", "q", "c", "d"),
+        ("alike", "q", "b", None),
+        ("not alike", "q", "c", None),
+        ("alike", "q", "gone", None),
+        ("closer", "outside.png", "a", "b"),
+    ]
+    found = from_judgements(said, rows)
+    assert {tuple(pair) for pair in found.pairs.tolist()} == {(0, 1, 1), (0, 2, 1), (0, 3, -1)}
+    assert {tuple(one) for one in found.triplets.tolist()} == {(0, 3, 4), (0, 1, 3), (0, 2, 3)}
+    assert found.left_out == 2
+    checked_pairs(found.pairs, 5)
+
+
+def test_no_judgements_make_no_constraints() -> None:
+    found = from_judgements([], {})
+    assert found.pairs.shape == found.triplets.shape == (0, 3)
+    with pytest.raises(ValueError, match="odd"):
+        from_judgements([("odd", "a", "b", None)], {"a": 0, "b": 1})

@@ -15,7 +15,11 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.parameter_form import ParameterForm
 from core.library.columns import case_columns
 from core.metrics.registry import grouped_learners, learners
+from core.searches.judgement import Judgement, Kind
+from core.searches.ledger import Entry
+from core.searches.query import Query
 from core.workflows import opening, training
+from core.workflows.asking import Asked
 from core.workflows.training import CurvePoint, TrainResult
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import CASES, metric, snapshot
@@ -317,3 +321,61 @@ def test_local_descriptors_have_to_be_counted_first(panel, context):
     panel._steps.setCurrentText("standardise")
     assert "counted first" in panel._problem.text()
     assert not panel.train_button.isEnabled()
+
+
+# Learn from
+
+
+def judge(context, *judgements: Judgement) -> None:
+    entries = tuple(Entry(number, one) for number, one in enumerate(judgements))
+    context.state.set_query(Query(case="a"))
+    context.state.set_asked(Asked(context.state.search, None, entries=entries))
+
+
+def test_judgements_are_learnt_from_once_there_are_some(qtbot, panel, context, jobs, requests) -> None:
+    sources = panel.sources
+    assert not sources.judgements.isEnabled()
+    judge(context, Judgement(Kind.ALIKE, "a", "b"), Judgement(Kind.CLOSER, "a", "b", "c"))
+    assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
+    sources.judgements.click()
+    panel.train()
+    jobs.let_run()
+    assert requests[-1].judgements == context.state.ledger
+    assert requests[-1].from_findings
+
+
+def test_findings_may_be_left_out_beside_judgements_only(panel, context, jobs, requests) -> None:
+    panel.sources.findings.setChecked(False)
+    assert "Nothing to learn from" in problem(panel)
+    assert not panel.train_button.isEnabled()
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    assert problem(panel) == ""
+    panel.train()
+    jobs.let_run()
+    assert not requests[-1].from_findings
+
+
+def test_without_visual_neighbours_the_setting_is_nought(panel, jobs, requests) -> None:
+    assert panel.chosen() == [USUAL]
+    assert "about" in panel.sources.visual.accessibleName()
+    panel.sources.visual.setChecked(False)
+    panel.train()
+    jobs.let_run()
+    assert requests[-1].settings["visual_neighbours"] == 0
+    panel.set_learners(["lda"])
+    assert not panel.sources.visual.isVisible()
+
+
+def test_a_learner_of_findings_alone_says_so(panel, context) -> None:
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    panel.set_learners(["lda"])
+    assert "cannot learn from judgements" in problem(panel)
+
+
+def test_another_search_unticks_judgements(panel, context) -> None:
+    judge(context, Judgement(Kind.ALIKE, "a", "b"))
+    panel.sources.judgements.setChecked(True)
+    context.state.set_asked(None)
+    assert panel.sources.ledger == ""

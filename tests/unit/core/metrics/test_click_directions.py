@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.online.click_directions import FEWEST, beliefs, direction
+from core.metrics.online.click_directions import FEWEST, agreement, beliefs, direction
 from core.metrics.online.click_form import ClickForm
 
 
@@ -71,3 +71,26 @@ def test_stretching_adds_the_square_of_a_direction() -> None:
     many = rng.normal(size=(9, 5))
     np.testing.assert_allclose(form.stretched(many).dense(), form.dense() + many.T @ many, atol=1e-12)
     assert form.stretched(np.empty((0, 5))) is form
+
+
+def parts_of(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray, list]:
+    """Triplets of ``n`` queries; in ``along`` of them the first coordinate decides, else chance."""
+    rng = np.random.default_rng(seed)
+    points, parts = rng.normal(size=(120, 6)), []
+    for _ in range(n):
+        query, *others = rng.choice(120, 21, replace=False).tolist()
+        asked = np.abs(points[others, 0] - points[query, 0]) if rng.random() < along else rng.random(20)
+        order = np.array(others)[np.argsort(asked)]
+        parts.append((np.array([(query, a, b) for a in order[:5] for b in order[-5:]]), np.ones(25)))
+    return points, parts
+
+
+def test_queries_that_ask_for_the_same_agree() -> None:
+    assert agreement(*parts_of(1.0)) > 3.0 * max(0.05, agreement(*parts_of(0.0)))
+    assert agreement(*parts_of(0.0)) < 0.4
+
+
+def test_two_queries_cannot_agree() -> None:
+    points, parts = parts_of(1.0)
+    assert agreement(points, parts[:2]) == 0.0
+    assert agreement(points, [(triplets[:1] * 0, np.ones(1)) for triplets, _ in parts]) == 0.0
