@@ -86,6 +86,15 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
         assert line["reason"].endswith(".")
     asked = ("search", library, "--metric", "mine", "--case", "t/c0")
+    usual = [document(*asked, "--unusual", rate)["usual_distance"] for rate in ("0", "0.01", "0.5")]
+    assert usual[0] is None
+    assert usual[1] > usual[2]
+    orders = [
+        [line["case_id"] for line in document(*asked, "--diverse", share)["results"]]
+        for share in ("0", "0.6")
+    ]
+    assert orders[0][0] == orders[1][0]
+    assert orders[0] != orders[1]
     found = document(*asked, "-k", "60", "--without", "f1", "--without", "f2")
     told = {part["name"] for line in found["results"] for part in line["parts"]}
     assert told
