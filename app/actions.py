@@ -60,6 +60,7 @@ COMMANDS = (
     Command("view_large", "Look at it large", "Case", "Ctrl+L", "expand", "library"),
     Command("why", "Why it is near", "Case", "Ctrl+Y", "help", "library"),
     Command("refine", "Refine by judgements", "Case", "Ctrl+J", "thumb-up", "library"),
+    Command("go_ranking", "Go to the ranked cases", "Case", "F6", "grid", "ranking"),
     Command("header", "What the file says…", "Case", "Ctrl+H", "table", "library"),
     Command("next_case", "Next case", "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", "Previous case", "Case", "Ctrl+Up", "chevron-up", "library"),

@@ -94,9 +94,6 @@ class RefinePanel(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(12, 8, 12, 4)
         head.addWidget(self.head)
-        self._lists = QStackedWidget()
-        self._lists.addWidget(self._how)
-        self._lists.addWidget(self.list)
         foot = QFrame()
         set_look(foot, role="bar")
         row = QHBoxLayout(foot)
@@ -116,7 +113,8 @@ class RefinePanel(QWidget):
         body.addLayout(self.questions)
         body.addWidget(self._refused)
         body.addLayout(head)
-        body.addWidget(self._lists, 1)
+        body.addWidget(self._how, 1)
+        body.addWidget(self.list, 1)
         body.addWidget(self.detail)
         body.addWidget(self.measures)
         # In a low window everything can still be reached; the foot stays.
@@ -160,6 +158,13 @@ class RefinePanel(QWidget):
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._renew)
+
+    def go_to_judgements(self) -> None:
+        """The keyboard goes to the list, where there is one."""
+        if self.list.isVisible():
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            if not self.list.currentIndex().isValid() and self.rows.rows:
+                self.list.setCurrentIndex(self.rows.index(0))
 
     def set_questions(self, widget: QWidget) -> None:
         """What asks the next question, above the judgements."""
@@ -222,7 +227,8 @@ class RefinePanel(QWidget):
         if self._influence_of is not None:
             self._drop_influence()
         self.rows.show(state.search, entries, asked.contradictions, state.columns)
-        self._lists.setCurrentWidget(self.list if entries else self._how)
+        self.list.setVisible(bool(entries))
+        self._how.setVisible(not entries)
         self._tell_head()
         current = self.list.current_row()
         self._tell_detail(current.id if current is not None else NONE)

@@ -21,8 +21,6 @@ TOP = 20
 RESTED_MS = 400
 #: Up to so many judgements a score rarely moves.
 FEW = 10
-#: Below this width the interval is told in the tooltip.
-NARROW = 250
 _WAITING = "measuring…"
 
 
@@ -143,8 +141,7 @@ class RefineMeasures(QWidget):
         else:
             self.badge.set_kind("unknown")
         self.note.setText(
-            f"{score.before:.2f} without them. Measured on {score.cases:,} cases "
-            f"nobody trained on or judged.{few}"
+            f"{score.before:.2f} without them; on {score.cases:,} cases nobody trained on or judged.{few}"
         )
 
     def _set_strength(self, value: int) -> None:
@@ -167,7 +164,8 @@ class RefineMeasures(QWidget):
     def _fit(self) -> None:
         mean, interval = self._score
         if mean:
-            narrow = self.width() < theme().px(NARROW)
-            self.accuracy.setText(mean if narrow else mean + interval)
+            text = self.fontMetrics().horizontalAdvance
+            needed = text("Accuracy @10") + self.badge.sizeHint().width() + text(mean + interval)
+            self.accuracy.setText(mean if needed + 40 > self.width() else mean + interval)
             self.accuracy.setToolTip(f"{mean}{interval}, with its 95 % interval")
         self._percent.setMinimumWidth(theme().px(40))

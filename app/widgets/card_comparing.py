@@ -54,11 +54,11 @@ class Comparing(QObject):
             self.closer = row
             self.changed.emit(row)
 
-    def role(self, row: int, *, hovered: bool) -> str:
-        """What the case is about to be; empty for nothing."""
+    def role(self, row: int, *, aimed: bool) -> str:
+        """What the case is about to be; ``aimed``: the mouse or the keyboard is at it. Empty for nothing."""
         if row == self.closer:
             return CLOSER
-        return FARTHER if row == self._below or (self.pending and hovered) else ""
+        return FARTHER if row == self._below or (self.pending and aimed) else ""
 
     # A card carried onto another
 

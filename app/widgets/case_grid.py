@@ -101,7 +101,8 @@ class CaseGrid(CardView):
     def _state(self, place: int, focused: bool) -> CardState:
         row, hovered = self._deck.case_row(place), place == self._hover
         chosen = row in self._selection.rows
-        role = self.comparing.role(row, hovered=hovered)
+        aimed = hovered or (self._hover == NO_PLACE and place == self._place)
+        role = self.comparing.role(row, aimed=aimed)
         return CardState(place == self._place, hovered, focused, chosen, role)
 
     def _in_words(self) -> str:
@@ -202,6 +203,8 @@ class CaseGrid(CardView):
         elif not len(self._deck) or (held and not reaching):
             super().keyPressEvent(event)
         elif place is not None:
+            # The keyboard leads now: a mouse that rests somewhere means nothing.
+            self._set_hover(NO_PLACE)
             self._choose(place, held)
         elif key in _ACTIVATE and not held:
             if self._place != NO_PLACE and not self.comparing.finish(self.current()):

@@ -181,7 +181,7 @@ class JudgementList(QListView):
         return QSize(280, theme().px(HEIGHT) * 4)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, theme().px(HEIGHT) * 3)
+        return QSize(120, theme().px(HEIGHT) * 2)
 
 
 class _Row(QStyledItemDelegate):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
@@ -79,7 +79,8 @@ class Commands(QObject):
             "region": lambda: window.query.set_tool("rectangle"),
             "whole_picture": lambda: searching.ask_region(self._context, None),
             "why": lambda: window.show_side("why"),
-            "refine": lambda: window.show_side("refine"),
+            "refine": self.refine,
+            "go_ranking": self.go_to_ranking,
             "judge_alike": lambda: window.ranking.judging.judge(1),
             "judge_not_alike": lambda: window.ranking.judging.judge(-1),
             "judge_closer": window.ranking.judging.compare_current,
@@ -295,6 +296,18 @@ class Commands(QObject):
     def show_map(self) -> None:
         """The map of the library, with room for it."""
         self._window.map_links.show()
+
+    def refine(self) -> None:
+        """Show the judgements; the keyboard goes to the newest."""
+        self._window.show_side("refine")
+        self._window.side.refine.go_to_judgements()
+
+    def go_to_ranking(self) -> None:
+        """The keyboard goes to the ranked cases, the nearest first."""
+        grid = self._window.ranking.grid
+        grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if grid.current() < 0 and len(grid.deck()):
+            grid.set_current(grid.deck().case_row(0))
 
     def save_refined(self) -> None:
         """Ask for a name, then keep the refined metric."""

@@ -55,7 +55,10 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
         _wait(lambda: window.state.ranking is not None)
         grid = window.ranking.grid
         for click in range(CLICKS):
-            wanted = grid.deck().case_row(grid.visible_places()[2 + click % 9])
+            deck = grid.deck()
+            # Saying the same again would take it back.
+            fresh = [row for place in range(60) if (row := deck.case_row(place)) not in deck.judgements]
+            wanted = fresh[2 + click % 9]
             before = window.state.judged
             begin = time.perf_counter()
             window.ranking.judging.judge(1 if click % 3 else -1, [wanted])

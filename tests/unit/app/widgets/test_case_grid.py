@@ -263,8 +263,8 @@ class TestComparing:
     def test_a_click_on_the_second_case_ends_it(self, qtbot, judging: CaseGrid) -> None:
         click(qtbot, judging, 1)
         judging.comparing.begin(judging.current())
-        assert judging.comparing.role(2, hovered=False) == "closer"
-        assert judging.comparing.role(5, hovered=True) == "than this"
+        assert judging.comparing.role(2, aimed=False) == "closer"
+        assert judging.comparing.role(5, aimed=True) == "than this"
         with qtbot.waitSignal(judging.comparing.compared) as told:
             click(qtbot, judging, 4)
         assert told.args == [2, 5]
@@ -312,12 +312,12 @@ class TestComparing:
             return event.isAccepted()
 
         assert over(1)
-        assert judging.comparing.role(2, hovered=False) == "than this"
+        assert judging.comparing.role(2, aimed=False) == "than this"
         assert not over(3)
-        assert judging.comparing.role(2, hovered=False) == ""
+        assert judging.comparing.role(2, aimed=False) == ""
         over(1)
         judging.dragLeaveEvent(QDragLeaveEvent())
-        assert judging.comparing.role(2, hovered=False) == ""
+        assert judging.comparing.role(2, aimed=False) == ""
         with qtbot.waitSignal(judging.comparing.compared) as told:
             at = QPointF(judging.card_rect(1).center())
             judging.dropEvent(QDropEvent(at, Qt.DropAction.CopyAction, *held))
