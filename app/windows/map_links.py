@@ -34,7 +34,8 @@ class MapLinks(QObject):
         """The map, with room for it."""
         dock = self._window.docks["evaluation"]
         dock.show()
-        dock.raise_()
+        if dock.isFloating():
+            dock.raise_()
         self._window.evaluation.show_map()
         wanted = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < wanted:
