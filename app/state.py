@@ -17,6 +17,7 @@ from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
 from core.workflows.asking import Asked
+from core.workflows.keeping import record
 from core.workflows.looking import Greys
 from core.workflows.opening import LibrarySnapshot, MetricFacts
 from core.workflows.searching import SearchResult
@@ -56,6 +57,8 @@ class State(QObject):
     greys_changed = Signal()
     picked_changed = Signal()
     refusal_changed = Signal()
+    named = Signal()
+    view_wanted = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -71,6 +74,10 @@ class State(QObject):
         self.greys: Greys | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
         self.refusal: SemblanceError | None = None
+        #: The kept search that is open; empty for one without a name.
+        self.search_name = ""
+        #: How the present search is seen, in the window's own words; kept with it.
+        self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
         self._empty = no_cases()
 
@@ -132,10 +139,11 @@ class State(QObject):
             diverse=before.diverse,
             unusual=before.unusual,
         )
-        self.features = ""
+        self.features, self.search_name, self.view = "", "", {}
         if library is not None:
             self._choose_defaults()
         self.library_changed.emit()
+        self.named.emit()
         self.cases_changed.emit()
         self.metric_changed.emit()
         self.query_changed.emit()
@@ -216,7 +224,8 @@ class State(QObject):
                 self.options_changed.emit()
 
     def restore_search(self, search: Search) -> None:
-        """Take over a kept search, as far as its metric is there; nothing is ranked yet."""
+        """Take over a kept search, as far as its metric is there; nothing is ranked yet, nor named."""
+        self.set_search_name("")
         self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
         self.asked = None
         self.set_metric(search.metric)
@@ -224,6 +233,17 @@ class State(QObject):
         self.options_changed.emit()
         self.search_changed.emit()
         self.ranking_changed.emit()
+
+    def set_search_name(self, name: str) -> None:
+        """The present search is kept under ``name`` from now on; empty for none."""
+        if name != self.search_name:
+            self.search_name = name
+            self.named.emit()
+
+    def restore_view(self, view: Mapping[str, Any]) -> None:
+        """Let the window show the present search as it was seen."""
+        self.view = view
+        self.view_wanted.emit(view)
 
     def set_asked(self, asked: Asked | None) -> None:
         """The ranking of the present search, or none."""
@@ -294,6 +314,8 @@ class State(QObject):
                 out.add("scores")
         if self.query is not None:
             out.add("query")
+            if "writable" in out:
+                out.add("to keep")
         if self.ranking is not None:
             out.add("ranking")
         out |= self._judgements_there()
@@ -321,5 +343,5 @@ class State(QObject):
         return out
 
     def memory(self) -> Mapping[str, Any]:
-        """What to keep in the library for the next start."""
-        return self._search.to_json()
+        """What to keep in the library of the present search, for the next start or under its name."""
+        return record(self._search, self.asked, self.view, self.search_name)

@@ -183,6 +183,8 @@ def _restore(context: Context, path: Path) -> None:
             return
         if context.state.query is None:
             context.state.restore_search(search)
+            context.state.set_search_name(str(memory.get("name") or ""))
+            context.state.restore_view(memory.get("view") or {})
             searching.rank(context)
 
     job.done.connect(show)

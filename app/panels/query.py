@@ -55,6 +55,7 @@ class QueryPanel(QWidget):
     help_wanted = Signal()
     large_wanted = Signal()
     header_wanted = Signal()
+    picture_shown = Signal()
 
     def __init__(
         self, context: Context, parent: QWidget | None = None, *, thumbnails: ThumbnailSource | None = None
@@ -161,6 +162,11 @@ class QueryPanel(QWidget):
         """Search with the whole picture; the region stays drawn, set aside."""
         searching.ask_region(self._context, None)
 
+    @property
+    def shows_query(self) -> bool:
+        """Whether the picture of the present query is there, and not still on its way."""
+        return self._loaded is not None and self._job is None and not self._failed
+
     def choose_picture(self) -> None:
         """Let the user pick a file to search with."""
         name, _ = QFileDialog.getOpenFileName(
@@ -248,6 +254,7 @@ class QueryPanel(QWidget):
         self.view.setAccessibleName(f"Picture of {name}, {picture.width} by {picture.height} pixels")
         self._turn_to(self.pane)
         self._region.follow()
+        self.picture_shown.emit()
 
     def _show_nothing(self) -> None:
         self._loaded = None

@@ -23,6 +23,7 @@ from app.theme import set_theme
 from app.windows import experiments, metric_files, report_files, upkeep
 from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
+from app.windows.search_commands import SearchCommands
 from core.imaging.address import PictureAddress
 from core.language import LANGUAGES
 from core.searches.query import Query
@@ -45,6 +46,7 @@ class Commands(QObject):
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
+        self.searches = SearchCommands(window)
         runs = {
             "new_library": self.new_library,
             "new_library_folder": self.new_library_folder,
@@ -100,6 +102,10 @@ class Commands(QObject):
             "export_metric": lambda: metric_files.export(window),
             "import_metric": lambda: metric_files.bring_in(window),
             "map": self.show_map,
+            "save_search": self.searches.save,
+            "branch_search": self.searches.branch,
+            "searches": self.searches.show,
+            "rank_again": lambda: searching.rank(self._context),
             "save_plot": window.evaluation.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),

@@ -46,6 +46,7 @@ from app.windows.likeness import LikenessSlider
 from app.windows.map_links import MapLinks
 from app.windows.pickers import make_pickers
 from app.windows.rail import LibraryRail
+from app.windows.search_view import SearchView
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
 from app.windows.warming import warm_asking, warm_looking
@@ -242,6 +243,8 @@ class MainWindow(QMainWindow):
         self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
         self.evaluation.train_wanted.connect(self.commands.train)
         self.map_links = MapLinks(self)
+        self.search_view = SearchView(self)
+        self.state.named.connect(self._tell_name)
         self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
         self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
@@ -271,7 +274,7 @@ class MainWindow(QMainWindow):
     def _show_library(self) -> None:
         library = self.state.library
         self.thumbnails.clear()
-        self.setWindowTitle(f"{library.name} – Semblance" if library else "Semblance")
+        self._tell_name()
         there = library is not None
         self.pages.setCurrentWidget(self.ranking if there else self.start_page)
         if not there:
@@ -285,6 +288,12 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self, self._lay_out)
         self._enable()
         self._tell_locked()
+
+    def _tell_name(self) -> None:
+        """The library, and the kept search that is open, in the window's title."""
+        library, search = self.state.library, self.state.search_name
+        parts = [search, library.name if library else "", "Semblance"]
+        self.setWindowTitle(" – ".join(part for part in parts if part))
 
     def _tell_locked(self) -> None:
         """Take the lock of a window on the library, or say who has it."""
@@ -313,6 +322,7 @@ class MainWindow(QMainWindow):
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
+        self.search_view.keeper.look()
         self.hide()
         refining.finish(self.context)
         libraries.remember_before_end(self.context)

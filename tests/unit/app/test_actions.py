@@ -14,7 +14,7 @@ from app.windows.main import MainWindow
 KNOWN = {
     "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
     "judging", "judged", "undone", "two metrics",
-    "example", "examples", "concept", "concepts", "concepts changed",
+    "example", "examples", "concept", "concepts", "concepts changed", "to keep",
 }  # fmt: skip
 
 

@@ -1,0 +1,229 @@
+"""The kept searches of the library: open, rename, delete and bring back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QIcon, QImage, QKeyEvent, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QInputDialog,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.models.thumbnails import ThumbnailSource
+from app.operations import keeping
+from app.theme import colour, plain_tip, set_look, theme
+from app.widgets.empty_state import EmptyState
+from core.workflows.keeping import SavedSearch
+
+_SIDE = 56
+
+
+class SearchesDialog(QDialog):
+    """A list with pictures. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z brings back."""
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._thumbnails = context, thumbnails
+        self._searches: list[SavedSearch] = []
+        self._deleted: list[tuple[str, str]] = []
+        self.setWindowTitle("Searches")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(560, 460)
+        self.list = QListWidget()
+        self.list.setAccessibleName("Kept searches, the newest first")
+        self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
+        self.list.setSpacing(2)
+        self.list.itemActivated.connect(lambda _item: self.open_chosen())
+        self.list.currentRowChanged.connect(lambda _row: self._enable())
+        self._empty = EmptyState(
+            "No kept searches yet",
+            "Search > Save search… keeps the present one with its judgements, ranking and view.",
+        )
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self.list)
+        self.open_button = QPushButton("Open")
+        self.open_button.setDefault(True)
+        self.rename_button, self.delete_button = QPushButton("Rename…"), QPushButton("Delete")
+        self.close_button = QPushButton("Close")
+        self.open_button.clicked.connect(self.open_chosen)
+        self.rename_button.clicked.connect(self.rename)
+        self.delete_button.clicked.connect(self.delete)
+        self.close_button.clicked.connect(self.close)
+        self._gone = QLabel()
+        self._gone.setTextFormat(Qt.TextFormat.PlainText)
+        set_look(self._gone, role="second")
+        self.undo_button = QPushButton("Bring it back")
+        set_look(self.undo_button, link=True)
+        self.undo_button.clicked.connect(self.undo)
+        undone = QHBoxLayout()
+        undone.addWidget(self._gone)
+        undone.addWidget(self.undo_button)
+        undone.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.rename_button)
+        buttons.addWidget(self.delete_button)
+        buttons.addStretch(1)
+        buttons.addWidget(self.close_button)
+        buttons.addWidget(self.open_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(self._pages, 1)
+        column.addLayout(undone)
+        column.addLayout(buttons)
+        thumbnails.ready.connect(self._pictures_ready)
+        context.state.named.connect(self.renew)
+        context.state.library_changed.connect(self.close)
+        self._enable()
+        self._tell_deleted()
+        self.renew()
+
+    def names(self) -> list[str]:
+        """The searches as they are listed."""
+        return [search.name for search in self._searches]
+
+    def choose(self, name: str) -> None:
+        """Make a search current in the list."""
+        self.list.setCurrentRow(self.names().index(name))
+
+    def renew(self) -> None:
+        """Read the list again."""
+        keeping.listed(self._context, self._show)
+
+    def open_chosen(self) -> None:
+        """Show the chosen search in the window."""
+        chosen = self._chosen()
+        if chosen is not None:
+            keeping.reopen(self._context, chosen.name)
+            self.close()
+
+    def rename(self) -> None:
+        """Ask for another name."""
+        chosen = self._chosen()
+        if chosen is None or not self._writable:
+            return
+        name, given = QInputDialog.getText(self, "Rename the search", "Name", text=chosen.name)
+        if given and name.strip() and name.strip() != chosen.name:
+            self._then(keeping.rename(self._context, chosen.name, name))
+
+    def delete(self) -> None:
+        """Delete the chosen search; it can be brought back."""
+        chosen = self._chosen()
+        if chosen is None or not self._writable:
+            return
+
+        def done(token: str) -> None:
+            self._deleted.append((chosen.name, token))
+            self._tell_deleted()
+            self.renew()
+
+        keeping.delete(self._context, chosen.name, done)
+
+    def undo(self) -> None:
+        """Bring back what was deleted last."""
+        if self._deleted:
+            _, token = self._deleted.pop()
+            self._tell_deleted()
+            self._then(keeping.undelete(self._context, token))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if event.key() == Qt.Key.Key_F2:
+            self.rename()
+        elif event.key() == Qt.Key.Key_Delete:
+            self.delete()
+        elif event.key() == Qt.Key.Key_Z and control:
+            self.undo()
+        else:
+            super().keyPressEvent(event)
+
+    def _then(self, job: object) -> None:
+        from app.jobs import Job
+
+        if isinstance(job, Job):
+            job.done.connect(lambda _result: self.renew())
+
+    @property
+    def _writable(self) -> bool:
+        library = self._context.state.library
+        return library is not None and library.writable
+
+    def _chosen(self) -> SavedSearch | None:
+        row = self.list.currentRow()
+        return self._searches[row] if 0 <= row < len(self._searches) else None
+
+    def _enable(self) -> None:
+        chosen = self._chosen() is not None
+        self.open_button.setEnabled(chosen)
+        self.rename_button.setEnabled(chosen and self._writable)
+        self.delete_button.setEnabled(chosen and self._writable)
+
+    def _tell_deleted(self) -> None:
+        self._gone.setVisible(bool(self._deleted))
+        self.undo_button.setVisible(bool(self._deleted))
+        if self._deleted:
+            self._gone.setText(f"Deleted '{self._deleted[-1][0]}'.")
+
+    def _show(self, found: list[SavedSearch]) -> None:
+        before = self._chosen()
+        self._searches = found
+        self.list.clear()
+        for search in found:
+            item = QListWidgetItem(f"{search.name}\n{_facts(search)}")
+            item.setIcon(self._picture(search))
+            item.setToolTip(plain_tip(f"{search.query}\n{_facts(search)}"))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{search.name}, {_facts(search)}")
+            self.list.addItem(item)
+        self._pages.setCurrentIndex(1 if found else 0)
+        place = self.names().index(before.name) if before is not None and before.name in self.names() else 0
+        self.list.setCurrentRow(place if found else -1)
+        self._enable()
+
+    def _picture(self, search: SavedSearch) -> QIcon:
+        side, ratio = theme().px(_SIDE), self.devicePixelRatioF()
+        pixmap = QPixmap(round(side * ratio), round(side * ratio))
+        pixmap.setDevicePixelRatio(ratio)
+        pixmap.fill(colour(theme().picture_well))
+        image = QImage.fromData(search.thumbnail) if search.thumbnail else None
+        if search.case_row >= 0:
+            image = self._thumbnails.get(search.case_row)
+        if image is not None and not image.isNull():
+            kept, smooth = Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            scaled = image.scaled(pixmap.size(), kept, smooth)
+            scaled.setDevicePixelRatio(ratio)
+            painter = QPainter(pixmap)
+            size = scaled.deviceIndependentSize()
+            painter.drawImage(round((side - size.width()) / 2), round((side - size.height()) / 2), scaled)
+            painter.end()
+        shown = QIcon()
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
+            shown.addPixmap(pixmap, mode)
+        return shown
+
+    def _pictures_ready(self, rows: frozenset[int]) -> None:
+        for place, search in enumerate(self._searches):
+            if search.case_row in rows:
+                self.list.item(place).setIcon(self._picture(search))
+
+
+def _facts(search: SavedSearch) -> str:
+    judged = (
+        "no judgements" if not search.judged else f"{search.judged:,} judgement" + "s" * (search.judged > 1)
+    )
+    try:
+        when = datetime.fromisoformat(search.saved).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        when = search.saved
+    return " · ".join(part for part in (search.query, search.metric, judged, when) if part)

@@ -1,0 +1,60 @@
+"""What the commands on kept searches do: ask for a name, show the list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QInputDialog
+from shiboken6 import isValid
+
+from app.dialogs.searches import SearchesDialog
+from app.operations import keeping
+from app.panels.query_source import QuerySource
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+
+class SearchCommands(QObject):
+    """Of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._context = window, window.context
+        self.dialog: SearchesDialog | None = None
+
+    def save(self) -> None:
+        """Keep the present search under a name."""
+        name = self._name("Save the search", self._usual_name())
+        if name:
+            keeping.save(self._context, name)
+
+    def branch(self) -> None:
+        """Go on with a copy of the present search."""
+        before = self._context.state.search_name or self._usual_name()
+        name = self._name("Branch the search", f"{before}, branch")
+        if name:
+            keeping.branch(self._context, name)
+
+    def show(self) -> None:
+        """The list."""
+        if self.dialog is None or not isValid(self.dialog):
+            self.dialog = SearchesDialog(self._context, self._window.thumbnails, self._window)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.list.setFocus()
+
+    def _name(self, title: str, usual: str) -> str:
+        if self._context.state.query is None:
+            return ""
+        name, given = QInputDialog.getText(self._window, title, "Name", text=usual)
+        return name.strip() if given else ""
+
+    def _usual_name(self) -> str:
+        state = self._context.state
+        query = state.query
+        if query is None:
+            return ""
+        label = QuerySource(state.path, query.case, query.image).label(state.columns)
+        return f"{label}, {state.metric.name}" if state.metric is not None else label
