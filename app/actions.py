@@ -67,7 +67,7 @@ COMMANDS = (
     Command("ask_file", "Ask with a picture file…", "Search", "Ctrl+Shift+O", "image", "metric"),
     Command("save_search", "Save search…", "Search", "Ctrl+Alt+S", "save", "to keep", separator=True),
     Command("branch_search", "Branch this search…", "Search", "Ctrl+Shift+B", "branch", "to keep"),
-    Command("searches", "Searches…", "Search", "Ctrl+Shift+E", "list", "library"),
+    Command("searches", "Searches…", "Search", "Ctrl+Alt+O", "list", "library"),
     Command("rank_again", "Rank again", "Search", "F5", "refresh", "query"),
     Command("region", "Draw a region", "Search", "Ctrl+Shift+R", "rectangle", "query", separator=True),
     Command("whole_picture", "Search with the whole picture", "Search", "Ctrl+Shift+W", "select", "query"),

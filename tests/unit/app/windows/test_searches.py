@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog
+
+from app import screenshot
+from app.operations import searching
+from app.screenshot import settle
+from app.windows import main
+from core.searches.query import Query
+from core.workflows import keeping, looking
+from core.workflows.desk import close_desks, desk_for
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.opening import load_state
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+from tests.helpers.prompt_jobs import PromptJobs
+from tests.helpers.windows import open_window, wait_for
+
+ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def library(tmp_path):
+    made = tmp_path / "Striped.semblance"
+    import_source(striped_folder(tmp_path / "pictures", n=24), made)
+    extract_features(made, "colour_edge_texture")
+    train_metric(made, TrainRequest("euclidean", "plain"))
+    close_desks()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def without_processes(monkeypatch):
+    monkeypatch.setattr(main, "Jobs", PromptJobs)
+    monkeypatch.setattr(screenshot, "REST_MS", 60)
+    yield
+    close_desks()
+    for opened in looking._open.values():
+        opened.close()
+    looking._open.clear()
+
+
+def ask(window, place):
+    searching.ask(window.context, Query(case=window.state.columns.ids[place]))
+    wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+
+
+def answer(monkeypatch, name):
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_given, **_more: (name, True))
+
+
+def kept(library):
+    """What a start after a crash would find."""
+    state = load_state(library) or {}
+    return state.get("strength"), (state.get("view") or {}).get("zoom")
+
+
+def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        view, grid = window.query.view, window.ranking.grid
+        view.zoom_by(3)
+        view.pan_by(11, -7)
+        view.turn()
+        view.set_window(type(view.window_level)(31.0, 97.0))
+        grid.set_current(window.state.ranking.ranked[15].row)
+        answer(monkeypatch, "first")
+        qtbot.keyClick(window, Qt.Key.Key_S, ALT)
+        wait_for(window, lambda: window.state.search_name == "first")
+        assert window.windowTitle().startswith("first – ")
+        seen = view.viewport, view.window_level, view.orientation
+        current, scroll = grid.current(), grid.verticalScrollBar().value()
+        search, before = window.state.search, window.query.grab().toImage()
+        ranked = window.ranking.grid.grab().toImage()
+        settle(window)
+        ask(window, 5)
+        assert window.state.search_name == ""
+        assert window.state.ledger != search.ledger
+        assert view.viewport != seen[0]
+        qtbot.keyClick(window, Qt.Key.Key_O, ALT)
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["first"])
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+        wait_for(window, lambda: window.state.search_name == "first" and window.query.shows_query)
+        settle(window)
+        assert window.state.search == search
+        assert (view.viewport, view.window_level, view.orientation) == seen
+        assert (grid.current(), grid.verticalScrollBar().value()) == (current, scroll)
+        assert window.query.grab().toImage() == before
+        assert window.ranking.grid.grab().toImage() == ranked
+        assert [m for m in window.context.messages.history if m.level != "info"] == []
+
+
+def test_every_change_is_kept_at_once(library):
+    with open_window(library) as window:
+        ask(window, 3)
+        window.state.change_search(strength=0.4)
+        wait_for(window, lambda: kept(library)[0] == 0.4)
+        window.query.view.zoom_by(2)
+        seen = window.query.view.viewport
+        wait_for(window, lambda: kept(library)[1] == [seen.zoom, seen.x, seen.y])
+
+
+def test_the_next_start_shows_what_was_seen(library):
+    with open_window(library) as window:
+        ask(window, 2)
+        window.query.view.zoom_by(4)
+        seen, query = window.query.view.viewport, window.state.query
+    close_desks()
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+        assert window.state.query == query
+        now = window.query.view.viewport
+        assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
+
+
+def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        answer(monkeypatch, "stem")
+        window.actions_["save_search"].trigger()
+        wait_for(window, lambda: window.state.search_name == "stem")
+        ledger = window.state.ledger
+        answer(monkeypatch, "twig")
+        qtbot.keyClick(window, Qt.Key.Key_B, SHIFT)
+        wait_for(window, lambda: window.state.search_name == "twig")
+        assert window.state.ledger != ledger
+        window.state.change_search(strength=0.2)
+        wait_for(window, lambda: keeping.reopen(library, "twig").search.strength == 0.2)
+        assert keeping.reopen(library, "stem").search.strength == 1.0
+
+
+def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        for name in ("one", "two"):
+            answer(monkeypatch, name)
+            window.actions_["save_search"].trigger()
+            wait_for(window, lambda name=name: window.state.search_name == name)
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: len(dialog.names()) == 2)
+        dialog.choose("one")
+        answer(monkeypatch, "uno")
+        qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
+        wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
+        dialog.choose("two")
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+        wait_for(window, lambda: dialog.names() == ["uno"])
+        assert window.state.search_name == ""
+        assert dialog.undo_button.isVisible()
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
+        assert "plain" in dialog.list.item(0).text()
+        dialog.close()
+
+
+def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        answer(monkeypatch, "one")
+        for _ in range(2):
+            window.actions_["save_search"].trigger()
+            settle(window)
+        (told,) = [m for m in window.context.messages.history if m.level == "error"]
+        assert "already" in told.what
+
+
+def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        memory = window.state.memory()
+        seen = memory["seen"]["ranked"]
+        seen[0], seen[3] = seen[3], seen[0]
+        keeping.save(library, "old", memory)
+        now = [case.case_id for case in window.state.ranking.ranked]
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["old"])
+        dialog.open_chosen()
+        wait_for(window, lambda: window.state.search_name == "old")
+        assert [case.case_id for case in window.state.ranking.ranked][:4] == [case for case, _, _ in seen[:4]]
+        (told,) = window.message_bar.messages()
+        assert "another order" in told.hint
+        window.actions_["rank_again"].trigger()
+        settle(window)
+        assert [case.case_id for case in window.state.ranking.ranked] == now
+
+
+def test_two_windows_keep_their_own_searches(library, monkeypatch):
+    with open_window(library) as one, open_window(library) as two:
+        ask(one, 0)
+        ask(two, 5)
+        for window, name in ((one, "one"), (two, "two")):
+            answer(monkeypatch, name)
+            window.actions_["save_search"].trigger()
+            wait_for(window, lambda window=window, name=name: window.state.search_name == name)
+        queries = {name: keeping.reopen(library, name).search.query for name in ("one", "two")}
+        assert queries == {"one": one.state.query, "two": two.state.query}
+        assert desk_for(library, "plain").ledger(one.state.ledger).entries == []
