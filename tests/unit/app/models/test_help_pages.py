@@ -5,6 +5,7 @@ import re
 import pytest
 
 import resources
+from app.actions import COMMANDS
 from app.models import help_pages
 from core.evaluation.protocols.registry import protocols
 from core.features.registry import extractors
@@ -71,3 +72,21 @@ def test_what_is_found_stands_in_its_excerpt():
     for one in help_pages.find("held-out"):
         assert "held-out" in one.excerpt.casefold()
         assert len(one.excerpt) < 130
+
+
+def test_every_command_the_pages_name_is_in_that_menu_under_that_name_and_key():
+    commands = {(command.menu, command.text): command.shortcut for command in COMMANDS}
+    menus = {menu for menu, _ in commands}
+    for page in PAGES:
+        text = help_pages.text_of(page)
+        for menu, name, key in re.findall(r"\*(\w+) > ([^*]+)\*(?: \(([^)]+)\))?", " ".join(text.split())):
+            if menu in menus:
+                assert (menu, name) in commands, (page, menu, name)
+                assert not key.startswith("Ctrl") or key == commands[menu, name], (page, name, key)
+
+
+def test_every_picture_of_a_page_is_there_and_has_words():
+    for page in PAGES:
+        for words, picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", help_pages.text_of(page)):
+            assert words.strip()
+            assert resources.path("help").joinpath(picture).is_file(), (page, picture)
