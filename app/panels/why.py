@@ -38,7 +38,7 @@ class WhyPanel(QWidget):
         self._asked_for: tuple[object, str] | None = None
         self._why: Why | None = None
         self.pictures = WhyPictures(context)
-        self.head = SectionHeader("What made the distance", note="untick to leave out")
+        self.head = SectionHeader("What made the distance", note="untick to omit")
         self.head.action_wanted.connect(self.reset)
         self.kind = Segmented([(_GROUPS, "Groups"), (_SHARES, "Bits")])
         self.kind.setAccessibleName("What the distance is told by")
@@ -170,7 +170,7 @@ class WhyPanel(QWidget):
         lines, hidden = _group_lines(why.groups) if by_group else (_share_lines(why), [])
         left_out = any(part.left_out for part in why.groups)
         self.waterfall.show_lines(lines, why.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else "untick to leave out")
+        self.head.set_note("" if left_out or not by_group else "untick to omit")
         self.head.set_action("Reset" if left_out else "")
 
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import colour, news, set_look, theme
@@ -15,7 +15,7 @@ from app.widgets.elided_label import ElidedLabel
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
-_NAME, _AMOUNT = 118, 58
+_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 118, 58, 24, 120
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,21 @@ class Waterfall(QWidget):
         place = boxes.index(row) + step
         if 0 <= place < len(boxes):
             boxes[place].box.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def minimumSizeHint(self) -> QSize:
+        """Names are shortened before the panel is made wider than its room."""
+        return QSize(theme().px(_LEAST), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    @property
+    def name_room(self) -> int:
+        """Pixels of a name beside a box."""
+        px = theme().px
+        rest = self.width() - px(12) - 4 - px(_AMOUNT) - px(_BAR_LEAST) - 24
+        return max(px(24), min(px(_NAME), rest))
 
     def _fit(self) -> None:
         for row in (*self._rows, self._total):
@@ -202,7 +217,8 @@ class _Row(QWidget):
         px = theme().px
         self.setFixedHeight(px(ROW))
         self.box.setFixedWidth(px(12) + 4)
-        self._name.setFixedWidth(px(_NAME if self._placed or self._line.key else _NAME + 24))
+        beside = self._placed or bool(self._line.key)
+        self._name.setFixedWidth(self._owner.name_room + (0 if beside else px(12) + 12))
         self._amount.setFixedWidth(px(_AMOUNT))
         if self._total:
             self.box.hide()

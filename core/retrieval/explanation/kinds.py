@@ -138,11 +138,11 @@ class _Bands:
         return f"{cls._ROWS[down]} {cls._COLUMNS[right]}".replace("middle centre", "centre")
 
     def told(self, weights: Matrix) -> str:
-        """``10 px, 45°, upper left``: what stands out twice over the others; the width always."""
+        """``10 px, 45°, upper left``: what stands out half over its even share; the width always."""
         words = []
         for place, (names, codes) in enumerate(self._kinds):
             sums = np.bincount(codes, weights=weights, minlength=len(names))
-            if place == 0 or sums.max() >= 2.0 * sums.mean():
+            if place == 0 or sums.max() >= 1.5 * sums.mean():
                 words.append(str(names[sums.argmax()]))
         return ", ".join(words)
 
