@@ -55,6 +55,8 @@ def main() -> None:
             )
             for problem in outcome["problems"]:
                 print(f"  {problem.strip()}".replace("\n", "\n    "), flush=True)
+            for told, count in sorted(outcome.get("errors", {}).items()):
+                print(f"  told {count} times: {told[:160]}", flush=True)
             for stall in outcome["stalls"]:
                 print(f"  stall {stall['ms']:.0f} ms, {stall['doing']}\n    {stall['stack']}", flush=True)
     print(f"{wanted.walks} walks of {wanted.actions} actions, {wrong} wrong, longest stall {longest:.0f} ms")
