@@ -49,6 +49,8 @@ class PlainTable(QTableWidget):
         head = self.horizontalHeader()
         head.setHighlightSections(False)
         head.setStretchLastSection(False)
+        # Looking through every line for the widest text would make long tables stall.
+        head.setResizeContentsPrecision(60)
         self.cellDoubleClicked.connect(lambda row, _column: self.entered.emit(row))
         news.changed.connect(self._fit)
         self._fit()
@@ -197,25 +199,34 @@ def _is_best(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]
     return bool(abs(row["scores"][name]["mean"] - best) < 5e-4)
 
 
-def show_differences(table: PlainTable, document: Document, protocol: str) -> None:
-    """Every two learners on the same splits."""
-    found = [one for one in document.get("comparisons", ()) if one["protocol"] == protocol]
+def compared_scores(document: Document, protocol: str) -> list[str]:
+    """The scores in which learners are compared by one protocol."""
+    found = [one["score"] for one in document.get("comparisons", ()) if one["protocol"] == protocol]
+    return list(dict.fromkeys(found))
+
+
+def show_differences(table: PlainTable, document: Document, protocol: str, score: str) -> None:
+    """Every two learners on the same splits, in one score."""
+    found = [
+        one
+        for one in document.get("comparisons", ())
+        if one["protocol"] == protocol and one["score"] == score
+    ]
     table.set_lines(
-        ["cases", "learner", "compared with", "score", "difference", "p (t)", "p (Wilcoxon)"],
+        ["cases", "learner", "compared with", "difference", "p (t)", "p (Wilcoxon)"],
         [
             [
                 one["cases"],
                 one["a"],
                 one["b"],
-                one["score"],
                 f"{one['difference']:+.3f} ({one['ci95'][0]:+.3f} to {one['ci95'][1]:+.3f})",
                 f"{one['p_corrected_t']:.3f}",
                 "–" if one["p_wilcoxon"] is None else f"{one['p_wilcoxon']:.3f}",
             ]
             for one in found
         ],
-        words=4,
-        tips={5: "Corrected resampled t test: splits share cases", 6: "Wilcoxon's signed ranks over repeats"},
+        words=3,
+        tips={4: "Corrected resampled t test: splits share cases", 5: "Wilcoxon's signed ranks over repeats"},
     )
 
 

@@ -31,6 +31,7 @@ from app.dialogs.experiment_form import ExperimentForm
 from app.dialogs.experiment_tables import (
     BADGES,
     PlainTable,
+    compared_scores,
     show_differences,
     show_queries,
     show_scores,
@@ -110,6 +111,8 @@ class ExperimentsDialog(QDialog):
         self.protocol.setMinimumContentsLength(10)
         self.protocol.hide()
         self.scores = PlainTable("Scores of every learner")
+        self.score = QComboBox()
+        self.score.setAccessibleName("Score that is compared")
         self.differences = PlainTable("Every two learners compared")
         self.test = QComboBox()
         self.test.setAccessibleName("Score that is ranked")
@@ -132,7 +135,8 @@ class ExperimentsDialog(QDialog):
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self.scores, "Scores")
         self.tabs.addTab(self._stacked(self.test, self._ranks_told, self.ranks), "Ranks")
-        self.tabs.addTab(self.differences, "Differences")
+        self._differences_told = ElidedLabel(role="second")
+        self.tabs.addTab(self._stacked(self.score, self._differences_told, self.differences), "Differences")
         worst = QSplitter(Qt.Orientation.Horizontal)
         worst.setChildrenCollapsible(False)
         worst.addWidget(self.queries)
@@ -228,14 +232,14 @@ class ExperimentsDialog(QDialog):
         self.cancel_button.clicked.connect(self.cancel)
         self.open_button.clicked.connect(self._choose_experiment)
         self.resume_button.clicked.connect(self.resume)
-        self.protocol.currentTextChanged.connect(lambda _text: self._show_tables())
-        self.test.currentIndexChanged.connect(lambda _place: self._draw_ranks())
-        self.row.currentIndexChanged.connect(lambda _place: self._show_worst())
+        self.protocol.currentTextChanged.connect(lambda _text: self._show_protocol())
+        for choice in (self.test, self.score, self.row):
+            choice.currentIndexChanged.connect(lambda _place: self._show_tab())
         self.findings.entered.connect(self._show_finding)
         self.findings.cellClicked.connect(lambda row, _column: self._show_finding(row))
         self.queries.entered.connect(self._enter_query)
         self.queries.cellClicked.connect(lambda row, _column: self._enter_query(row))
-        self.tabs.currentChanged.connect(lambda _place: self._draw_ranks())
+        self.tabs.currentChanged.connect(lambda _place: self._show_tab())
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:
@@ -371,10 +375,8 @@ class ExperimentsDialog(QDialog):
                 for one in document.get("worst_queries", ())
             ],
         )
-        self._show_tables()
-        self._show_worst()
         self._drawn = ()
-        self._draw_ranks()
+        self._show_protocol()
         notes = [*document["notes"]]
         for cases in document["cases"]:
             notes += [f"{cases['name']}: {text}" for text in (*cases["notes"], cases["problem"]) if text]
@@ -383,11 +385,29 @@ class ExperimentsDialog(QDialog):
         self.tabs.setTabText(4, f"Notes ({len(notes)})" if notes else "Notes")
         self._tell()
 
-    def _show_tables(self) -> None:
-        protocol = self.protocol.currentText()
-        if self._document and protocol:
+    def _show_protocol(self) -> None:
+        _refill(self.score, compared_scores(self._document, self.protocol.currentText()))
+        self._show_tab()
+
+    def _show_tab(self) -> None:
+        """Fill what is seen only: every table of a large experiment at once would stall the window."""
+        protocol, tab = self.protocol.currentText(), self.tabs.currentIndex()
+        if not self._document or not protocol:
+            return
+        if tab == 0:
             show_scores(self.scores, self._document, protocol)
-            show_differences(self.differences, self._document, protocol)
+        elif tab == 1:
+            self._draw_ranks()
+        elif tab == 2:
+            show_differences(self.differences, self._document, protocol, self.score.currentText())
+            some = self.score.count() > 0
+            self._differences_told.setText(
+                "Difference with its 95 % interval, and p values of paired tests over the same splits."
+                if some
+                else "Known at the end, where two learners have two repeats."
+            )
+        elif tab == 3:
+            self._show_worst()
 
     def _show_worst(self) -> None:
         show_worst(self.queries, self.findings, self._document, self.row.currentIndex())

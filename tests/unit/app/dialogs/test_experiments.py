@@ -139,6 +139,7 @@ def test_the_table_grows_and_ends_complete(dialog, context, tmp_path):
     ] == [["a", "euclidean", "2 of 2"], ["a", "lda", "2 of 2"]]
     assert all("(" in line[3] for line in lines)
     assert context.messages.history[-1].what == "Experiment experiment-1: 4 cells done."
+    dialog.tabs.setCurrentIndex(1)
     assert "two tables" in dialog._ranks_told.text()
 
 
@@ -148,10 +149,20 @@ def test_several_tables_are_ranked_and_drawn(shown, context):
     assert not shown.ranks.pixmap().isNull()
     assert "euclidean" in shown.ranks.accessibleName()
     assert "over 2 tables" in shown._ranks_told.text()
-    assert len(cells(shown.differences)) == 2 * 7
+
+
+def test_differences_score_by_score(shown):
+    shown.tabs.setCurrentIndex(2)
+    assert shown.score.count() == 7
+    for place in range(7):
+        shown.score.setCurrentIndex(place)
+        lines = cells(shown.differences)
+        assert [line[:1] for line in lines] == [["a"], ["b"]]
+        assert all(0 <= float(line[4]) <= 1 for line in lines)
 
 
 def test_worst_queries_and_findings(shown):
+    shown.tabs.setCurrentIndex(3)
     lines = cells(shown.queries)
     assert lines and all(line[0].startswith("c") for line in lines)
     means = [float(line[2]) for line in lines]
@@ -167,10 +178,10 @@ def test_a_case_of_a_library_is_wanted_by_click_and_enter(qtbot, dialog, context
     library = table_library(tmp_path / "l", n=40)
     choose(dialog, library, learners=("euclidean",), repeats=1)
     measured(dialog, context)
+    dialog.tabs.setCurrentIndex(3)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:
         dialog.queries.cellClicked.emit(0, 0)
     assert wanted.args == [str(library), dialog.queries.case(0)]
-    dialog.tabs.setCurrentIndex(3)
     dialog.queries.setCurrentCell(1, 0)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:
         qtbot.keyClick(dialog.queries, Qt.Key.Key_Return)
