@@ -158,11 +158,17 @@ class ExperimentForm(QWidget):
         self._fit()
         self._tell_transfer()
 
-    def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
+    def offer(self, library: LibrarySnapshot | None, features: str) -> None:
+        """Also the feature sets of a library, ``features`` ticked."""
+        there = set(self.cases.keys())
         for found in library.feature_sets if library is not None else ():
             assert library is not None
             key = f"{_LIBRARY}:{library.path}:{found.name}"
-            self.cases.add(key, f"{library.name}: {found.name}", ticked=found.name == features)
+            if key not in there:
+                self.cases.add(key, f"{library.name}: {found.name}", ticked=found.name == features)
+
+    def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
+        self.offer(library, features)
         for name in NAMES:
             text = f"built-in table {name.replace('_', ' ')}"
             self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")

@@ -5,23 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-
 if TYPE_CHECKING:
     from app.dialogs.experiments import ExperimentsDialog
     from app.windows.main import MainWindow
 
 
 def show(window: MainWindow) -> ExperimentsDialog:
-    """Open it, or bring it to the front."""
+    """Open it, or bring it to the front; closed it is only hidden, and what it measures goes on."""
     from app.dialogs.experiments import ExperimentsDialog
 
     there = window.findChild(ExperimentsDialog)
     if there is None:
         there = ExperimentsDialog(window.context, window)
-        there.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         there.case_wanted.connect(lambda library, row: _show_case(window, Path(library), row))
         there.help_wanted.connect(lambda: window.commands.show_help("experiments"))
+    there.form.offer(window.state.library, window.state.features)
     there.show()
     there.raise_()
     there.activateWindow()

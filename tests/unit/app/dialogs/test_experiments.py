@@ -133,59 +133,59 @@ def test_the_table_grows_and_ends_complete(dialog, context, tmp_path):
     assert not dialog.cancel_button.isVisible()
     assert dialog._state_told.text() == "4 of 4 cells, complete"
     assert dialog.badge.kind == "held-out"
-    lines = cells(dialog.scores)
+    lines = cells(dialog.results.scores)
     assert [line[:3] for line in lines] == [["a", "lda", "2 of 2"], ["a", "euclidean", "2 of 2"]] or [
         line[:3] for line in lines
     ] == [["a", "euclidean", "2 of 2"], ["a", "lda", "2 of 2"]]
     assert all("(" in line[3] for line in lines)
     assert context.messages.history[-1].what == "Experiment experiment-1: 4 cells done."
-    dialog.tabs.setCurrentIndex(1)
-    assert "two tables" in dialog._ranks_told.text()
+    dialog.results.tabs.setCurrentIndex(1)
+    assert "two tables" in dialog.results._ranks_told.text()
 
 
 def test_several_tables_are_ranked_and_drawn(shown, context):
-    shown.tabs.setCurrentIndex(1)
+    shown.results.tabs.setCurrentIndex(1)
     context.jobs.let_run()
-    assert not shown.ranks.pixmap().isNull()
-    assert "euclidean" in shown.ranks.accessibleName()
-    assert "over 2 tables" in shown._ranks_told.text()
+    assert not shown.results.ranks.pixmap().isNull()
+    assert "euclidean" in shown.results.ranks.accessibleName()
+    assert "over 2 tables" in shown.results._ranks_told.text()
 
 
 def test_differences_score_by_score(shown):
-    shown.tabs.setCurrentIndex(2)
-    assert shown.score.count() == 7
+    shown.results.tabs.setCurrentIndex(2)
+    assert shown.results.score.count() == 7
     for place in range(7):
-        shown.score.setCurrentIndex(place)
-        lines = cells(shown.differences)
+        shown.results.score.setCurrentIndex(place)
+        lines = cells(shown.results.differences)
         assert [line[:1] for line in lines] == [["a"], ["b"]]
         assert all(0 <= float(line[4]) <= 1 for line in lines)
 
 
 def test_worst_queries_and_findings(shown):
-    shown.tabs.setCurrentIndex(3)
-    lines = cells(shown.queries)
+    shown.results.tabs.setCurrentIndex(3)
+    lines = cells(shown.results.queries)
     assert lines and all(line[0].startswith("c") for line in lines)
     means = [float(line[2]) for line in lines]
     assert means == sorted(means)
-    shown.findings.cellClicked.emit(0, 0)
-    finding = shown.findings.item(0, 0).text()
-    assert {line[1] for line in cells(shown.queries)} == {finding}
-    shown.queries.cellClicked.emit(0, 0)
-    assert shown._worst_told.text() == "A row of a table has no picture."
+    shown.results.findings.cellClicked.emit(0, 0)
+    finding = shown.results.findings.item(0, 0).text()
+    assert {line[1] for line in cells(shown.results.queries)} == {finding}
+    shown.results.queries.cellClicked.emit(0, 0)
+    assert shown.results._worst_told.text() == "A row of a table has no picture."
 
 
 def test_a_case_of_a_library_is_wanted_by_click_and_enter(qtbot, dialog, context, tmp_path):
     library = table_library(tmp_path / "l", n=40)
     choose(dialog, library, learners=("euclidean",), repeats=1)
     measured(dialog, context)
-    dialog.tabs.setCurrentIndex(3)
+    dialog.results.tabs.setCurrentIndex(3)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:
-        dialog.queries.cellClicked.emit(0, 0)
-    assert wanted.args == [str(library), dialog.queries.case(0)]
-    dialog.queries.setCurrentCell(1, 0)
+        dialog.results.queries.cellClicked.emit(0, 0)
+    assert wanted.args == [str(library), dialog.results.queries.case(0)]
+    dialog.results.queries.setCurrentCell(1, 0)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:
-        qtbot.keyClick(dialog.queries, Qt.Key.Key_Return)
-    assert wanted.args == [str(library), dialog.queries.case(1)]
+        qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
+    assert wanted.args == [str(library), dialog.results.queries.case(1)]
 
 
 def test_cancelled_and_resumed(dialog, context, tmp_path):
@@ -213,10 +213,10 @@ def test_a_learner_that_fails_and_what_is_left_out_stand_in_the_notes(dialog, co
     table = write_table(tmp_path / "a.csv", n=40)
     choose(dialog, table, tmp_path / "bad.csv", learners=("euclidean", "conv_ccml"), repeats=1)
     measured(dialog, context)
-    assert dialog.tabs.tabText(4) == "Notes (2)"
-    assert "conv_ccml" in dialog.notes.text()
-    assert "only the finding" in dialog.notes.text()
-    assert "failed" in [line[2] for line in cells(dialog.scores)]
+    assert dialog.results.tabs.tabText(4) == "Notes (2)"
+    assert "conv_ccml" in dialog.results.notes.text()
+    assert "only the finding" in dialog.results.notes.text()
+    assert "failed" in [line[2] for line in cells(dialog.results.scores)]
 
 
 def test_an_error_is_told(dialog, context, tmp_path):
@@ -226,6 +226,7 @@ def test_an_error_is_told(dialog, context, tmp_path):
     errors = [message for message in context.messages.history if message.level == "error"]
     assert [error.what for error in errors] == ["None of the cases can be used."]
     assert dialog.run_button.isEnabled()
+    assert "None of the cases can be used." in dialog._problem.text()
 
 
 def test_export(shown, context, tmp_path):
@@ -239,5 +240,10 @@ def test_names_for_who_cannot_see(dialog):
     form = dialog.form
     for widget in (form.cases, form.learners, form.protocols, form.grid, form.steps, form.scheduler):
         assert widget.accessibleName()
-    for table in (dialog.scores, dialog.differences, dialog.queries, dialog.findings):
+    for table in (
+        dialog.results.scores,
+        dialog.results.differences,
+        dialog.results.queries,
+        dialog.results.findings,
+    ):
         assert table.accessibleName()

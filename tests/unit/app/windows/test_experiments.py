@@ -16,7 +16,7 @@ from core.workflows.importing import import_source
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.pictures import striped_folder
 from tests.helpers.prompt_jobs import PromptJobs
-from tests.helpers.windows import flush, open_window, wait_for
+from tests.helpers.windows import open_window, wait_for
 
 
 @pytest.fixture
@@ -44,18 +44,18 @@ def test_from_the_command_to_the_picture(qtbot, window):
     dialog.form.numbers.set_values({"repeats": 1})
     dialog.run_button.click()
     wait_for(window, lambda: dialog._document and dialog._document["complete"])
-    dialog.tabs.setCurrentIndex(3)
-    dialog.queries.setCurrentCell(0, 0)
-    qtbot.keyClick(dialog.queries, Qt.Key.Key_Return)
+    dialog.results.tabs.setCurrentIndex(3)
+    dialog.results.queries.setCurrentCell(0, 0)
+    qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
     assert window.pages.currentWidget() is window.large
-    row = dialog.queries.case(0)
+    row = dialog.results.queries.case(0)
     shown = window.state.columns.index_of_id(window.large.source.case)
     assert int(window.state.columns.case_row[shown]) == row
+    dialog.close()
     window.actions_["experiments"].trigger()
     assert window.findChildren(ExperimentsDialog) == [dialog]
-    dialog.close()
-    flush()
-    assert window.findChild(ExperimentsDialog) is None
+    assert dialog.isVisible()
+    assert dialog._document["complete"]
 
 
 def test_a_case_of_another_library_is_named(window):

@@ -1,0 +1,239 @@
+"""What the finished cells of an experiment say: scores, ranks, differences, worst queries, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
+
+from app.context import Context
+from app.dialogs.experiment_tables import (
+    PlainTable,
+    compared_scores,
+    show_differences,
+    show_queries,
+    show_scores,
+    show_worst,
+)
+from app.operations import experimenting
+from app.plots.figure_view import theme_name
+from app.theme import font, news, set_look, theme
+from app.widgets.elided_label import ElidedLabel
+
+
+class ExperimentResults(QWidget):
+    """``case_wanted(library, row)``: a case whose picture is to be seen; the owner places ``protocol``."""
+
+    case_wanted = Signal(str, int)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        self._document: Mapping[str, Any] = {}
+        self._drawn: tuple[Any, ...] = ()
+        self._redraw = QTimer(self)
+        self._redraw.setSingleShot(True)
+        self._redraw.setInterval(120)
+        self._redraw.timeout.connect(self._draw_ranks)
+        self._make()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.tabs)
+        self.protocol.currentTextChanged.connect(lambda _text: self._show_protocol())
+        for choice in (self.test, self.score, self.row):
+            choice.currentIndexChanged.connect(lambda _place: self._show_tab())
+        self.findings.entered.connect(self._show_finding)
+        self.findings.cellClicked.connect(lambda row, _column: self._show_finding(row))
+        self.queries.entered.connect(self._enter_query)
+        self.queries.cellClicked.connect(lambda row, _column: self._enter_query(row))
+        self.tabs.currentChanged.connect(lambda _place: self._show_tab())
+        news.changed.connect(self._fit)
+
+    def _make(self) -> None:
+        self.protocol = QComboBox()
+        self.protocol.setAccessibleName("Protocol shown")
+        self.protocol.setMinimumContentsLength(10)
+        self.protocol.hide()
+        self.scores = PlainTable("Scores of every learner")
+        self.score = QComboBox()
+        self.score.setAccessibleName("Score that is compared")
+        self.differences = PlainTable("Every two learners compared")
+        self.test = QComboBox()
+        self.test.setAccessibleName("Score that is ranked")
+        self.ranks = QLabel()
+        self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._ranks_told = QLabel()
+        self._ranks_told.setWordWrap(True)
+        set_look(self._ranks_told, role="second")
+        self.row = QComboBox()
+        self.row.setAccessibleName("Learner whose worst queries are shown")
+        self.queries = PlainTable("Worst queries; Enter shows the case")
+        self.findings = PlainTable("Worst findings")
+        self._worst_told = ElidedLabel(role="second")
+        self.notes = QLabel()
+        self.notes.setWordWrap(True)
+        self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.notes.setContentsMargins(12, 8, 12, 8)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self.scores, "Scores")
+        self.tabs.addTab(self._stacked(self.test, self._ranks_told, self.ranks), "Ranks")
+        self._differences_told = ElidedLabel(role="second")
+        self.tabs.addTab(self._stacked(self.score, self._differences_told, self.differences), "Differences")
+        worst = QSplitter(Qt.Orientation.Horizontal)
+        worst.setChildrenCollapsible(False)
+        worst.addWidget(self.queries)
+        worst.addWidget(self.findings)
+        worst.setStretchFactor(0, 2)
+        worst.setStretchFactor(1, 1)
+        self.tabs.addTab(self._stacked(self.row, self._worst_told, worst), "Worst queries")
+        self.tabs.addTab(self.notes, "Notes")
+
+    def _stacked(self, choice: QComboBox, told: QWidget, content: QWidget) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.setSpacing(8)
+        choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        choice.setMinimumContentsLength(24)
+        choice.setMaximumWidth(theme().px(420))
+        column.addWidget(choice)
+        column.addWidget(told)
+        column.addWidget(content, 1)
+        return page
+
+    def _fit(self) -> None:
+        self._drawn = ()
+        self._redraw.start()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._redraw.start()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._redraw.start()
+        return super().event(event)
+
+    def show_document(self, document: Mapping[str, Any]) -> None:
+        """The table so far, or all that the finished cells say."""
+        self._document = document
+        names = list(dict.fromkeys(row["protocol"] for row in document["results"]))
+        _refill(self.protocol, names)
+        self.protocol.setVisible(len(names) > 1)
+        _refill(self.test, [f"{one['score']} ({one['protocol']})" for one in document.get("over_tables", ())])
+        _refill(
+            self.row,
+            [
+                f"{one['cases']}: {one['learner']} ({one['protocol']})"
+                for one in document.get("worst_queries", ())
+            ],
+        )
+        self._drawn = ()
+        self._show_protocol()
+        notes = [*document["notes"]]
+        for cases in document["cases"]:
+            notes += [f"{cases['name']}: {text}" for text in (*cases["notes"], cases["problem"]) if text]
+        notes += [f"{r['cases']}, {r['learner']}: {r['failed']}" for r in document["results"] if r["failed"]]
+        self.notes.setText("\n\n".join(notes) or "Nothing failed, nothing was left out.")
+        self.tabs.setTabText(4, f"Notes ({len(notes)})" if notes else "Notes")
+
+    def _show_protocol(self) -> None:
+        _refill(self.score, compared_scores(self._document, self.protocol.currentText()))
+        self._show_tab()
+
+    def _show_tab(self) -> None:
+        """Fill what is seen only: every table of a large experiment at once would stall the window."""
+        protocol, tab = self.protocol.currentText(), self.tabs.currentIndex()
+        if not self._document or not protocol:
+            return
+        if tab == 0:
+            show_scores(self.scores, self._document, protocol)
+        elif tab == 1:
+            self._draw_ranks()
+        elif tab == 2:
+            show_differences(self.differences, self._document, protocol, self.score.currentText())
+            some = self.score.count() > 0
+            self._differences_told.setText(
+                "Difference with its 95 % interval, and p values of paired tests over the same splits."
+                if some
+                else "Known at the end, where two learners have two repeats."
+            )
+        elif tab == 3:
+            self._show_worst()
+
+    def _show_worst(self) -> None:
+        show_worst(self.queries, self.findings, self._document, self.row.currentIndex())
+        told = self._document.get("worst_queries", ())
+        score = told[self.row.currentIndex()]["score"] if 0 <= self.row.currentIndex() < len(told) else ""
+        words = (
+            f"Lowest {score} first; a click shows the case." if score else "Known when a cell is finished."
+        )
+        self._worst_told.setText(words)
+
+    def _show_finding(self, row: int) -> None:
+        """The worst queries of the finding in that line."""
+        told = self._document.get("worst_findings", ())
+        if 0 <= self.row.currentIndex() < len(told):
+            line = told[self.row.currentIndex()]["findings"][row]
+            show_queries(self.queries, line["queries"], told[self.row.currentIndex()]["score"])
+            self._worst_told.setText(f"Worst queries of the finding {line['finding']}.")
+
+    def _enter_query(self, row: int) -> None:
+        case, place = self.queries.case(row), self.row.currentIndex()
+        if case is None or place < 0:
+            self._worst_told.setText("A row of a table has no picture.")
+            return
+        cases = self._document["worst_queries"][place]["cases"]
+        found = next((one for one in self._document["cases"] if one["name"] == cases), None)
+        if found is not None and found["source"]:
+            self.case_wanted.emit(str(found["source"]["path"]).rpartition(" → ")[2], case)
+
+    def _draw_ranks(self) -> None:
+        tests = self._document.get("over_tables", ())
+        place = self.test.currentIndex()
+        if not 0 <= place < len(tests):
+            self.ranks.clear()
+            self._ranks_told.setText("Ranks need two learners, measured on two tables or feature sets.")
+            return
+        test = tests[place]
+        self._ranks_told.setText(
+            f"Friedman's test over {test['tables']} tables: chi-squared {test['statistic']:.2f}, p "
+            f"{test['p_value']:.3g}. Learners joined by a bar do not differ (Nemenyi, 0.05)."
+        )
+        room = max(360, self.tabs.width() - 24)
+        look = {
+            "theme": theme_name(),
+            "width": room,
+            "ratio": self.devicePixelRatioF(),
+            "text_scale": theme().px(100) / 100,
+            "family": QFontInfo(font(12)).family(),
+        }
+        drawn = (place, test["score"], test["protocol"], *look.values())
+        if drawn != self._drawn and self.tabs.currentIndex() == 1 and self.isVisible():
+            self._drawn = drawn
+            experimenting.draw(self._context, test, self._show_ranks, **look)
+        names = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        self.ranks.setAccessibleName("Average ranks: " + ", ".join(f"{n} {rank:.2f}" for n, rank in names))
+
+    def _show_ranks(self, content: bytes) -> None:
+        picture = QPixmap()
+        picture.loadFromData(QByteArray(content))
+        picture.setDevicePixelRatio(self.devicePixelRatioF())
+        self.ranks.setPixmap(picture)
+
+
+def _refill(box: QComboBox, texts: list[str]) -> None:
+    """Other choices, the present one kept where it is still there, without a signal."""
+    if texts == [box.itemText(place) for place in range(box.count())]:
+        return
+    before = box.currentText()
+    blocked = box.blockSignals(True)
+    box.clear()
+    box.addItems(texts)
+    box.setCurrentIndex(max(0, box.findText(before)) if texts else -1)
+    box.blockSignals(blocked)
