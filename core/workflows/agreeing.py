@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -113,13 +113,15 @@ def _taken(desk: Desk, query: Query) -> _Taken | str:
 def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = SILENT) -> Agreement:
     """The pictures of ``search``'s query and of ``case``, with what the features say of places on them.
 
-    A picture that cannot be shown is a :attr:`Side.problem`.
+    A picture that cannot be shown is a :attr:`Side.problem`. Clicks, examples and concepts are passed over:
+    what they change has no place on a picture.
 
     Raises:
         BadArguments: no such metric or group of features.
         BadInput: no such case.
     """
-    ground = Ground.of(library, search, reporter)
+    plain = replace(search, ledger="", like=(), unlike=(), concepts=())
+    ground = Ground.of(library, plain, reporter)
     desk = ground.desk
     taken = [_taken(desk, search.query), _taken(desk, Query(case))]
     reporter.check_cancelled()
@@ -127,7 +129,12 @@ def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = 
         query, found = (Side(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken)
         return Agreement(query, found, "")
     feature_set = desk.feature_set
-    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    try:
+        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    except SemblanceError as error:
+        # An encoder whose file is gone: the pictures are there all the same.
+        query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
+        return Agreement(query, found, f"No places can be told. {error.message}")
     numbers = [ground.numbers(), case_numbers(desk, case)]
     seen = [
         Seen(one.picture, one.region, row)

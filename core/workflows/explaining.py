@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from core.errors import BadInput
-from core.features.registry import make_extractor
 from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
 from core.retrieval.explanation import Grouping, Share, shares_of
@@ -208,13 +207,9 @@ class Ground:
 
     def _names(self) -> tuple[str, ...]:
         """Of the columns where the groups are told; those of local descriptors are counted away."""
-        feature_set = self.desk.feature_set
-        names = self.grouping.metric.names_before_tail()
-        if len(names) != self.grouping.metric.n_features or feature_set.extractor == "raw":
-            return names
-        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
-        own = tuple(name.name for name in extractor.feature_names)
-        return own if len(own) == len(names) else names
+        groups = self.grouping.metric.names_before_tail()
+        own = tuple(name for name, _ in self.desk.feature_set.columns)
+        return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
 
 
 _grounds: WeakKeyDictionary[Desk, OrderedDict[tuple[str, str], Ground]] = WeakKeyDictionary()
