@@ -273,5 +273,5 @@ def moved_by(asked: Asked | None) -> str:
 
 
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
-    """The distance that fills a card's bar: a little beyond the twentieth."""
-    return float(distances[min(len(distances), 20) - 1]) * 1.25 if len(distances) else None
+    """The distance that fills a card's bar: a little beyond the farthest of the first twenty."""
+    return float(distances[:20].max()) * 1.25 if len(distances) else None

@@ -11,6 +11,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,6 +190,17 @@ class Desk:
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(JudgementTable(self.library.catalogue, name))
         return self._ledgers[name]
+
+    @cached_property
+    def trained_rows(self) -> frozenset[int]:
+        """Ids of the cases the metric was trained on."""
+        return frozenset(self.record.training.tolist())
+
+    @cached_property
+    def trained_patients(self) -> frozenset[str]:
+        """Their patients, as far as they are known."""
+        trained = np.isin(self.rows, self.record.training)
+        return frozenset(str(patient) for patient in self.patients[trained] if patient)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:

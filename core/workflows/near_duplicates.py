@@ -28,6 +28,8 @@ class Lookalikes:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        #: Content and file of the cases looked at, by place; ``None`` for a case without a picture.
+        self._shown: dict[int, tuple[str, str] | None] = {}
         self._known: dict[str, Fingerprint | None] = {}
 
     def folded(self, places: npt.NDArray[np.int64], coordinates: Matrix, usual: float | None) -> list[int]:
@@ -64,22 +66,28 @@ class Lookalikes:
 
     def _prints(self, places: list[int]) -> dict[int, tuple[str, Fingerprint]]:
         """File and fingerprint of cases whose thumbnail is there."""
-        library = self._desk.library
-        details = library.catalogue.details([int(self._desk.rows[place]) for place in places])
-        cases = {place: details.get(int(self._desk.rows[place])) for place in places}
-        contents = {case.content for case in cases.values() if case is not None and case.address is not None}
-        new = sorted(contents - self._known.keys())
-        if len(self._known) > _KEPT:
+        library, rows = self._desk.library, self._desk.rows
+        if len(self._shown) > _KEPT:
+            self._shown.clear()
             self._known.clear()
-            new = sorted(contents)
-        for content, encoded in library.thumbnails.get(new).items():
-            self._known[content] = _of(encoded)
-        out = {}
-        for place, case in cases.items():
-            found = None if case is None else self._known.get(case.content)
-            if case is not None and found is not None:
-                out[place] = (str(case.address), found)
-        return out
+        unseen = [place for place in places if place not in self._shown]
+        if unseen:
+            details = library.catalogue.details([int(rows[place]) for place in unseen])
+            for place in unseen:
+                case = details.get(int(rows[place]))
+                pictured = case is not None and case.address is not None
+                self._shown[place] = (case.content, str(case.address)) if case and pictured else None
+        shown = {place: found for place in places if (found := self._shown[place]) is not None}
+        new = sorted({content for content, _ in shown.values()} - self._known.keys())
+        if new:
+            # A thumbnail that is not there yet may be the next time.
+            for content, encoded in library.thumbnails.get(new).items():
+                self._known[content] = _of(encoded)
+        return {
+            place: (address, mark)
+            for place, (content, address) in shown.items()
+            if (mark := self._known.get(content)) is not None
+        }
 
 
 def _of(encoded: bytes) -> Fingerprint | None:

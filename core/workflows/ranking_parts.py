@@ -43,6 +43,7 @@ def as_calibrated(
 
 def nearest_others(
     desk: Desk,
+    index: Index | ScanIndex | ClickIndex,
     by_rank: Callable[..., Ranking],
     ranking: Ranking,
     vote: Vote,
@@ -56,7 +57,8 @@ def nearest_others(
     code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
     codes = desk.finding_codes[ranking.rows]
     near = np.flatnonzero((codes >= 0) & (codes != code))[:OTHERS]
-    if len(near) == OTHERS:
+    if len(near) == OTHERS or isinstance(index, ClickIndex):
+        # A click may not cost a second comparison with all cases; the window ranks two hundred.
         return ranking.rows[near], ranking.distances[near]
     other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
     found = by_rank(OTHERS, allowed=other if allowed is None else other & allowed)

@@ -214,7 +214,7 @@ def ranked_result(
         refined=refined,
         as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
     )
-    others = nearest_others(desk, by_rank, ranking, vote, voters, allowed)
+    others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed)
     alike = folded_under(desk, asked, ranking, same, hide_same_patient)
     shown = ranking.rows[kept]
     details = desk.library.catalogue.details(desk.rows[np.union1d(shown, others[0])].tolist())

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from core.errors import BadInput
 from core.evaluation.calibration import Calibration
 from core.evaluation.findings_map import DROPPED, parse_findings_map
@@ -131,9 +129,6 @@ def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:
 
 
 def _trained(desk: Desk, asked: RankQuery) -> bool:
-    training = desk.record.training
-    if asked.row is not None and bool(np.isin(desk.rows[asked.row], training)):
+    if asked.row is not None and int(desk.rows[asked.row]) in desk.trained_rows:
         return True
-    if asked.patient in (None, ""):
-        return False
-    return bool(np.isin(desk.rows[desk.patients == asked.patient], training).any())
+    return bool(asked.patient) and asked.patient in desk.trained_patients
