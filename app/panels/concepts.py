@@ -31,7 +31,7 @@ from core.workflows.concepts import ConceptFacts
 #: Steps of a slider to either side.
 STEPS = 20
 #: Concepts seen before the list begins to scroll.
-SEEN = 3
+SEEN = 2
 #: Width of a handle, as the style sheet has it.
 _HANDLE = 12
 _EMPTY = (
@@ -147,9 +147,7 @@ class ConceptRow(QWidget):
         self.bar.moved.connect(self._moved)
         self.bar.entered.connect(lambda: concepts.choose(key))
         self.marks = ElidedLabel(role="small")
-        self.strength = QLabel()
-        self.strength.setWordWrap(True)
-        set_look(self.strength, role="small")
+        self.strength = ElidedLabel(role="small")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         head = QHBoxLayout()
         head.setSpacing(6)
@@ -177,14 +175,10 @@ class ConceptRow(QWidget):
         keys = " · Y and N mark" if chosen else ""
         self.marks.setText(f"{len(facts.with_)} with · {len(facts.without)} without{gone}{keys}")
         self.strength.setText(facts.why if facts.strength is None else told(facts.strength))
-        self.strength.setToolTip(
-            "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
-            "interval; every pair was left out of what was learnt"
-            if facts.strength is not None
-            else ""
-        )
+        self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
         self.bar.setAccessibleName(f"How much of {facts.name}, from less to more")
-        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}")
+        how = measured(facts.strength) if facts.strength is not None else ""
+        self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}. {how}".strip())
         self.more.setAccessibleName(f"More for {facts.name}")
 
     def follow(self, *, asked: bool) -> None:
@@ -245,13 +239,18 @@ class ConceptRow(QWidget):
 
 
 def told(strength: Strength) -> str:
-    """How well a concept can be told, in words and on what it was measured."""
+    """How well a concept can be told, on one line; :func:`measured` says on what."""
+    doubt = "" if strength.tells else ", maybe chance"
+    return f"Strength {strength.auc:.2f} ({strength.low:.2f}–{strength.high:.2f}) cross-validated{doubt}"
+
+
+def measured(strength: Strength) -> str:
+    """What the strength means and on what it was measured."""
     whose = f" of {strength.patients} patients" if strength.patients is not None else ", patients unknown"
-    marks = strength.with_ + strength.without
-    doubt = "" if strength.tells else " Not surely better than chance."
     return (
-        f"Strength {strength.auc:.2f} ({strength.low:.2f}–{strength.high:.2f}), cross-validated on {marks} "
-        f"marks{whose}.{doubt}"
+        "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
+        f"interval. Cross-validated on {strength.with_ + strength.without} marks{whose}: every pair was left "
+        "out of what was learnt, with its patients."
     )
 
 

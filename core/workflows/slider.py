@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from core.errors import BadInput
 from core.evaluation.data import prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
-from core.evaluation.splits import holdout
+from core.evaluation.splits import HoldOut, holdout
 from core.library import open_library
 from core.metrics.papers.bdm_between import BDMBetween
 from core.tasks import SILENT, Reporter
@@ -24,6 +26,8 @@ PLACES = (0, 30, 50, 70, 85, 100)
 BEGIN = 70
 #: Key of a card that says which slider a metric is a step of.
 CARD_KEY = "slider"
+#: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
+MOST_TRAINING = 2000
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,8 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
     ``request.learner`` is not used; ``request.name`` is the slider's. Nothing is kept before all are trained;
     a slider of the same name is replaced. Asked to stop, every step keeps the best it has.
 
+    Of more than MOST_TRAINING training cases so many are drawn; the held-out part stays whole.
+
     Raises:
         BadArguments: unknown setting, step or feature set.
         BadInput: too few cases or findings, or data that cannot be used.
@@ -108,6 +114,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         renamed = parse_findings_map(request.findings) if request.findings else None
         data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
         split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+        split = _bounded(split, request.seed)
         made = []
         for number, place in enumerate(PLACES):
             learner = BDMBetween(visual_share=1.0 - place / 100.0, **settings)
@@ -120,6 +127,14 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
             told = {CARD_KEY: {"name": request.name, "place": place}}
             keep_metric(opened, feature_set, one, metric, train, kept, reporter, **told)
         return gather((record.name, record.card) for record in opened.metrics())[request.name]
+
+
+def _bounded(split: HoldOut, seed: int) -> HoldOut:
+    """With at most MOST_TRAINING training cases, drawn at random; the others are in neither part."""
+    if len(split.train) <= MOST_TRAINING:
+        return split
+    drawn = np.random.default_rng(seed).choice(split.train, MOST_TRAINING, replace=False)
+    return replace(split, train=np.sort(drawn))
 
 
 class _Part(Reporter):

@@ -89,7 +89,7 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
     assert row.bar.isEnabled()
     assert row.marks.text() == "4 with · 4 without · Y and N mark"
     assert row.strength.text().startswith("Strength 1.00 (")
-    assert "cross-validated on 8 marks of 8 patients" in row.strength.text()
+    assert "Cross-validated on 8 marks of 8 patients" in row.strength.toolTip()
 
 
 def test_the_slider_moves_the_ranking(qtbot, window):

@@ -9,6 +9,7 @@ from core.errors import BadInput
 from core.library.library import Library
 from core.metrics.storage import load_metric
 from core.tasks import Cancelled, Reporter
+from core.workflows import slider as slider_module
 from core.workflows.slider import PLACES, gather, prepare_slider, slider_of, step_name
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
@@ -83,6 +84,16 @@ class _Impatient(Reporter):
     def check_cancelled(self):
         if self.left < 0:
             raise Cancelled
+
+
+def test_of_many_training_cases_some_are_drawn(tmp_path, monkeypatch):
+    library = table_library(tmp_path, n=60)
+    monkeypatch.setattr(slider_module, "MOST_TRAINING", 20)
+    prepare_slider(library, TrainRequest("", "between", settings={"rounds": 2}))
+    with Library.open(library, writable=False) as opened:
+        counts = {len(record.training) for record in opened.metrics()}
+        assert counts == {20}
+        assert opened.metrics()[0].scores["measured_on"] == "held-out patients"
 
 
 def test_cancelled_it_keeps_nothing(tmp_path):
