@@ -24,9 +24,9 @@ def pairs_between(
     """(p, 3) rows i < j and +1 similar or -1 dissimilar; ``X`` (n, d) after the steps.
 
     Every case names ``each`` similar and ``each`` dissimilar cases, a quarter of the others at most.
-    ``share`` of both by looks: its nearest Euclidean neighbours, and cases drawn from all. The rest by findings (``codes`` (n,), -1 for none): cases
-    drawn from its own finding, and from the others. Where two say different, a neighbour is similar, and
-    otherwise findings count.
+    ``share`` of both by looks: its nearest Euclidean neighbours, and cases drawn from all. The rest by
+    findings (``codes`` (n,), -1 for none): cases drawn from its own finding, and from the others. Where two
+    say different, a neighbour is similar, and otherwise findings count.
     """
     n = len(X)
     each = max(1, min(each, (n - 1) // 4))
