@@ -65,10 +65,10 @@ class RefineMeasures(QWidget):
         column.setSpacing(4)
         slider = (self.strength, self._percent)
         for name, widgets in (
+            ("Strength", slider),
             ("Moved by these", (self.moved,)),
             ("Accuracy @10", (self.badge, self.accuracy)),
             ("", (self.note,)),
-            ("Strength", slider),
         ):
             line = QHBoxLayout()
             line.setSpacing(6)

@@ -178,7 +178,8 @@ class JudgementList(QListView):
         return plain_tip("\n".join(lines))
 
     def sizeHint(self) -> QSize:
-        return QSize(280, theme().px(HEIGHT) * 4)
+        # The rest of the room is given by the layout, so that what stands below it stays in sight.
+        return QSize(280, theme().px(HEIGHT) * 2)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, theme().px(HEIGHT) * 2)

@@ -57,7 +57,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
         for click in range(CLICKS):
             deck = grid.deck()
             # Saying the same again would take it back.
-            fresh = [row for place in range(60) if (row := deck.case_row(place)) not in deck.judgements]
+            fresh = [one for place in range(60) if (one := deck.case_row(place)) not in deck.judgements]
             wanted = fresh[2 + click % 9]
             before = window.state.judged
             begin = time.perf_counter()
