@@ -10,16 +10,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
-    QTableWidget,
-    QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from app.theme import plain_tip, theme
+from app.theme import theme
+from app.widgets.plain_table import PlainTable
 from core.reports.cells import csv_text
 from core.workflows.checking import CheckResult, Finding
 
@@ -41,17 +39,7 @@ class CheckDialog(QDialog):
         self.resize(theme().px(860), theme().px(440))
         self._told = QLabel("Checking…")
         self._told.setWordWrap(True)
-        self.table = QTableWidget(0, len(_COLUMNS))
-        self.table.setAccessibleName("Findings")
-        self.table.setHorizontalHeaderLabels(list(_COLUMNS))
-        self.table.verticalHeader().hide()
-        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
-        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
-        self.table.setWordWrap(True)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table = PlainTable(_COLUMNS, "Findings")
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
         self._works = QLabel()
@@ -91,13 +79,8 @@ class CheckDialog(QDialog):
         aside = f" What was damaged is kept in {result.moved_to}." if result.moved_to else ""
         self._told.setText(f"{told} Checked: {result.counted}.{aside}")
         self._works.setText("Can be used: " + " ".join(result.works))
-        self.table.setRowCount(len(result.findings))
-        for row, finding in enumerate(result.findings):
-            for place, text in enumerate(_cells(finding)):
-                item = QTableWidgetItem(text)
-                item.setToolTip(plain_tip(text))
-                item.setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-                self.table.setItem(row, place, item)
+        top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
+        self.table.fill([_cells(finding) for finding in result.findings], top_left)
         self.table.resizeRowsToContents()
         self._enable(writable=writable)
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
-    QTableWidget,
-    QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from app.theme import plain_tip
+from app.widgets.plain_table import PlainTable
 from core.reports.cells import csv_text
 from core.workflows.opening import LibrarySnapshot
 
@@ -42,16 +38,7 @@ class NotReadDialog(QDialog):
         self._told.setProperty("role", "second")
         self._ignored = QCheckBox("also those that are no pictures")
         self._ignored.toggled.connect(self._fill)
-        self.table = QTableWidget(0, len(_COLUMNS))
-        self.table.setHorizontalHeaderLabels(list(_COLUMNS))
-        self.table.verticalHeader().hide()
-        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
-        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
-        self.table.setWordWrap(True)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table = PlainTable(_COLUMNS, "Files not read")
         self.table.setColumnWidth(0, 320)
         save_list = QPushButton("Save the list…")
         save_list.clicked.connect(self._save)
@@ -85,12 +72,7 @@ class NotReadDialog(QDialog):
         self._told.setText(
             f"{len(lines):,} file{'s' if len(lines) != 1 else ''}" if lines else "Every file could be read."
         )
-        self.table.setRowCount(len(lines))
-        for row, line in enumerate(lines):
-            for place, text in enumerate(line):
-                item = QTableWidgetItem(text)
-                item.setToolTip(plain_tip(text))
-                self.table.setItem(row, place, item)
+        self.table.fill(lines)
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(

@@ -1,0 +1,42 @@
+"""A table to read: rows of text, nothing to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
+
+from app.theme import plain_tip
+
+
+class PlainTable(QTableWidget):
+    """Columns of words, the last as wide as there is room; every cell tells its whole text as a tip."""
+
+    def __init__(self, columns: Sequence[str], name: str) -> None:
+        """``name`` is what a screen reader says."""
+        super().__init__(0, len(columns))
+        self.setAccessibleName(name)
+        self.setHorizontalHeaderLabels(list(columns))
+        self.verticalHeader().hide()
+        self.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.setWordWrap(True)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(len(columns) - 1, QHeaderView.ResizeMode.Stretch)
+
+    def fill(
+        self,
+        rows: Sequence[Sequence[str]],
+        alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+    ) -> None:
+        """Show these rows in place of what there was."""
+        self.setRowCount(len(rows))
+        for row, cells in enumerate(rows):
+            for place, text in enumerate(cells):
+                item = QTableWidgetItem(text)
+                item.setToolTip(plain_tip(text))
+                item.setTextAlignment(alignment)
+                self.setItem(row, place, item)
