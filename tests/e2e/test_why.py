@@ -1,0 +1,59 @@
+"""In the whole window: Why follows the card that is current, and unticking a group ranks anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.models.deck import distance_text
+from app.operations import searching
+from app.screenshot import settle
+from core.searches.query import Query
+from core.workflows.desk import close_desks
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+from tests.helpers.windows import open_window
+
+
+def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot, tmp_path: Path) -> None:
+    library = tmp_path / "lib.semblance"
+    import_source(striped_folder(tmp_path / "pictures", n=24), library)
+    extract_features(library, "gabor")
+    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
+    close_desks()
+    with open_window(library) as window:
+        searching.ask(window.context, Query(window.state.columns.ids[0]))
+        settle(window)
+        window.activateWindow()
+        window.actions_["why"].trigger()
+        settle(window)
+        why, grid = window.side.why, window.ranking.grid
+        ranking = window.state.ranking
+        assert why.isVisible()
+        assert ranking is not None
+        assert why.waterfall.total_text == distance_text(ranking.ranked[0].distance)
+
+        grid.setFocus()
+        qtbot.keyClick(grid, Qt.Key.Key_Home)
+        qtbot.keyClick(grid, Qt.Key.Key_Right)
+        settle(window)
+        assert why.shown is not None
+        assert why.shown.case == ranking.ranked[1].case_id
+        assert why.waterfall.total_text == distance_text(ranking.ranked[1].distance)
+
+        group = why.waterfall.lines[0].key
+        qtbot.mouseClick(why.waterfall.rows[0].box, Qt.MouseButton.LeftButton)
+        settle(window)
+        assert window.state.search is not None
+        assert window.state.search.without == (group,)
+        assert window.state.ranking is not None
+        shown = next(case for case in window.state.ranking.ranked if case.case_id == why.shown.case)
+        assert why.waterfall.total_text == distance_text(shown.distance)
+        why.head.action_wanted.emit()
+        settle(window)
+        assert window.state.ranking.ranked == ranking.ranked
+        assert window.context.messages.history == []
