@@ -6,12 +6,12 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any, Self
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -30,11 +30,22 @@ def say(text: str) -> None:
     sys.stderr.write(text.rstrip() + "\n")
 
 
+class _Bars(Progress):
+    """Progress bars, and above them what has been found so far."""
+
+    above: RenderableType | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        if self.above is not None:
+            yield self.above
+        yield from super().get_renderables()
+
+
 class ConsoleReporter(Reporter):
     """A progress bar with time left on stderr; Ctrl-C cancels, and a second one ends at once."""
 
     def __init__(self) -> None:
-        self._bars = Progress(
+        self._bars = _Bars(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -62,6 +73,10 @@ class ConsoleReporter(Reporter):
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(what, total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)
+
+    def show_above(self, found: RenderableType) -> None:
+        """Show ``found`` above the bars, in place of what was there."""
+        self._bars.above = found
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():

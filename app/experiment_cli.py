@@ -21,6 +21,8 @@ experiment = typer.Typer(
     help="Measure a grid of cases, learners, parameters and protocols; go on after an interruption.",
 )
 
+#: Of a table that grows in the terminal.
+_LIVE_ROWS, _LIVE_SCORES = 20, 3
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The experiment's folder.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, max=64, help="Processes of this machine; as many as it has cores.")
@@ -32,6 +34,31 @@ Scheduler = Annotated[
     ),
 ]
 Again = Annotated[bool, typer.Option("--retry-failed", help="Measure cells that failed once more.")]
+
+
+class LiveReporter(ConsoleReporter):
+    """Also shows the scores so far, where a person watches."""
+
+    def partial(self, result: object) -> None:
+        if isinstance(result, Mapping):
+            self.show_above(live_scores(result))
+
+
+def live_scores(document: Mapping[str, Any]) -> Table:
+    """The first scores of every learner that has any, few enough for a terminal."""
+    rows = [row for row in document["results"] if row["scores"]][-_LIVE_ROWS:]
+    table = Table(box=None, pad_edge=False)
+    names = list(dict.fromkeys(name for row in rows for name in row["compared"][:_LIVE_SCORES]))
+    for column in ("cases", "learner"):
+        table.add_column(column)
+    for column in ("repeats", *names):
+        table.add_column(column, justify="right")
+    for row in rows:
+        done = f"{row['repeats']['done']}/{row['repeats']['of']}"
+        table.add_row(
+            row["cases"], row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
+        )
+    return table
 
 
 @experiment.command("run")
@@ -104,7 +131,7 @@ def run_(
         chosen, expected = read_spec(spec, data)
     else:
         chosen, expected = spec_of(options), []
-    with ConsoleReporter() as reporter:
+    with LiveReporter() as reporter:
         document = run_experiment(
             chosen,
             out,
@@ -128,7 +155,7 @@ def resume(
     """Go on where the experiment was interrupted; finished cells are not measured again."""
     from core.workflows.experimenting import resume_experiment
 
-    with ConsoleReporter() as reporter:
+    with LiveReporter() as reporter:
         document = resume_experiment(
             folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter
         )

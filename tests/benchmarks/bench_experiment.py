@@ -14,7 +14,7 @@ from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
 
 #: scikit-learn's copy of the tested part of optdigits.
-TABLE, CASES, REPEATS, TARGET = "builtin:digits", 900, 10, 1.8
+TABLE, CASES, REPEATS, TARGET = "builtin:digits", 1797, 10, 1.8
 LEARNERS = (
     "euclidean", "l1", "mahalanobis", "pca", "lda", "rca", "ncmc", "mmc", "itml", "bdm", "boostmetric",
     "passive_aggressive",
