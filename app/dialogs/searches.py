@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QDialog,
@@ -15,6 +15,9 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QPushButton,
     QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
@@ -22,8 +25,9 @@ from PySide6.QtWidgets import (
 from app.context import Context
 from app.models.thumbnails import ThumbnailSource
 from app.operations import keeping
-from app.theme import colour, plain_tip, set_look, theme
+from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from app.widgets.empty_state import EmptyState
+from app.widgets.lettering import lettering
 from core.workflows.keeping import SavedSearch
 
 _SIDE = 56
@@ -43,7 +47,8 @@ class SearchesDialog(QDialog):
         self.list = QListWidget()
         self.list.setAccessibleName("Kept searches, the newest first")
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
-        self.list.setSpacing(2)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setItemDelegate(_Lines(self.list))
         self.list.itemActivated.connect(lambda _item: self.open_chosen())
         self.list.currentRowChanged.connect(lambda _row: self._enable())
         self._empty = EmptyState(
@@ -181,10 +186,10 @@ class SearchesDialog(QDialog):
         self._searches = found
         self.list.clear()
         for search in found:
-            item = QListWidgetItem(f"{search.name}\n{_facts(search)}")
+            item = QListWidgetItem(f"{search.name}\n{self._facts(search)}")
             item.setIcon(self._picture(search))
-            item.setToolTip(plain_tip(f"{search.query}\n{_facts(search)}"))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{search.name}, {_facts(search)}")
+            item.setToolTip(plain_tip(f"{search.name}\n{search.query}\n{self._facts(search)}"))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{search.name}, {self._facts(search)}")
             self.list.addItem(item)
         self._pages.setCurrentIndex(1 if found else 0)
         place = self.names().index(before.name) if before is not None and before.name in self.names() else 0
@@ -217,13 +222,39 @@ class SearchesDialog(QDialog):
             if search.case_row in rows:
                 self.list.item(place).setIcon(self._picture(search))
 
+    def _facts(self, search: SavedSearch) -> str:
+        columns = self._context.state.columns
+        index = columns.index_of_row(search.case_row)
+        name = columns.labels[index] if index >= 0 else search.query
+        judged = (
+            f"{search.judged:,} judgement{'s' * (search.judged > 1)}" if search.judged else "no judgements"
+        )
+        try:
+            when = datetime.fromisoformat(search.saved).astimezone().strftime("%Y-%m-%d %H:%M")
+        except ValueError:
+            when = search.saved
+        return " · ".join(part for part in (name, search.metric, judged, when) if part)
 
-def _facts(search: SavedSearch) -> str:
-    judged = (
-        "no judgements" if not search.judged else f"{search.judged:,} judgement" + "s" * (search.judged > 1)
-    )
-    try:
-        when = datetime.fromisoformat(search.saved).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        when = search.saved
-    return " · ".join(part for part in (search.query, search.metric, judged, when) if part)
+
+class _Lines(QStyledItemDelegate):
+    """A picture, the name, and below it in grey what the search is."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(120, theme().px(_SIDE) + 8)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        at, tokens = QRect(option.rect), theme()
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        if chosen:
+            painter.fillRect(at, colour(tokens.selected))
+        side = tokens.px(_SIDE)
+        icon = index.data(Qt.ItemDataRole.DecorationRole)
+        if isinstance(icon, QIcon):
+            icon.paint(painter, at.x() + 4, at.y() + 4, side, side)
+        name, _, facts = str(index.data()).partition("\n")
+        left, half = at.x() + side + 16, at.height() // 2
+        room = at.right() - left - 8
+        lettering(BASE, 600).draw(painter, QRect(left, at.y() + half - 20, room, 20), name, tokens.text)
+        lettering(SMALL).draw(painter, QRect(left, at.y() + half, room, 20), facts, tokens.second)
