@@ -17,6 +17,7 @@ from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.curves import interval_text
 from core.workflows import scoreboard
 from core.workflows.scoreboard import ScoredMetric
+from core.workflows.trusting import Vote
 from core.workflows.two_metrics import Compared, Line
 
 #: The number of nearest cases that are counted.
@@ -61,7 +62,6 @@ class TwoMetricsFacts(QWidget):
         scored: tuple[ScoredMetric | None, ScoredMetric | None],
         counted: str | None,
         depth: int,
-        estimates: tuple[str, str] = ("", ""),
     ) -> None:
         """``counted``: the finding the nearest are counted of; ``depth``: the ranks that are shown."""
         there = compared is not None
@@ -77,8 +77,10 @@ class TwoMetricsFacts(QWidget):
                 for side in (compared.left, compared.right)
             ]
             lines.append((f"{NEAREST} nearest, {counted}", *counts))
+        estimates = [_estimate(vote, counted, columns) for vote in compared.votes]
         if any(estimates):
-            lines.append(("estimate", *(text or "–" for text in estimates)))
+            lines.append(("estimate", *((found or ("–", ""))[0] for found in estimates)))
+            lines.append(("", *((found or ("", ""))[1] for found in estimates)))
         if any(one is not None for one in scored):
             at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
             lines.append((f"accuracy @{NEAREST}", *(_number(value[0]) for value in at)))
@@ -118,6 +120,19 @@ class TwoMetricsFacts(QWidget):
             ("largest fall", "none" if fall is None else _moved(columns, fall, fall.rank, fall.other))
         )
         return lines
+
+
+def _estimate(vote: Vote, counted: str | None, columns: CaseColumns) -> tuple[str, str] | None:
+    """The calibrated chance of the finding that is counted, with its interval; of another finding where there
+    are more than two, by its letter."""
+    if vote.probability is None or vote.interval is None or vote.finding is None:
+        return None
+    share, (low, high) = vote.probability, vote.interval
+    if vote.finding != counted and len(vote.findings) == 2 and counted in vote.findings:
+        share, low, high = 1 - share, 1 - high, 1 - low
+    elif vote.finding != counted:
+        return f"{columns.letters.get(vote.finding, vote.finding)} {share:.2f}", _interval(low, high)
+    return f"{share:.2f}", _interval(low, high)
 
 
 def signed(text: str) -> str:

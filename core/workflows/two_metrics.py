@@ -19,6 +19,7 @@ from core.tasks import SILENT, Reporter
 from core.workflows.asking import ask
 from core.workflows.desk import Desk, desk_for
 from core.workflows.searching import asked_of
+from core.workflows.trusting import Vote, vote_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -49,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Compared:
-    """A query under two metrics, the first ranks of each.
+    """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
 
     ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
     under both.
@@ -59,6 +60,7 @@ class Compared:
     right: tuple[Line, ...]
     agreement: Agreement | None
     both: int
+    votes: tuple[Vote, Vote] = (Vote(), Vote())
 
     def shared(self, depth: int) -> int:
         """How many cases are among the first ``depth`` of both."""
@@ -178,19 +180,22 @@ class _Side:
     asked: RankQuery | None
     order: Rows
     distances: Matrix
+    vote: Vote
 
     @classmethod
     def of(cls, desk: Desk, asked: RankQuery, hide: bool, fold: bool) -> _Side:
         patients, keys = desk.patients if hide else None, desk.keys if fold else None
         first, order = whole_order(desk.index, asked, DEPTH, patients=patients, keys=keys)
-        return cls(desk, asked, desk.rows[order], first.distances)
+        vote = vote_of(desk, asked, first.rows.tolist(), as_calibrated=hide and fold)
+        return cls(desk, asked, desk.rows[order], first.distances, vote)
 
     @classmethod
     def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
-        ranked = ask(library, search, k=REFINED_RANKS, reporter=reporter).result.ranked
+        result = ask(library, search, k=REFINED_RANKS, reporter=reporter).result
+        ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
-        return cls(desk_for(library, search.metric, reporter), None, rows, distances)
+        return cls(desk_for(library, search.metric, reporter), None, rows, distances, result.vote)
 
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
@@ -214,7 +219,9 @@ def _compared(left: _Side, right: _Side) -> Compared:
             )
         )
     agreement = right.agreement(left.order[:DEPTH])
-    return Compared(lines[0], lines[1], agreement, len(np.intersect1d(left.order, right.order)))
+    return Compared(
+        lines[0], lines[1], agreement, len(np.intersect1d(left.order, right.order)), (left.vote, right.vote)
+    )
 
 
 def _agreement(desk: Desk, asked: RankQuery, order: Rows) -> Agreement | None:

@@ -245,3 +245,16 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
     jobs.let_run()
     assert panel._pages.currentWidget() is panel._empty
     assert "Train another" in panel._empty._text.text()
+
+
+def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
+    from app.panels.two_metrics_facts import _estimate
+    from core.workflows.trusting import Vote
+
+    columns = panel.state.columns
+    vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))
+    assert _estimate(vote, "a", columns) == ("0.75", "0.50–0.88")
+    assert _estimate(vote, "b", columns) == ("0.25", "0.12–0.50")
+    three = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b", "c"))
+    assert _estimate(three, "b", columns) == ("a 0.75", "0.50–0.88")
+    assert _estimate(Vote(), "a", columns) is None

@@ -102,3 +102,10 @@ def test_the_table_can_be_cancelled(library):
 def test_a_query_is_needed(library):
     with pytest.raises(BadArguments):
         compare_metrics(library, "plain", "learnt", Query())
+
+
+def test_each_side_has_the_vote_its_own_search_has(library):
+    case = _some_case(library)
+    both = compare_metrics(library, "plain", "learnt", Query(case=case))
+    for name, vote in zip(("plain", "learnt"), both.votes, strict=True):
+        assert vote == search(library, name, Query(case=case), k=20).vote
