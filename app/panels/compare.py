@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.icons import icon
 from app.jobs import Job, Lane
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
+from app.operations import searching
 from app.panels.compare_facts import CompareFacts
 from app.panels.query_source import inside
 from app.theme import news, set_look, theme
@@ -22,12 +23,14 @@ from app.viewer.linking import linked_slice, linked_view, linked_window
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
-from app.viewer.tools import RULER, SELECT
+from app.viewer.tools import RECTANGLE, RULER, SELECT
 from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import FindingChip
 from app.widgets.panel_header import PanelHeader, header_button
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import ViewedPicture
 from core.workflows.searching import RankedCase
@@ -65,8 +68,14 @@ class ComparePanel(QWidget):
         self.linked.setToolTip("What is done to one picture is done to the other (K)")
         self.measure = header_button("ruler", "Measure: drag a line (M)")
         self.measure.setCheckable(True)
+        self.draw = header_button("rectangle", "Draw a region of the ranked case to ask with (R)")
+        self.draw.setCheckable(True)
+        self.ask = QPushButton("Ask with this region")
+        self.ask.setIcon(icon("search"))
+        self.ask.setToolTip("The region drawn on the ranked case becomes the query (Ctrl+Return)")
+        self.ask.hide()
         self.header.add_leading(self.back)
-        for widget in (self.previous, self.following, self.measure, self.linked):
+        for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
             self.header.add_action(widget)
 
         self.panes = (PicturePane(context.jobs, share=0.5), PicturePane(context.jobs, share=0.5))
@@ -105,17 +114,22 @@ class ComparePanel(QWidget):
         self.following.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
         self.measure.toggled.connect(self._measure)
+        self.draw.toggled.connect(self._draw)
+        self.ask.clicked.connect(self.ask_region)
+        self.panes[1].view.region.changed.connect(lambda _region: self._tell_region())
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_wanted.connect(self.menu_wanted)
         for side, pane in enumerate(self.panes):
             pane.view.own_presets = own_presets(self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             pane.view.customContextMenuRequested.connect(
-                lambda at, view=pane.view: picture_menu(view, self._context, self).popup(view.mapToGlobal(at))
+                lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
             pane.view.view_changed.connect(lambda side=side: self._follow(side))
             pane.view.window_changed.connect(lambda _, side=side: self._follow(side))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
+        self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
+        for side, pane in enumerate(self.panes):
             pane.slice_changed.connect(lambda _, side=side: self._follow_slice(side))
         self._state.ranking_changed.connect(self._renew)
         self._state.library_changed.connect(self.closed)
@@ -221,6 +235,9 @@ class ComparePanel(QWidget):
     def _show(self, side: int, viewed: ViewedPicture) -> None:
         pane = self.panes[side]
         self._viewed[side] = viewed
+        pane.view.editable = False
+        if side == 1:
+            self.draw.setChecked(False)
         query = self._state.query
         region = query.region if query is not None and side == 0 else None
         image = query.image if query is not None and query.image is not None else Path()
@@ -275,12 +292,52 @@ class ComparePanel(QWidget):
 
     def _measure(self, on: bool) -> None:
         for pane in self.panes:
-            pane.view.set_tool(RULER if on else SELECT)
+            if on or pane.view.tool == RULER:
+                pane.view.set_tool(RULER if on else SELECT)
+
+    # A region of the ranked case
+
+    @property
+    def drawn(self) -> Region | None:
+        """What was drawn on the ranked case, on the slice it was drawn on."""
+        pane = self.panes[1]
+        return pane.placed(pane.view.region.region) if pane.view.editable else None
+
+    def ask_region(self) -> None:
+        """The region drawn on the ranked case becomes the query."""
+        case, region = self.current_case(), self.drawn
+        if case is not None and region is not None:
+            self.closed.emit()
+            searching.ask(self._context, Query(case=case, region=region))
+
+    def make_menu(self, side: int) -> QMenu:
+        """What can be done with one of the pictures; deletes itself when it closes."""
+        menu = picture_menu(self.panes[side].view, self._context, self)
+        if side == 1:
+            menu.addAction("Draw a region of it\tR", self.draw.click).setEnabled(self._viewed[1] is not None)
+            menu.addAction("Ask with this region\tCtrl+Return", self.ask_region).setEnabled(
+                self.drawn is not None
+            )
+        return menu
+
+    def _draw(self, on: bool) -> None:
+        view = self.panes[1].view
+        if on:
+            view.editable = True
+            view.set_tool(RECTANGLE)
+            view.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif view.tool == RECTANGLE:
+            view.set_tool(SELECT)
+        self._tell_region()
+
+    def _tell_region(self) -> None:
+        self.ask.setVisible(self.drawn is not None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         acts: dict[int, Callable[[], object]] = {
             Qt.Key.Key_Escape: self.closed.emit,
             Qt.Key.Key_K: self.linked.toggle,
+            Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_Comma: lambda: self.step(-1),
             Qt.Key.Key_Period: lambda: self.step(1),
         }

@@ -208,7 +208,12 @@ class Commands(QObject):
         self._window.open_rail("filter")
 
     def ask_case(self) -> None:
-        self._cases_in_use().ask_current()
+        """With the region drawn on the case that is compared, else with a whole case."""
+        compare = self._window.compare
+        if self._window.comparing and compare.drawn is not None:
+            compare.ask_region()
+        else:
+            self._cases_in_use().ask_current()
 
     def _cases_in_use(self) -> RankingPanel | LibraryPanel:
         in_ranking = self._window.ranking.isAncestorOf(QApplication.focusWidget() or self._window)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PIL import Image
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 
 from app.context import Context
 from app.messages import Messages
@@ -138,3 +138,45 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
 def test_no_ranking_any_more_leads_back(panel, qtbot):
     with qtbot.waitSignal(panel.closed):
         panel.state.set_asked(None)
+
+
+def draw(qtbot, view, start: tuple[int, int], end: tuple[int, int]) -> None:
+    left = Qt.MouseButton.LeftButton
+    qtbot.mousePress(view, left, pos=QPoint(*start))
+    qtbot.mouseMove(view, QPoint((start[0] + end[0]) // 2, (start[1] + end[1]) // 2))
+    qtbot.mouseMove(view, QPoint(*end))
+    qtbot.mouseRelease(view, left, pos=QPoint(*end))
+
+
+def test_a_region_of_the_ranked_case_becomes_the_query(panel, jobs, qtbot):
+    case, view = panel.current_case(), panel.panes[1].view
+    assert panel.drawn is None
+    assert not panel.ask.isVisible()
+    qtbot.keyClick(panel, Qt.Key.Key_R)
+    assert panel.draw.isChecked()
+    middle = view.rect().center()
+    draw(qtbot, view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
+    assert panel.ask.isVisible()
+    assert panel.panes[0].view.region.region is None
+    region = panel.drawn
+    with qtbot.waitSignal(panel.closed):
+        qtbot.mouseClick(panel.ask, Qt.MouseButton.LeftButton)
+    assert panel.state.query == Query(case=case, region=region)
+    assert (region.width > 2, region.height > 2) == (True, True)
+
+
+def test_the_menu_draws_and_asks_and_the_next_case_has_no_region(panel, jobs, qtbot):
+    texts = [action.text().partition("\t")[0] for action in panel.make_menu(0).actions()]
+    assert "Draw a region of it" not in texts
+    menu = panel.make_menu(1)
+    actions = {action.text().partition("\t")[0]: action for action in menu.actions()}
+    assert not actions["Ask with this region"].isEnabled()
+    actions["Draw a region of it"].trigger()
+    middle = panel.panes[1].view.rect().center()
+    draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
+    assert panel.drawn is not None
+    panel.step(1)
+    jobs.let_run()
+    assert panel.drawn is None
+    assert not panel.ask.isVisible()
+    assert not panel.draw.isChecked()
