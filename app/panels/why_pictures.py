@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import explaining
@@ -10,6 +11,7 @@ from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from app.widgets.paired_pictures import Marked, MarkedPicture
+from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
 from core.workflows.agreeing import Agreement, Side
 from core.workflows.asking import Asked
@@ -44,11 +46,22 @@ class WhyPictures(QWidget):
         grid.addLayout(head, 0, 1)
         grid.addWidget(self.query, 1, 0)
         grid.addWidget(self.case, 1, 1)
+        self.marks = header_button("eye", "Show the places that agree on both pictures")
+        self.marks.setCheckable(True)
+        self.marks.setAccessibleName("Show the places that agree")
+        self.marks.setChecked(context.settings.flag("why_places", default=True))
+        self.marks.toggled.connect(self._set_marks)
+        self._set_marks(self.marks.isChecked())
+        foot = QHBoxLayout()
+        foot.setSpacing(8)
+        foot.addWidget(self.note, 1)
+        foot.addWidget(self.marks, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(grid)
-        column.addWidget(self.note)
+        column.addLayout(foot)
+        self._offer_marks()
 
     def show_pair(self, asked: Asked, line: RankedCase) -> None:
         """Send for the pictures of the query and of a ranked case."""
@@ -66,6 +79,17 @@ class WhyPictures(QWidget):
         for picture in (self.query, self.case):
             picture.show_picture(Marked())
         self.note.setText("")
+        self._offer_marks()
+
+    def _set_marks(self, on: bool) -> None:
+        self._context.settings.set_flag("why_places", on)
+        for picture in (self.query, self.case):
+            picture.set_marks(on)
+
+    def _offer_marks(self) -> None:
+        """The switch is there where there is something to hide."""
+        shown = (self.query.shown, self.case.shown)
+        self.marks.setVisible(any(one.rings or one.outline for one in shown))
 
     def _show(self, found: Agreement) -> None:
         for picture, side in ((self.query, found.query), (self.case, found.case)):
@@ -75,11 +99,13 @@ class WhyPictures(QWidget):
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
         for picture in (self.query, self.case):
             picture.setVisible(shown)
+        self._offer_marks()
 
     def _fail(self, error: SemblanceError) -> None:
         for picture in (self.query, self.case):
             picture.show_picture(Marked(problem=error.message))
         self.note.setText("")
+        self._offer_marks()
 
 
 def _marked(side: Side) -> Marked:

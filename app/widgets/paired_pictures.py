@@ -45,6 +45,11 @@ class MarkedPicture(QWidget):
         self.show_picture(Marked())
 
     @property
+    def marked(self) -> bool:
+        """Whether rings and outlines are drawn."""
+        return self._marks
+
+    @property
     def shown(self) -> Marked:
         return self._shown
 

@@ -237,6 +237,25 @@ def test_rings_stand_on_both_pictures_for_gabor_features(panel, context, made):
     assert case.pixels is not None
     assert query.rings == case.rings
     assert panel.pictures.note.text()
+    assert panel.pictures.marks.isVisible() == bool(query.rings)
+
+
+def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
+    context.state.set_library(publish(made / "pictures.semblance"))
+    searching.ask(context, Query(context.state.columns.ids[0]))
+    context.jobs.let_run()
+    for case in context.state.ranking.ranked:
+        if not panel.pictures.query.shown.rings:
+            panel.follow(case.row)
+            context.jobs.let_run()
+    assert panel.pictures.query.shown.rings
+    assert panel.pictures.query.marked
+    qtbot.mouseClick(panel.pictures.marks, LEFT)
+    assert not panel.pictures.query.marked
+    assert not panel.pictures.case.marked
+    again = WhyPanel(context)
+    qtbot.addWidget(again)
+    assert not again.pictures.query.marked
 
 
 def test_rows_of_a_table_have_no_pictures(asked):
