@@ -95,7 +95,7 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         asked(window)
         before = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
         qtbot.keyClick(
-            window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+            window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
         page = window.ask_next
         wait_for(window, lambda: page.questions.question is not None)
