@@ -19,6 +19,7 @@ from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import Source, read_source
 from core.evaluation.splits import HoldOut, patient_codes
 from core.experiments.spec import CasesSpec
+from core.features.registry import extractor_class
 
 Rows = npt.NDArray[np.intp]
 
@@ -155,7 +156,6 @@ def _both(
     same_source = (spec.table, spec.library, spec.features) == (
         spec.test.table, spec.test.library, spec.test.features,
     )  # fmt: skip
-    twins = 0 if same_source else _twins(train.X, test.X)
     if same_source:
         raise BadInput(
             f"{train.name} would be trained on and tested: every case would be on both sides.",
@@ -176,8 +176,20 @@ def _both(
         raise BadInput(
             f"{test.name} has only one finding that {train.name} knows.", "Two are needed to compare."
         )
-    if twins:
-        notes += (f"{twins} cases of {test.name} have exactly the numbers of a case of {train.name}.",)
+    twins = _twins(train.X, test.X)
+    if twins.any():
+        of = f"{int(twins.sum())} cases of {train.name} have exactly the numbers of a case of {test.name}"
+        if extractor_class(extractor).needs_picture:
+            # Thousands of equal numbers are the same picture.
+            train = train.rows(np.flatnonzero(~twins))
+            notes += (f"{of}: the same pictures, left out of training.",)
+        else:
+            notes += (f"{of}.",)
+    if len(train.findings) < 2:
+        raise BadInput(
+            f"Too few cases of {train.name} are left that {test.name} does not hold too.",
+            "Name a library with other pictures to train on.",
+        )
     groups = _patients(train, test, unrelated=spec.unrelated)
     names = [f"train {name}" for name in _ids(train)] + [f"test {name}" for name in _ids(test)]
     both = replace(
@@ -206,9 +218,10 @@ def _ids(data: EvaluationData) -> list[str]:
     return [str(row) for row in range(data.n_cases)] if data.case_ids is None else data.case_ids.tolist()
 
 
-def _twins(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:
-    rows = {row.tobytes() for row in np.ascontiguousarray(a)}
-    return sum(row.tobytes() in rows for row in np.ascontiguousarray(b))
+def _twins(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,) which rows of ``a`` (n, d) stand in ``b`` too."""
+    rows = {row.tobytes() for row in np.ascontiguousarray(b)}
+    return np.array([row.tobytes() in rows for row in np.ascontiguousarray(a)], dtype=np.bool_)
 
 
 def _patients(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> npt.NDArray[np.str_] | None:

@@ -91,7 +91,7 @@ _CASES_TYPES: dict[str, type] = {
 }  # fmt: skip
 _SHAPE = (
     'Write {"table": "wine.csv"} or {"library": "breasts.semblance", "features": "gabor"}; '
-    "`semblance help experiments` and the help page tell all keys."
+    "the help page 'Experiments' tells all keys."
 )
 
 

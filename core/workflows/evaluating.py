@@ -161,8 +161,17 @@ def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
     """``key=value`` texts by learner, and of the protocol."""
     if not request.learners:
         raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
-    own: dict[str, list[str]] = {name: [] for name in (*request.learners, PROTOCOL)}
-    for text in request.settings:
+    return settings_by_name(request.learners, request.settings)
+
+
+def settings_by_name(learners: Sequence[str], settings: Sequence[str]) -> dict[str, list[str]]:
+    """``NAME.key=value`` texts apart by name: of each learner, and of the protocol.
+
+    Raises:
+        BadArguments: a text that names neither.
+    """
+    own: dict[str, list[str]] = {name: [] for name in (*learners, PROTOCOL)}
+    for text in settings:
         name, dot, rest = text.partition(".")
         if not dot or name not in own:
             raise BadArguments(

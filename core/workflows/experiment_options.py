@@ -14,8 +14,8 @@ from core.experiments.selection import CRITERION
 from core.experiments.spec import NESTED, ExperimentSpec
 from core.metrics.registry import learner_class
 from core.parameters import Parameter, Value, parse_settings
+from core.workflows.evaluating import PROTOCOL, settings_by_name
 
-PROTOCOL = "protocol"
 #: Between values of a parameter that are chosen among.
 OR = "|"
 
@@ -62,7 +62,7 @@ def spec_of(options: Options) -> ExperimentSpec:
         raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
     if (options.train_on is None) != (not options.test_on):
         raise BadArguments("Only one side of 'train on, test on' is named.", "Give --train-on and --test-on.")
-    own = _by_name(options)
+    own = settings_by_name(options.learners, options.settings)
     baselines = {name for one in options.protocols for name in protocol_class(one).baselines}
     learners: list[dict[str, Any]] = []
     for name in options.learners:
@@ -92,19 +92,6 @@ def spec_of(options: Options) -> ExperimentSpec:
             "select_by": options.select_by,
         }
     )
-
-
-def _by_name(options: Options) -> dict[str, list[str]]:
-    own: dict[str, list[str]] = {name: [] for name in (*options.learners, PROTOCOL)}
-    for text in options.settings:
-        name, dot, rest = text.partition(".")
-        if not dot or name not in own:
-            raise BadArguments(
-                f"'{text}' does not name one of the learners.",
-                "Write NAME.key=value with a learner measured, or protocol.key=value.",
-            )
-        own[name].append(rest)
-    return own
 
 
 def _values(

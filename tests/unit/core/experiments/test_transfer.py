@@ -10,6 +10,9 @@ from core.errors import BadInput
 from core.evaluation.splits import check_no_leak
 from core.experiments.sources import Cases, read_cases
 from core.experiments.spec import CasesSpec
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.experiments.test_running import document, measure, spec
 
@@ -116,3 +119,19 @@ def test_cases_come_back_from_bytes_as_they_were(a, b):
     assert again.data.groups.tolist() == cases.data.groups.tolist()
     assert again.data.case_ids.tolist() == cases.data.case_ids.tolist()
     assert (again.extractor, again.notes) == (cases.extractor, cases.notes)
+
+
+def test_pictures_of_both_libraries_are_left_out_of_training(tmp_path):
+    sides = {}
+    for name, seed in (("a", 1), ("b", 2)):
+        pictures = striped_folder(tmp_path / name, n=16, seed=seed, patients=False)
+        if name == "b":
+            for picture in sorted((tmp_path / "a" / "level").glob("*.png"))[:3]:
+                (pictures / "level" / f"copy {picture.name}").write_bytes(picture.read_bytes())
+        sides[name] = tmp_path / f"{name}.semblance"
+        import_source(pictures, sides[name])
+        extract_features(sides[name], "pixels", settings={"size": 8})
+    values = {"library": str(sides["a"]), "test": {"library": str(sides["b"])}}
+    cases = read_cases(CasesSpec.from_json(values), (), 0)
+    assert (len(cases.train), len(cases.test)) == (13, 19)
+    assert any("3 cases of" in note and "left out of training" in note for note in cases.notes)
