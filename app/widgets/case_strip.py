@@ -75,6 +75,7 @@ class CaseStrip(QWidget):
         if [case.row for case in cases] != [case.row for case in self._cases]:
             self._place = 0
         self._cases = tuple(cases)
+        self.updateGeometry()
         self._told()
         self.update()
 
@@ -108,7 +109,8 @@ class CaseStrip(QWidget):
         return QSize(self._cell(), self.sizeHint().height())
 
     def _cell(self) -> int:
-        return theme().px(LOW_WIDTH if self._low else TALL_WIDTH)
+        chips = theme().px(SIDE + 10) if any(case.chip is not None for case in self._cases) else 0
+        return theme().px(LOW_WIDTH if self._low else TALL_WIDTH) + chips
 
     def _told(self) -> None:
         self.setAccessibleName(self._name)
