@@ -13,6 +13,7 @@ _MOST_CLOSE, _MOST_FAR = 3, 2
 #: Of more visual words none is close or far by name: a word means nothing by itself.
 _MANY_WORDS = 12
 _WORD = re.compile(r"word (\d+)")
+_STRIPES = re.compile(r"Gabor, (.+) px")
 #: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
 _SPOKEN = {
     "Size": "size",
@@ -41,7 +42,7 @@ _SPOKEN = {
 
 def spoken(group: str) -> str:
     """A group of features within a sentence."""
-    if match := re.fullmatch(r"Gabor, (.+) px", group):
+    if match := _STRIPES.fullmatch(group):
         return f"stripes {match[1]} px wide"
     if match := re.fullmatch(r"Pixels, block row (\d+), column (\d+)", group):
         return f"the block at row {match[1]}, column {match[2]}"
@@ -79,12 +80,12 @@ def sentence(
     if len(told) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in told):
         counted = f"Close in {len(near)} of {len(told)} visual words, far in {len(far)}"
         return f"{counted}; most apart in {spoken(groups[most])}."
-    close = joined([spoken(groups[place]) for place in near[:_MOST_CLOSE]])
+    close = _together([groups[place] for place in near[:_MOST_CLOSE]])
     if len(near) == len(told):
         close = "everything" if len(told) > 1 else close
         return f"Close in {close}" + (f"; most apart in {spoken(groups[most])}." if len(told) > 1 else ".")
     if far:
-        distant = joined([spoken(groups[place]) for place in far[:_MOST_FAR]])
+        distant = _together([groups[place] for place in far[:_MOST_FAR]])
         return f"Close in {close}, far in {distant}." if close else f"Far in {distant}."
     apart = spoken(
         groups[max((place for place in told if place not in near), key=lambda place: amounts[place])]
@@ -92,6 +93,13 @@ def sentence(
     if close:
         return f"Close in {close}; in {apart} no nearer than usual."
     return f"As far apart as usual; most in {apart}."
+
+
+def _together(groups: Sequence[str]) -> str:
+    """Several groups in a sentence; the widths of stripes stand together."""
+    widths = [match[1] for group in groups if (match := _STRIPES.fullmatch(group))]
+    words = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
+    return joined([*words, f"stripes {joined(widths)} px wide"] if widths else words)
 
 
 def joined(words: Sequence[str]) -> str:

@@ -42,6 +42,14 @@ def test_many_visual_words_are_counted():
     assert said == "Close in 5 of 20 visual words, far in 3; most apart in visual word 20."
 
 
+def test_widths_of_stripes_stand_together():
+    groups = ("Gabor, 2.5 px", "Gabor, 5 px", "Gabor, 10 px")
+    assert (
+        sentence(groups, (1, 2, 3), (0.1, 0.2, 0.9))
+        == "Close in stripes 2.5 and 5 px wide, far in stripes 10 px wide."
+    )
+
+
 def test_ranks_are_shares_of_what_is_usual():
     usual = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0]])
     assert ranks_among(np.array([2.5, 0.0]), usual).tolist() == [0.5, 0.5]
