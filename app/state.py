@@ -80,6 +80,8 @@ class State(QObject):
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
         self._empty = no_cases()
+        #: How many judgements are in force, counted once for each answer.
+        self._counted: tuple[Asked | None, int] = (None, 0)
 
     @property
     def columns(self) -> CaseColumns:
@@ -278,7 +280,11 @@ class State(QObject):
     @property
     def judged(self) -> int:
         """How many judgements of the search are in force."""
-        return 0 if self.asked is None else sum(entry.undone is None for entry in self.asked.entries)
+        asked = self.asked
+        if self._counted[0] is not asked:
+            count = 0 if asked is None else sum(entry.undone is None for entry in asked.entries)
+            self._counted = (asked, count)
+        return self._counted[1]
 
     def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
         """Show these cases of the library alone, or all again; none at all stands for all."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from core.library.columns import CaseColumns
+from core.library.columns import CaseColumns, no_cases
 from core.searches.contradictions import Contradiction
 from core.searches.influence import Influence
 from core.searches.judgement import Judgement, Kind
@@ -72,12 +72,64 @@ class LedgerRow:
         return f"{case} is {self.said}"
 
 
+class _Rows(Sequence[LedgerRow]):
+    """Rows made when they are looked at: a ledger may hold ten thousand, of which a dozen are seen."""
+
+    def __init__(
+        self, entries: Sequence[Entry], found: Sequence[Contradiction], columns: CaseColumns, query: str
+    ) -> None:
+        self._entries, self._columns, self._query = entries[::-1], columns, query
+        self._made: dict[int, LedgerRow] = {}
+        self._against: dict[int, list[Contradiction]] = {}
+        for one in found:
+            for key in one.entries:
+                self._against.setdefault(key, []).append(one)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, place: int) -> LedgerRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[LedgerRow]: ...
+    def __getitem__(self, place: int | slice) -> LedgerRow | Sequence[LedgerRow]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        at = place % len(self)
+        if at not in self._made:
+            self._made[at] = self._make(self._entries[at])
+        return self._made[at]
+
+    def ids(self) -> list[int]:
+        """Of all entries, without making their rows."""
+        return [entry.id for entry in self._entries]
+
+    def _make(self, entry: Entry) -> LedgerRow:
+        one = entry.judgement
+        names = (self._name(one.case), self._name(one.other), self._name(one.query))
+        against = tuple(self._against.get(entry.id, ()))
+        return LedgerRow(
+            entry, self._row(one.case), self._row(one.other), names, one.asked == self._query, against
+        )
+
+    def _row(self, case: str | None) -> int:
+        index = self._columns.index_of_id(case) if case is not None else NONE
+        return int(self._columns.case_row[index]) if index >= 0 else NONE
+
+    def _name(self, case: str | None) -> str:
+        index = self._columns.index_of_id(case) if case is not None else NONE
+        return self._columns.labels[index] if index >= 0 else _short(case or "")
+
+
 class LedgerRows(QAbstractListModel):
     """Judgements of one search in rows, those undone among them."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.rows: tuple[LedgerRow, ...] = ()
+        self.rows = _Rows((), (), no_cases(), "")
+        self._places: dict[int, int] = {}
         self.influences: Mapping[int, str] = {}
 
     def show(
@@ -88,50 +140,27 @@ class LedgerRows(QAbstractListModel):
         columns: CaseColumns,
     ) -> None:
         """Show the ``entries`` of ``search``; ``found`` is what in them disagrees."""
-        against: dict[int, list[Contradiction]] = {}
-        for one in found:
-            for key in one.entries:
-                against.setdefault(key, []).append(one)
-        query = asked_key(search) if search is not None else ""
-
-        def row(case: str | None) -> int:
-            index = columns.index_of_id(case) if case is not None else NONE
-            return int(columns.case_row[index]) if index >= 0 else NONE
-
-        def name(case: str | None) -> str:
-            index = columns.index_of_id(case) if case is not None else NONE
-            return columns.labels[index] if index >= 0 else _short(case or "")
-
-        rows = tuple(
-            LedgerRow(
-                entry,
-                row(entry.judgement.case),
-                row(entry.judgement.other),
-                (name(entry.judgement.case), name(entry.judgement.other), name(entry.judgement.query)),
-                entry.judgement.asked == query,
-                tuple(against.get(entry.id, ())),
-            )
-            for entry in reversed(entries)
-        )
-        if [one.id for one in rows] == [one.id for one in self.rows]:
+        rows = _Rows(entries, found, columns, asked_key(search) if search is not None else "")
+        places = {key: place for place, key in enumerate(rows.ids())}
+        if list(places) == list(self._places):
             # The place in the list stays where it was looked at.
             self.rows = rows
-            if rows:
+            if len(rows):
                 self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
             return
         self.beginResetModel()
-        self.rows = rows
+        self.rows, self._places = rows, places
         self.endResetModel()
 
     def show_influences(self, found: Sequence[Influence], columns: CaseColumns, k: int) -> None:
         """Say of each judgement what it does to the first ``k`` ranks; an empty list says nothing."""
         self.influences = {one.entry: _influence(one, columns, k) for one in found}
-        if self.rows:
+        if len(self.rows):
             self.dataChanged.emit(self.index(0), self.index(len(self.rows) - 1))
 
     def place_of(self, entry: int) -> int:
         """Where a judgement stands, -1 where it does not."""
-        return next((place for place, row in enumerate(self.rows) if row.id == entry), NONE)
+        return self._places.get(entry, NONE)
 
     def row_of(self, entry: int) -> LedgerRow | None:
         place = self.place_of(entry)

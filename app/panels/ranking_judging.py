@@ -16,7 +16,10 @@ from app.theme import news, set_look, theme
 from app.widgets.case_grid import NONE, CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from core.errors import BadInput
+from core.library.columns import CaseColumns
 from core.searches.judgement import Judgement, Kind
+from core.searches.query import Query
+from core.workflows.asking import Asked
 from core.workflows.refining import closer, thumb
 
 #: Cases on screen that a lone click is compared with, at most.
@@ -32,6 +35,8 @@ class RankingJudging(QObject):
         self._context, self._state, self._grid = context, context.state, grid
         #: Verdicts shown but not yet kept, by catalogue row; 0 takes one back.
         self._on_the_way: dict[int, int] = {}
+        #: What was found in the ledger for this answer, query and library.
+        self._known: tuple[tuple[Asked, Query, CaseColumns], dict[int, tuple[int, int]]] | None = None
         #: Library and metric of which is known, or asked, whether clicks can refine it.
         self._checked: tuple[Path | None, str] = (None, "")
         self.bar = CompareBar(grid.comparing.cancel)
@@ -111,6 +116,9 @@ class RankingJudging(QObject):
         search, asked, columns = self._state.search, self._state.asked, self._state.columns
         if search is None or asked is None:
             return {}
+        key = (asked, search.query, columns)
+        if self._known is not None and all(a is b for a, b in zip(self._known[0], key, strict=True)):
+            return self._known[1]
         query = search.query
         name = query.case if query.case is not None else str(query.image)
         region = None if query.region is None else query.region.to_json()
@@ -122,6 +130,7 @@ class RankingJudging(QObject):
                 index = columns.index_of_id(one.case)
                 if index >= 0:
                     out[int(columns.case_row[index])] = (verdict, entry.id)
+        self._known = (key, out)
         return out
 
     def _follow(self, job: Job | None, rows: Sequence[int], verdict: int) -> None:

@@ -99,10 +99,11 @@ class CaseColumns:
 
     def index_of_id(self, case_id: str) -> int:
         """The position of a case id, -1 where it is not in this snapshot."""
-        try:
-            return self.ids.index(case_id)
-        except ValueError:
-            return -1
+        return self._places.get(case_id, -1)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {case_id: place for place, case_id in enumerate(self.ids)}
 
     def codes(self, findings: Collection[str | None]) -> set[int]:
         """The codes of finding names; ``None`` stands for cases without a finding."""

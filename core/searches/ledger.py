@@ -37,12 +37,24 @@ class Ledger:
         kept = store.read() if store else []
         self._entries = {key: Entry(key, Judgement.from_record(one), undone) for key, one, undone in kept}
         self._known = {entry.judgement.said: entry.id for entry in self._entries.values()}
+        #: Each entry beside what is told of it.
+        self._told: dict[int, tuple[Entry, Entry]] = {}
         self._last_undone = max((e.undone for e in self._entries.values() if e.undone is not None), default=0)
 
     @property
     def entries(self) -> list[Entry]:
         """All of them, in the order they were made."""
         return list(self._entries.values())
+
+    @property
+    def told(self) -> tuple[Entry, ...]:
+        """All of them without what was on screen: only learning needs that, and it weighs most."""
+        for key, entry in self._entries.items():
+            known = self._told.get(key)
+            if known is None or known[0] is not entry:
+                bare = replace(entry.judgement, shown=()) if entry.judgement.shown else entry.judgement
+                self._told[key] = (entry, replace(entry, judgement=bare))
+        return tuple(self._told[key][1] for key in self._entries)
 
     @property
     def in_force(self) -> list[Entry]:

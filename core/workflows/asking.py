@@ -47,14 +47,14 @@ def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILE
         BadInput: no such case, no features for it, or a picture that cannot be read.
     """
     desk = desk_for(library, search.metric, reporter, without=search.without)
-    entries = desk.ledger(search.ledger).entries if search.ledger else []
-    judged = search.strength > 0.0 and any(entry.undone is None for entry in entries)
+    told = desk.ledger(search.ledger).told if search.ledger else ()
+    judged = search.strength > 0.0 and any(entry.undone is None for entry in told)
     if not judged and not search.moved:
-        return Asked(search, plain(library, search, k, reporter), entries=tuple(entries))
+        return Asked(search, plain(library, search, k, reporter), entries=told)
     try:
         bench = bench_for(library, search.metric, reporter, without=search.without)
     except BadInput as refused:
-        return Asked(search, plain(library, search, k, reporter), entries=tuple(entries), refused=refused)
+        return Asked(search, plain(library, search, k, reporter), entries=told, refused=refused)
     return asked_of_bench(bench, search, k)
 
 
@@ -111,7 +111,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         result,
         # Ranks made various cannot be compared with those by distance alone.
         () if search.diverse else bench.shifts(asked, [place for place in places if place is not None]),
-        tuple(ledger.entries),
+        ledger.told,
         tuple(contradictions(entries, bench.patient_of)),
         trust(len(entries)),
         left_out=from_.left_out,

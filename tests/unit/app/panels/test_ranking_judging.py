@@ -15,6 +15,8 @@ from app.panels.ranking import RankingPanel
 from app.settings import Settings
 from app.state import State
 from app.widgets.card_pieces import thumbs_of
+from core.library.judgements import JudgementTable
+from core.library.library import Library
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.workflows import refining
@@ -106,8 +108,10 @@ def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
     (entry,) = context.state.asked.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
-    assert entry.judgement.case in entry.judgement.shown
-    assert len(entry.judgement.shown) > 3
+    with Library.open(context.state.path, writable=False) as opened:
+        ((_, kept, _),) = JudgementTable(opened.catalogue, context.state.ledger).read()
+    assert entry.judgement.case in kept.shown
+    assert len(kept.shown) > 3
 
 
 def test_one_call_judges_several_and_one_undo_takes_them_back(qtbot, panel, context, jobs):

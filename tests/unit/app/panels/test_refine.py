@@ -292,7 +292,7 @@ def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     assert [case.row for case in state.asked.result.ranked] == before
     assert [message.level for message in context.messages.history] == ["info"]
     settle(asked, jobs)
-    assert asked.rows.rows == ()
+    assert len(asked.rows.rows) == 0
 
 
 def test_an_author_left_empty_is_nobody(asked, context, jobs):
@@ -322,7 +322,7 @@ def test_a_closed_library_leaves_nothing(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     context.state.set_library(None)
     settle(asked, jobs)
-    assert asked.rows.rows == ()
+    assert len(asked.rows.rows) == 0
     assert "Ask with a case" in texts(asked)
 
 

@@ -118,3 +118,13 @@ def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
         assert len(ledger.undo(order)) == 10_000
         assert ledger.in_force == []
         assert Ledger(JudgementTable(library.catalogue, "l")).redo_last() == order[-1:]
+
+
+def test_what_is_told_leaves_out_what_was_on_screen() -> None:
+    ledger = Ledger()
+    first, second = ledger.add([Judgement(Kind.ALIKE, "q", "a", shown=("a", "b")), like("q", "b")])
+    assert [entry.judgement.shown for entry in ledger.told] == [(), ()]
+    assert ledger.entries[0].judgement.shown == ("a", "b")
+    ledger.undo([first])
+    assert [entry.undone is None for entry in ledger.told] == [False, True]
+    assert [entry.id for entry in ledger.told] == [first, second]
