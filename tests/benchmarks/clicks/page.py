@@ -41,7 +41,7 @@ def has_headroom(table: Results) -> bool:
     scores = np.array(table["batch"][best_batch(table)[0]])
     found = over_repeats((scores - np.array(table["start"])[: len(scores)]).tolist())
     half = t_quantile(0.975, len(scores) - 1) * (found.std or 0.0) / len(scores) ** 0.5
-    return found.mean - half > 0.0
+    return bool(found.mean - half > 0.0)
 
 
 def verdicts(results: Results) -> list[tuple[str, str, bool]]:
@@ -58,7 +58,7 @@ def verdicts(results: Results) -> list[tuple[str, str, bool]]:
             mean = float(np.mean([shares[name] for name in able]))
             among = float(np.mean(list(shares.values())))
             each = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-            out.append((what, f"{mean:.0%}; of all tables {among:.0%} ({each})", mean >= goal))
+            out.append((what, f"{mean:.0%}; of all tables {among:.0%} ({each})", among >= goal))
     below = []
     for name, table in results.items():
         for wrong in WRONG:
