@@ -250,7 +250,8 @@ class MapPanel(QWidget):
         self.clear.setVisible(picked is not None)
         if picked is None:
             return
-        at = [index for row in picked.tolist() if (index := columns.index_of_row(row)) >= 0]
+        at = columns.indices_of_rows(picked)
+        at = at[at >= 0]
         counts = np.bincount(columns.finding[at].astype(np.int64) + 1, minlength=len(columns.findings) + 1)
         parts = [
             f"{count:,} {name}"
@@ -290,7 +291,7 @@ class MapPanel(QWidget):
         """Write the map to ``path``; the suffix says how."""
         found, columns = self._map, self._state.columns
         assert found is not None
-        at = np.array([columns.index_of_row(int(row)) for row in found.rows])
+        at = columns.indices_of_rows(found.rows)
         codes = np.where(at >= 0, columns.finding[at], NO_FINDING)
         drawing.save_map(
             self._context,

@@ -86,10 +86,8 @@ class MapView(QWidget):
         self._columns = columns
         self._points = MapPoints(rows, places)
         self._kind = np.full(len(rows), NO_FINDING, dtype=np.int16)
-        if len(columns):
-            at = np.minimum(np.searchsorted(columns.case_row, rows), len(columns) - 1)
-            known = columns.case_row[at] == rows
-            self._kind[known] = columns.finding[at[known]]
+        at = columns.indices_of_rows(rows)
+        self._kind[at >= 0] = columns.finding[at[at >= 0]]
         # No finding lies on top of another because of where it stands in the library.
         self._order = np.random.default_rng(0).permutation(len(rows))
         if not same:

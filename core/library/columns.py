@@ -97,6 +97,13 @@ class CaseColumns:
         place = int(np.searchsorted(self.case_row, case_row))
         return place if place < len(self) and self.case_row[place] == case_row else -1
 
+    def indices_of_rows(self, case_rows: npt.NDArray[np.int64]) -> Indices:
+        """(n,) the position of each catalogue row in this snapshot, -1 where it is not in it."""
+        if not len(self):
+            return np.full(len(case_rows), -1, dtype=np.intp)
+        places = np.minimum(np.searchsorted(self.case_row, case_rows), len(self) - 1)
+        return np.where(self.case_row[places] == case_rows, places, -1)
+
     def index_of_id(self, case_id: str) -> int:
         """The position of a case id, -1 where it is not in this snapshot."""
         return self._places.get(case_id, -1)

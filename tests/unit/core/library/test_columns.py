@@ -120,3 +120,10 @@ def test_letters_stay_different_however_many() -> None:
     letters = finding_letters(names)
     assert len(set(letters.values())) == len(names)
     assert all(letters.values())
+
+
+def test_many_rows_are_found_as_one_by_one():
+    columns = case_columns([2, 5, 9], ["a", "b", "c"], [None] * 3, [None] * 3, [0] * 3)
+    rows = np.array([9, 1, 2, 10, 5])
+    assert columns.indices_of_rows(rows).tolist() == [columns.index_of_row(int(row)) for row in rows]
+    assert no_cases().indices_of_rows(rows).tolist() == [-1] * 5
