@@ -183,9 +183,12 @@ class _Table(QWidget):
         for row, (name, *values) in enumerate(lines):
             self._grid.addWidget(ElidedLabel(name, role="second"), row, 0)
             for column, value in enumerate(values, 1):
-                quiet = not name
-                mode = Qt.TextElideMode.ElideMiddle
-                label = ElidedLabel(value, role="second" if quiet else "", mode=mode)
+                label: QLabel = ElidedLabel(value, mode=Qt.TextElideMode.ElideMiddle)
+                if row and self._columns > 2:
+                    # A number that is cut says another one.
+                    label = QLabel(value)
+                if not name:
+                    set_look(label, role="second")
                 label.setAlignment(_RIGHT)
                 self._grid.addWidget(label, row, column)
         self._restyle()

@@ -64,7 +64,7 @@ class Seen:
 
 
 class MapPoints:
-    """Cases (n,) by catalogue row, at ``pixels`` (n, 2) as they are seen."""
+    """Cases (n,) by catalogue row, ascending, at ``pixels`` (n, 2) as they are seen."""
 
     def __init__(self, rows: Rows, places: Points) -> None:
         self.rows, self.places = rows, places
@@ -78,8 +78,8 @@ class MapPoints:
 
     def place_of(self, row: int) -> int:
         """Where a case stands among the points, -1 where it does not."""
-        found = np.flatnonzero(self.rows == row)
-        return int(found[0]) if len(found) else NONE
+        place = int(np.searchsorted(self.rows, row))
+        return place if place < len(self) and self.rows[place] == row else NONE
 
     def nearest(self, x: float, y: float, within: float, among: npt.NDArray[np.bool_] | None = None) -> int:
         """The point nearest to a pixel, -1 where none is ``within`` so many pixels."""

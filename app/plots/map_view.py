@@ -89,7 +89,8 @@ class MapView(QWidget):
         at = columns.indices_of_rows(rows)
         self._kind[at >= 0] = columns.finding[at[at >= 0]]
         # No finding lies on top of another because of where it stands in the library.
-        self._order = np.random.default_rng(0).permutation(len(rows))
+        if len(self._order) != len(rows):
+            self._order = np.random.default_rng(0).permutation(len(rows))
         if not same:
             self._seen, self._looked = None, False
         self._fade()

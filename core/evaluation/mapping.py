@@ -139,6 +139,10 @@ class NeighbourMap:
             yield partial(self._whole, moved)
 
     def _whole(self, moved: Matrix) -> Matrix:
+        # Held so that it is wide rather than tall, as screens are, and not mirrored against the first map.
+        axes = np.linalg.eigh(moved.T @ moved)[1][:, ::-1]
+        moved = moved @ axes
+        moved = moved * np.where((moved * self._start).sum(axis=0) < 0, -1.0, 1.0)
         out = np.empty((self._n, 2))
         out[self.moved] = moved
         if len(self._others):

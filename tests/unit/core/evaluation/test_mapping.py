@@ -97,3 +97,13 @@ def test_finding_neighbours_can_be_cancelled():
         NeighbourMap(
             principal_axes(rows).places, between_points(rows), most=3000, reporter=Listening(cancel_after=1)
         )
+
+
+def test_a_map_is_wide_and_not_mirrored():
+    rows = _blobs(150)
+    first = principal_axes(rows).places
+    places = list(NeighbourMap(first, between_points(rows), most=150).grow())[-1]()
+    spread = np.cov(places.T)
+    assert abs(spread[0, 1]) < 1e-6 * spread[0, 0]
+    assert spread[0, 0] >= spread[1, 1]
+    assert ((places * first).sum(axis=0) >= 0).all()
