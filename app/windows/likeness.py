@@ -23,6 +23,8 @@ class LikenessSlider(QWidget):
         super().__init__()
         self._context, self._state = context, context.state
         self._steps: Slider | None = None
+        #: The library and slider whose steps were laid out for moving.
+        self._ready: tuple[object, str] | None = None
         self.bar = _Bar()
         self.bar.setAccessibleName("Likeness, from visual to diagnostic")
         self._visual, self._diagnostic, self._value = QLabel("visual"), QLabel("diagnostic"), QLabel()
@@ -38,6 +40,7 @@ class LikenessSlider(QWidget):
         self.bar.stepped.connect(self._step)
         self.bar.valueChanged.connect(self._moved)
         self.bar.sliderReleased.connect(self._follow)
+        self.bar.sliderPressed.connect(self._make_ready)
         for signal in (self._state.library_changed, self._state.cases_changed, self._state.metric_changed):
             signal.connect(self._follow)
         news.changed.connect(self._fit)
@@ -85,9 +88,16 @@ class LikenessSlider(QWidget):
             return
         likeness.move(self._context, step)
 
+    def _make_ready(self) -> None:
+        """Once for a slider: its first ranking at each step takes a second in a large library."""
+        if self._steps is not None and self._ready != (self._state.path, self._steps.name):
+            self._ready = (self._state.path, self._steps.name)
+            likeness.warm(self._context, self._steps)
+
     def _step(self, by: int) -> None:
         if self._steps is None:
             return
+        self._make_ready()
         steps = self._steps.steps
         here = steps.index(self._steps.nearest(self.bar.value()))
         likeness.move(self._context, steps[min(max(here + by, 0), len(steps) - 1)])
