@@ -219,15 +219,23 @@ def show_differences(table: PlainTable, document: Document, protocol: str, score
                 one["cases"],
                 one["a"],
                 one["b"],
-                f"{one['difference']:+.3f} ({one['ci95'][0]:+.3f} to {one['ci95'][1]:+.3f})",
-                f"{one['p_corrected_t']:.3f}",
-                "–" if one["p_wilcoxon"] is None else f"{one['p_wilcoxon']:.3f}",
+                _signed(f"{one['difference']:+.3f} ({one['ci95'][0]:+.3f} to {one['ci95'][1]:+.3f})"),
+                _chance(one["p_corrected_t"]),
+                _chance(one["p_wilcoxon"]),
             ]
             for one in found
         ],
         words=3,
         tips={4: "Corrected resampled t test: splits share cases", 5: "Wilcoxon's signed ranks over repeats"},
     )
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def _chance(p: float | None) -> str:
+    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def show_worst(queries: PlainTable, findings: PlainTable, document: Document, place: int) -> None:

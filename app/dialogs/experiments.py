@@ -59,7 +59,7 @@ class ExperimentsDialog(QDialog):
         self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
         self.name = QLineEdit(self._free_name())
         self.name.setAccessibleName("Name of the experiment")
-        self.place = QPushButton("In…")
+        self.place = QPushButton("Folder…")
         self.place.setToolTip("Choose the folder that holds experiments")
         self.run_button, self.cancel_button = QPushButton("Run"), QPushButton("Cancel")
         set_look(self.run_button, primary=True)
