@@ -101,7 +101,7 @@ class Marks:
         name, finding = columns.labels[index], columns.finding_name(index) or "finding not given"
         line, pad = tokens.px(18), 6
         side = max(32, min(tokens.px(_THUMB), view.height() - 2 * line - 3 * pad - 8))
-        wide = max(side, min(tokens.px(200), int(lettering(SMALL).width(name)) + 4), tokens.px(110)) + 2 * pad
+        wide = max(side, min(tokens.px(200), int(lettering(SMALL).width(name)) + 4), tokens.px(150)) + 2 * pad
         tall = side + 2 * line + 2 * pad
         x, y = points.pixels[place].tolist()
         left = x + 16 if x + 16 + wide <= view.width() else x - 16 - wide
