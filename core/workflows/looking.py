@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
     from core.library.library import Library
 
-_open: dict[Path, Library] = {}
+_open: OrderedDict[Path, Library] = OrderedDict()
+#: Libraries kept open in one process; a reader of many would else hold all of them.
+KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -270,6 +273,9 @@ def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | 
 def _library(path: Path) -> Library:
     if path not in _open:
         _open[path] = open_library(path)
+        while len(_open) > KEPT:
+            _open.popitem(last=False)[1].close()
+    _open.move_to_end(path)
     return _open[path]
 
 
