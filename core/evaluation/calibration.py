@@ -29,6 +29,8 @@ Rows = npt.NDArray[np.intp]
 LEAST = 20
 #: Parts of the held-out patients: each is predicted by what the others taught.
 FOLDS = 10
+#: From more cases on parts need not be balanced by outcome: chance does it, in a hundredth of the time.
+MANY = 500
 #: Draws of whole patients that tell how well the curve itself is known.
 RESAMPLES = 200
 
@@ -228,6 +230,8 @@ class _Levels:
     def parts(self, seed: int) -> list[tuple[Rows, Rows]]:
         """(rows to fit on, rows to predict), whole patients on one side; all of :attr:`chosen` once."""
         here = self.chosen
+        if len(here) > MANY:
+            return _dealt(here, here if self.units is None else self.units[here], seed)
         names = None if self.units is None else [str(unit) for unit in self.units[here].tolist()]
         most = len(here) if names is None else len(set(names))
         outcome = ["yes" if had else "no" for had in self.truth[here].tolist()]
@@ -252,6 +256,13 @@ class _Levels:
             platt, isotonic = (_loss(part.fit(kind)(self.odds), asked) for kind in (PLATT, ISOTONIC))
             gains.append(platt - isotonic)
         return ISOTONIC if np.mean(gains) > np.std(gains) / len(gains) ** 0.5 else PLATT
+
+
+def _dealt(rows: Rows, units: Rows, seed: int) -> list[tuple[Rows, Rows]]:
+    """``rows`` in :data:`FOLDS` parts of about equally many units, drawn without regard to outcomes."""
+    names, unit = np.unique(units, return_inverse=True)
+    part = (np.random.default_rng(seed).permutation(len(names)) % FOLDS)[unit]
+    return [(rows[part != k], rows[part == k]) for k in range(min(FOLDS, len(names)))]
 
 
 def _loss(p: Vector, asked: _Levels) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
+from core.evaluation import calibration
 from core.evaluation.calibration import LEAST, Calibration, HeldOutVotes, calibrate
 from core.evaluation.reliability import expected_calibration_error
 from tests.helpers.known_chances import Population, coverage_of
@@ -125,3 +126,16 @@ def test_the_interval_holds_the_chance_of_a_query_as_often_as_it_says():
     found = [coverage_of(one, queries=2500, seed=7) for one in Population]
     assert 0.93 <= np.mean(found) <= 0.97, found
     assert min(found) > 0.9, found
+
+
+def test_many_cases_are_dealt_with_whole_patients_on_one_side_each_once():
+    rng = np.random.default_rng(1)
+    n = 2 * calibration.MANY
+    units = rng.integers(0, n // 3, n)
+    rows = rng.permutation(5 * n)[:n]
+    parts = calibration._dealt(rows, units, 0)
+    assert sorted(np.concatenate([outside for _, outside in parts]).tolist()) == sorted(rows.tolist())
+    unit_of = dict(zip(rows.tolist(), units.tolist(), strict=True))
+    for inside, outside in parts:
+        assert not {unit_of[row] for row in inside.tolist()} & {unit_of[row] for row in outside.tolist()}
+        assert abs(len(outside) - n / calibration.FOLDS) < n / calibration.FOLDS / 2
