@@ -15,6 +15,7 @@ from shiboken6 import isValid
 
 from core.engine import Engine, Progress, Task
 from core.errors import SemblanceError
+from core.language import tr
 from core.tasks import Cancelled
 
 #: A job shows itself only when it is still running after this time.
@@ -155,8 +156,12 @@ class Job(QObject):
         except Exception as error:  # noqa: BLE001 - the last door: a defect of ours is told, never swallowed
             details = "".join(traceback.format_exception(error))
             failure = SemblanceError(
-                f"{self.title} failed because of a defect in Semblance ({type(error).__name__}).",
-                "Your data is unharmed. Please report it with the details.",
+                tr(
+                    "{title} failed because of a defect in Semblance ({kind}).",
+                    title=self.title,
+                    kind=type(error).__name__,
+                ),
+                tr("Your data is unharmed. Please report it with the details."),
             )
             failure.add_note(details)
             self._fail(failure)

@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import SemblanceError
+from core.language import tr
 
 log = logging.getLogger("semblance")
 
@@ -64,8 +65,8 @@ class Messages(QObject):
             self._show(
                 Message(
                     "error",
-                    f"A defect in Semblance: {kind.__name__}.",
-                    "Your data is unharmed. Please report it with the details.",
+                    tr("A defect in Semblance: {kind}.", kind=kind.__name__),
+                    tr("Your data is unharmed. Please report it with the details."),
                     details,
                 )
             )

@@ -13,6 +13,7 @@ from app.jobs import Lane
 from app.operations import searching
 from app.operations.refining import author
 from core.errors import SemblanceError
+from core.language import tr, tr_n
 from core.workflows import concepts
 from core.workflows.concepts import ConceptFacts
 
@@ -90,7 +91,7 @@ class Concepts(QObject):
             made = next((one for one in facts if one.id not in before), None)
             if made is not None:
                 self.chosen = made.id
-                self._push(f"new concept {made.name}", lambda: self._delete(made.id))
+                self._push(tr("new concept {name}", name=made.name), lambda: self._delete(made.id))
                 self.changed.emit()
                 if marks:
                     self._run(concepts.mark_cases, made.id, list(marks), author=author(self._context))
@@ -107,8 +108,8 @@ class Concepts(QObject):
         ]
         if all(was == has for _, was in before):
             return
-        what = f"{len(before)} marks" if len(before) > 1 else "a mark"
-        self._push(f"{what} of {one.name}", lambda: self._mark(key, before))
+        what = tr_n("a mark of {name}", "{n} marks of {name}", len(before), name=one.name)
+        self._push(what, lambda: self._mark(key, before))
         self._mark(key, [(case, has) for case in cases])
 
     def rename(self, key: int, name: str) -> None:
@@ -128,7 +129,7 @@ class Concepts(QObject):
         def restore() -> None:
             self._run(concepts.restore_concept, key, then=lambda _facts: self.set_amount(one.name, amount))
 
-        self._push(f"deleting {one.name}", restore)
+        self._push(tr("deleting {name}", name=one.name), restore)
         self._delete(key)
 
     def undo(self) -> None:
@@ -166,7 +167,7 @@ class Concepts(QObject):
         def follow(facts: tuple[ConceptFacts, ...]) -> None:
             new = next((one.name for one in facts if one.id == key), name)
             if push is not None:
-                self._push(f"renaming {old}", lambda: push(new))
+                self._push(tr("renaming {name}", name=old), lambda: push(new))
                 self.changed.emit()
             if amount:
                 search = self._state.search
@@ -202,7 +203,7 @@ class Concepts(QObject):
     ) -> None:
         path, metric = self._state.path, self._state.metric
         if path is None or metric is None:
-            self._context.messages.info("Concepts need a metric. Train one first.")
+            self._context.messages.info(tr("Concepts need a metric. Train one first."))
             return
         # What was being read is older than what this call answers with.
         self._context.jobs.drop(_CHANNEL)
@@ -218,7 +219,7 @@ class Concepts(QObject):
         **more: Any,
     ) -> None:
         job = self._context.jobs.run(
-            "Concepts", function, path, *args, lane=Lane.ASK, quiet=True, channel=channel, **more
+            tr("Concepts"), function, path, *args, lane=Lane.ASK, quiet=True, channel=channel, **more
         )
 
         def show(facts: tuple[ConceptFacts, ...]) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from app.context import Context
 from app.operations import library
+from core.language import tr
 from core.workflows import demo
 
 
 def open_demo(context: Context) -> None:
     """Make the demo library where it is not there yet, and show it."""
     folder = demo.usual_folder()
-    job = context.jobs.run("Making the demo library", demo.make_demo, folder, channel="demo")
+    job = context.jobs.run(tr("Making the demo library"), demo.make_demo, folder, channel="demo")
 
     def show(made: Path) -> None:
         library.open_library(context, made)

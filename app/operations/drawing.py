@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.context import Context
 from app.jobs import Job, Lane
+from core.language import tr
 from core.reports.curves import Curve
 from core.reports.map_figure import MapDrawing
 from core.reports.sheet import ThemeName
@@ -29,7 +30,7 @@ def draw(
 ) -> Job:
     """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
     job = context.jobs.run(
-        "Drawing a plot",
+        tr("Drawing a plot"),
         drawing.draw,
         kind,
         tuple(curves),
@@ -59,7 +60,7 @@ def save(
 ) -> Job:
     """Write plots to files and say which; ``note``: on what they were measured."""
     job = context.jobs.run(
-        f"Saving {path.name}",
+        tr("Saving {name}", name=path.name),
         drawing.export_plots,
         path,
         dict(plots),
@@ -76,7 +77,7 @@ def save(
 def save_map(context: Context, path: Path, the_map: MapDrawing, *, theme: ThemeName) -> Job:
     """Write a map to a file and say where."""
     job = context.jobs.run(
-        f"Saving {path.name}",
+        tr("Saving {name}", name=path.name),
         drawing.export_map,
         path,
         the_map,
@@ -92,7 +93,7 @@ def save_scores(
 ) -> Job:
     """Write a table, as CSV text, and say where; ``what`` it is goes into the library's log of exports."""
     job = context.jobs.run(
-        f"Saving {path.name}",
+        tr("Saving {name}", name=path.name),
         drawing.export_scores,
         path,
         text,
@@ -107,7 +108,7 @@ def save_scores(
 def _told(context: Context, job: Job) -> Job:
     def tell(files: list[Path]) -> None:
         names = ", ".join(file.name for file in files)
-        context.messages.info(f"Saved {names} in {files[0].parent}.")
+        context.messages.info(tr("Saved {names} in {folder}.", names=names, folder=files[0].parent))
 
     job.done.connect(tell)
     job.failed.connect(context.messages.error)

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.context import Context
 from app.operations import searching
 from app.state import State
+from core.language import tr
 from core.searches.query import Query
 
 #: More would move the query to the middle of everything.
@@ -26,16 +27,16 @@ def add(context: Context, wanted: Sequence[Query], *, like: bool) -> None:
     """``wanted`` become examples, positive or not; those that are examples already change sides."""
     state = context.state
     if state.search is None or state.query is None:
-        context.messages.info("Ask with a case or a picture first: examples stand beside the query.")
+        context.messages.info(tr("Ask with a case or a picture first: examples stand beside the query."))
         return
     fresh = [one for one in dict.fromkeys(wanted) if one != state.query]
     if not fresh:
         if wanted:
-            context.messages.info("That is the query itself. Choose another case as an example.")
+            context.messages.info(tr("That is the query itself. Choose another case as an example."))
         return
     kept = [(one, side) for one, side in examples(state) if one not in fresh]
     if len(kept) + len(fresh) > MOST:
-        context.messages.info(f"A search has at most {MOST} examples. Remove some first.")
+        context.messages.info(tr("A search has at most {most} examples. Remove some first.", most=MOST))
         return
     _set(context, [*kept, *((one, like) for one in fresh)])
 

@@ -9,6 +9,7 @@ from typing import Any
 from app.context import Context
 from app.jobs import Job, Lane
 from core.experiments.spec import ExperimentSpec
+from core.language import tr
 from core.workflows import experimenting
 
 Document = Mapping[str, Any]
@@ -21,7 +22,7 @@ def run(
 ) -> Job:
     """Measure what is not finished in ``folder``; ``then`` hears tables as they grow, and all at the end."""
     job = context.jobs.run(
-        f"Experiment {folder.name}",
+        tr("Experiment {name}", name=folder.name),
         experimenting.run_experiment,
         spec,
         folder,
@@ -35,7 +36,7 @@ def run(
 def resume(context: Context, folder: Path, workers: int, scheduler: str, then: Then) -> Job:
     """Go on with the experiment in ``folder``."""
     job = context.jobs.run(
-        f"Experiment {folder.name}",
+        tr("Experiment {name}", name=folder.name),
         experimenting.resume_experiment,
         folder,
         workers=workers,
@@ -49,8 +50,12 @@ def _follow(context: Context, job: Job, folder: Path, then: Then) -> Job:
     def tell(document: Document) -> None:
         then(document)
         cells = document["cells"]
-        failed = f", {cells['failed']} failed" if cells["failed"] else ""
-        context.messages.info(f"Experiment {folder.name}: {cells['done']} cells done{failed}.")
+        counts = {"name": folder.name, "done": cells["done"], "failed": cells["failed"]}
+        context.messages.info(
+            tr("Experiment {name}: {done} cells done, {failed} failed.", **counts)
+            if cells["failed"]
+            else tr("Experiment {name}: {done} cells done.", **counts)
+        )
 
     job.partial.connect(then)
     job.done.connect(tell)
@@ -61,7 +66,7 @@ def _follow(context: Context, job: Job, folder: Path, then: Then) -> Job:
 def show(context: Context, folder: Path, then: Then) -> Job:
     """What the finished cells in ``folder`` say."""
     job = context.jobs.run(
-        f"Opening {folder.name}",
+        tr("Opening {name}", name=folder.name),
         experimenting.show_experiment,
         folder,
         lane=Lane.LOOK,
@@ -76,7 +81,7 @@ def show(context: Context, folder: Path, then: Then) -> Job:
 def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job:
     """Write tables, plots and the script, and say where."""
     job = context.jobs.run(
-        f"Exporting {folder.name}",
+        tr("Exporting {name}", name=folder.name),
         experimenting.export_experiment,
         folder,
         to,
@@ -85,7 +90,11 @@ def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job
     )
     job.done.connect(
         lambda files: context.messages.info(
-            f"Wrote {len(files)} files into {to}; repeat.sh measures the same numbers again."
+            tr(
+                "Wrote {files} files into {folder}; repeat.sh measures the same numbers again.",
+                files=len(files),
+                folder=to,
+            )
         )
     )
     job.failed.connect(context.messages.error)
@@ -95,7 +104,7 @@ def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job
 def draw(context: Context, test: Document, then: Callable[[bytes], object], **look: Any) -> Job:
     """A PNG of the average ranks of ``test`` goes to ``then``."""
     job = context.jobs.run(
-        "Drawing ranks",
+        tr("Drawing ranks"),
         experimenting.draw_ranks,
         test,
         lane=Lane.DRAW,

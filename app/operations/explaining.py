@@ -8,6 +8,7 @@ from app.context import Context
 from app.jobs import Lane
 from app.operations import searching
 from core.errors import SemblanceError
+from core.language import tr
 from core.workflows import agreeing, explaining
 from core.workflows.agreeing import Agreement
 from core.workflows.asking import Asked
@@ -26,7 +27,7 @@ def explain(
     if context.state.path is None:
         return
     job = context.jobs.run(
-        "Explaining",
+        tr("Explaining"),
         explaining.why,
         context.state.path,
         asked.search,
@@ -51,7 +52,7 @@ def agree(
     if context.state.path is None:
         return
     job = context.jobs.run(
-        "Comparing places",
+        tr("Comparing places"),
         agreeing.agreement,
         context.state.path,
         asked.search,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from app.context import Context
 from app.jobs import Job
 from app.operations import library
+from core.language import tr
 from core.parameters import Value
 from core.workflows import extracting
 from core.workflows.extracting import ExtractResult
@@ -24,7 +25,7 @@ def extract(
     if path is None:
         return None
     job = context.jobs.run(
-        f"Extracting {extractor}",
+        tr("Extracting {name}", name=extractor),
         extracting.extract_features,
         path,
         extractor,
@@ -38,11 +39,18 @@ def extract(
             context.state.set_features(result.features)
         if result.failed:
             context.messages.warning(
-                f"{len(result.failed):,} cases gave no {extractor} features: {result.failed[0]['reason']}",
-                f"The other {result.cases:,} have theirs.",
+                tr(
+                    "{failed:,} cases gave no {name} features: {reason}",
+                    failed=len(result.failed),
+                    name=extractor,
+                    reason=result.failed[0]["reason"],
+                ),
+                tr("The other {cases:,} have theirs.", cases=result.cases),
             )
         else:
-            context.messages.info(f"{result.cases:,} cases have {extractor} features.")
+            context.messages.info(
+                tr("{cases:,} cases have {name} features.", cases=result.cases, name=extractor)
+            )
         library.renew(context, then)
 
     job.done.connect(show)

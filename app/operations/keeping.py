@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.context import Context
 from app.jobs import Job, Lane
+from core.language import tr
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
 from core.workflows import keeping
@@ -62,7 +63,7 @@ class SearchKeeper(QObject):
         self._kept = memory
         # In the process that asks: what it has in memory stays good when it writes itself.
         self._context.jobs.run(
-            "Keeping the search",
+            tr("Keeping the search"),
             keeping.keep,
             library.path,
             memory,
@@ -88,7 +89,7 @@ class SearchKeeper(QObject):
         name = state.search_name
         state.set_search_name("")
         _part(self._context, new_ledger())
-        self._context.messages.info(f"Another query: the search '{name}' stays as it was.")
+        self._context.messages.info(tr("Another query: the search '{name}' stays as it was.", name=name))
 
 
 def save(context: Context, name: str) -> Job | None:
@@ -100,7 +101,7 @@ def save(context: Context, name: str) -> Job | None:
 
     def done(given: str) -> None:
         state.set_search_name(given)
-        context.messages.info(f"Kept as '{given}'; what you change from here on is kept in it.")
+        context.messages.info(tr("Kept as '{name}'; what you change from here on is kept in it.", name=given))
 
     job.done.connect(done)
     return job
@@ -118,8 +119,12 @@ def branch(context: Context, name: str) -> Job | None:
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
         state.set_search_name(name.strip())
-        stays = f" '{before}' stays as it was." if before else ""
-        context.messages.info(f"Going on as '{name.strip()}'.{stays}")
+        names = {"name": name.strip(), "before": before}
+        context.messages.info(
+            tr("Going on as '{name}'. '{before}' stays as it was.", **names)
+            if before
+            else tr("Going on as '{name}'.", **names)
+        )
 
     job.done.connect(done)
     return job
@@ -152,9 +157,10 @@ def show_reopened(context: Context, found: Reopened) -> None:
     state.set_asked(found.asked)
     state.restore_view(found.view)
     if found.told:
-        again = "" if found.fresh else "Search > Rank again (F5) asks now."
+        again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
-            f"'{found.name}' was opened as far as it can be shown.", " ".join((*found.told, again))
+            tr("'{name}' was opened as far as it can be shown.", name=found.name),
+            " ".join((*found.told, again)),
         )
 
 
@@ -205,7 +211,7 @@ def _part(context: Context, ledger: str) -> None:
 
 def _run(context: Context, function: Callable[..., Any], *args: Any, channel: str | None = None) -> Job:
     job = context.jobs.run(
-        "Searches", function, context.state.path, *args, lane=Lane.ASK, channel=channel, quiet=True
+        tr("Searches"), function, context.state.path, *args, lane=Lane.ASK, channel=channel, quiet=True
     )
     job.failed.connect(context.messages.error)
     return job

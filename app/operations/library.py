@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from app.context import Context
 from app.jobs import Job, Jobs, Lane
 from app.operations import searching
+from core.language import tr, tr_n
 from core.searches.search import Search
 from core.workflows import importing, opening, relinking
 from core.workflows.importing import ImportResult
@@ -21,7 +22,9 @@ _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakK
 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
     """Show the library at ``path`` as it was left, or say why not."""
-    job = context.jobs.run(f"Opening {path.name}", opening.publish, path, lane=Lane.LOOK, channel="library")
+    job = context.jobs.run(
+        tr("Opening {name}", name=path.name), opening.publish, path, lane=Lane.LOOK, channel="library"
+    )
 
     def show(snapshot: LibrarySnapshot) -> None:
         _remember(context)
@@ -30,8 +33,8 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         context.settings.last_library = path
         if not snapshot.writable:
             context.messages.info(
-                f"{snapshot.name} is open for looking only: its folder cannot be written to.",
-                "To add cases or train, copy it to a folder you may write to.",
+                tr("{name} is open for looking only: its folder cannot be written to.", name=snapshot.name),
+                tr("To add cases or train, copy it to a folder you may write to."),
             )
         _restore(context, path)
         if then is not None:
@@ -54,7 +57,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
     if then is not None:
         waiting.append((path, then))
     job = context.jobs.run(
-        "Reading the library", opening.publish, path, lane=Lane.LOOK, channel="renew", quiet=True
+        tr("Reading the library"), opening.publish, path, lane=Lane.LOOK, channel="renew", quiet=True
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
@@ -80,7 +83,11 @@ def close_library(context: Context) -> None:
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:
     """Find out what ``source`` holds; ``then`` gets the possible kinds, likeliest first."""
     job = context.jobs.run(
-        f"Looking into {source.name}", importing.recognise_source, source, lane=Lane.LOOK, channel="recognise"
+        tr("Looking into {name}", name=source.name),
+        importing.recognise_source,
+        source,
+        lane=Lane.LOOK,
+        channel="recognise",
     )
     job.done.connect(then)
     job.failed.connect(context.messages.error)
@@ -98,7 +105,7 @@ def import_source(
 ) -> Job:
     """Bring ``source`` into ``library`` in the background and show it; ``identified`` keeps patient ids."""
     job = context.jobs.run(
-        f"Importing {source.name}",
+        tr("Importing {name}", name=source.name),
         importing.import_source,
         source,
         library,
@@ -108,15 +115,20 @@ def import_source(
     )
 
     def show(result: ImportResult) -> None:
-        said = f"{result.added:,} added, {result.unchanged:,} unchanged"
+        said = tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
         if result.failed:
-            files = "1 file" if len(result.failed) == 1 else f"{len(result.failed):,} files"
             context.messages.warning(
-                f"{source.name}: {said}; {files} could not be read.",
-                " ".join(("File > Files not read… lists each with its reason.", *result.notes)),
+                tr_n(
+                    "{name}: {said}; {n} file could not be read.",
+                    "{name}: {said}; {n} files could not be read.",
+                    len(result.failed),
+                    name=source.name,
+                    said=said,
+                ),
+                " ".join((tr("File > Files not read… lists each with its reason."), *result.notes)),
             )
         else:
-            context.messages.info(f"{source.name}: {said}.", " ".join(result.notes))
+            context.messages.info(tr("{name}: {said}.", name=source.name, said=said), " ".join(result.notes))
         if context.state.path == library:
             renew(context)
         else:
@@ -134,11 +146,15 @@ def relink(context: Context, folder: Path) -> None:
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run("Finding moved pictures", relinking.relink, path, folder)
+    job = context.jobs.run(tr("Finding moved pictures"), relinking.relink, path, folder)
 
     def show(result: relinking.RelinkResult) -> None:
         context.messages.info(
-            f"{result.found:,} pictures found again, {result.still_missing:,} still missing."
+            tr(
+                "{found:,} pictures found again, {missing:,} still missing.",
+                found=result.found,
+                missing=result.still_missing,
+            )
         )
         renew(context)
 
@@ -159,7 +175,7 @@ def _remember(context: Context) -> Job | None:
     if library is None or not library.writable:
         return None
     job = context.jobs.run(
-        "Keeping what is shown",
+        tr("Keeping what is shown"),
         opening.save_state,
         library.path,
         context.state.memory(),

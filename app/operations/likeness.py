@@ -9,6 +9,7 @@ from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import library, searching
 from app.state import State
+from core.language import tr
 from core.workflows import asking, slider
 from core.workflows.slider import BEGIN, Slider, SliderStep
 from core.workflows.training import TrainRequest
@@ -34,12 +35,17 @@ def why_not(state: State) -> str:
     """Why the slider cannot be moved, and what to do."""
     there = list(sliders(state))
     if state.metric is None:
-        return "Visual to diagnostic likeness: there is no metric yet."
+        return tr("Visual to diagnostic likeness: there is no metric yet.")
     if there and slider.slider_of(state.metric.card) is None:
-        return f"{state.metric.name} stands at one place. Choose the metric {there[-1]} to move between."
-    return (
-        f"{state.metric.name} stands at one place. To move between visual and diagnostic likeness, prepare a "
-        "slider: Metric > Prepare visual–diagnostic slider."
+        return tr(
+            "{name} stands at one place. Choose the metric {other} to move between.",
+            name=state.metric.name,
+            other=there[-1],
+        )
+    return tr(
+        "{name} stands at one place. To move between visual and diagnostic likeness, prepare a slider: "
+        "Metric > Prepare visual–diagnostic slider.",
+        name=state.metric.name,
     )
 
 
@@ -68,10 +74,12 @@ def prepare(context: Context, request: TrainRequest) -> Job | None:
     state, path = context.state, context.state.path
     if path is None:
         return None
-    job = context.jobs.run(f"Preparing {request.name}", slider.prepare_slider, path, request, can_stop=True)
+    job = context.jobs.run(
+        tr("Preparing {name}", name=request.name), slider.prepare_slider, path, request, can_stop=True
+    )
 
     def show(made: Slider) -> None:
-        context.messages.info(f"{made.name} is ready: move it in the top bar.")
+        context.messages.info(tr("{name} is ready: move it in the top bar.", name=made.name))
         if state.path == path:
             library.renew(context, partial(choose, context, made.name))
 
@@ -87,7 +95,7 @@ def warm(context: Context, found: Slider) -> None:
         return
     for step in found.steps:
         context.jobs.run(
-            "Preparing the slider",
+            tr("Preparing the slider"),
             asking.ask,
             path,
             replace(search, metric=step.metric),

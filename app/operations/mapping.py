@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.context import Context
 from app.jobs import Job
+from core.language import tr
 from core.workflows import mapping
 
 
@@ -13,7 +14,7 @@ def make_map(context: Context) -> Job | None:
     if state.path is None or state.metric is None:
         return None
     return context.jobs.run(
-        f"Mapping {state.path.stem} under {state.metric.name}",
+        tr("Mapping {library} under {metric}", library=state.path.stem, metric=state.metric.name),
         mapping.map_library,
         state.path,
         state.metric.name,

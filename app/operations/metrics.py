@@ -7,6 +7,7 @@ from pathlib import Path
 from app.context import Context
 from app.jobs import Job
 from app.operations import library, searching
+from core.language import tr
 from core.workflows import cards, metric_exchange
 
 
@@ -14,7 +15,9 @@ def write_card(context: Context, name: str, path: Path) -> Job | None:
     """Write the card of the metric called ``name`` and say where."""
     if context.state.path is None:
         return None
-    job = context.jobs.run(f"Saving {path.name}", cards.write_metric_card, context.state.path, name, path)
+    job = context.jobs.run(
+        tr("Saving {name}", name=path.name), cards.write_metric_card, context.state.path, name, path
+    )
     return _told(context, job, path)
 
 
@@ -23,7 +26,7 @@ def export_metric(context: Context, name: str, path: Path) -> Job | None:
     if context.state.path is None:
         return None
     job = context.jobs.run(
-        f"Saving {path.name}", metric_exchange.export_metric, context.state.path, name, path
+        tr("Saving {name}", name=path.name), metric_exchange.export_metric, context.state.path, name, path
     )
     return _told(context, job, path)
 
@@ -34,10 +37,12 @@ def import_metric(context: Context, file: Path) -> Job | None:
     path = state.path
     if path is None:
         return None
-    job = context.jobs.run(f"Bringing in {file.name}", metric_exchange.import_metric, path, file)
+    job = context.jobs.run(
+        tr("Bringing in {name}", name=file.name), metric_exchange.import_metric, path, file
+    )
 
     def show(name: str) -> None:
-        context.messages.info(f"{name} is in the library.")
+        context.messages.info(tr("{name} is in the library.", name=name))
 
         def choose() -> None:
             state.set_metric(name)
@@ -52,6 +57,6 @@ def import_metric(context: Context, file: Path) -> Job | None:
 
 
 def _told(context: Context, job: Job, path: Path) -> Job:
-    job.done.connect(lambda _path: context.messages.info(f"{path} is written."))
+    job.done.connect(lambda _path: context.messages.info(tr("{path} is written.", path=path)))
     job.failed.connect(context.messages.error)
     return job

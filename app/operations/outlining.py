@@ -9,6 +9,7 @@ from app.jobs import Job, Lane
 from app.viewer.picture_view import PictureView
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
+from core.language import tr
 from core.workflows import looking
 
 
@@ -24,7 +25,7 @@ def outline_mass(
     this one, and a picture shown meanwhile is left alone."""
     shown = view.picture
     job = context.jobs.run(
-        "Outlining",
+        tr("Outlining"),
         looking.outline_mass,
         library,
         what,

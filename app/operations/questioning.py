@@ -8,6 +8,7 @@ from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import refining as judging
 from core.errors import SemblanceError
+from core.language import tr
 from core.searches.questions import Answer, judgements_of
 from core.workflows import questioning, refining
 from core.workflows.questioning import AskedNext
@@ -30,7 +31,7 @@ def ask(
         return None
     function = questioning.ask_on if moves_on else questioning.ask_next
     job = context.jobs.run(
-        "Ask me next",
+        tr("Ask me next"),
         function,
         state.path,
         state.search,

@@ -6,11 +6,13 @@ import getpass
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import library, searching
 from core.errors import SemblanceError
+from core.language import tr
 from core.searches.influence import Influence
 from core.searches.judgement import Judgement
 from core.searches.search import new_ledger
@@ -20,8 +22,9 @@ from core.workflows.refining_desk import HeldOutScore
 
 #: Where the user's name is kept; empty while the one of the system is used.
 AUTHOR = "author"
-_TITLE = "Judging"
 _INFLUENCE, _SCORE = "influence", "held-out score"
+#: Jobs that keep clicks.
+_clicks: WeakSet[Job] = WeakSet()
 
 
 def author(context: Context) -> str:
@@ -74,8 +77,9 @@ def _change(context: Context, function: Callable[..., Asked], *args: Any, **more
     for channel in (_INFLUENCE, _SCORE):
         context.jobs.drop(channel)
     job = context.jobs.run(
-        _TITLE, function, path, search, *args, k=searching.SHOWN, lane=Lane.ASK, quiet=True, **more
+        tr("Judging"), function, path, search, *args, k=searching.SHOWN, lane=Lane.ASK, quiet=True, **more
     )
+    _clicks.add(job)
 
     def show(asked: Asked) -> None:
         # Where something else is asked by now, its own ranking comes or is there already.
@@ -96,7 +100,7 @@ def _change(context: Context, function: Callable[..., Asked], *args: Any, **more
 def finish(context: Context) -> None:
     """Wait for clicks that are still being kept; the program is about to end."""
     for job in list(context.jobs.active):
-        if job.title == _TITLE:
+        if job in _clicks:
             context.jobs.wait(job)
 
 
@@ -117,7 +121,7 @@ def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: 
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        "Influence of each judgement",
+        tr("Influence of each judgement"),
         refining.influence,
         state.path,
         state.search,
@@ -156,7 +160,13 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     said = {e.judgement.author for e in state.asked.entries if e.undone is None}
     authors = sorted({by if one == mine else one for one in said} - {""})
     job = context.jobs.run(
-        f"Saving {name}", refining.save_refined, path, search, name, authors=authors, lane=Lane.ASK
+        tr("Saving {name}", name=name),
+        refining.save_refined,
+        path,
+        search,
+        name,
+        authors=authors,
+        lane=Lane.ASK,
     )
 
     def choose() -> None:
@@ -167,7 +177,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
         _score(context, path, name)
 
     def show(_card: object) -> None:
-        context.messages.info(f"{name} is saved; it is being scored on cases it never saw.")
+        context.messages.info(tr("{name} is saved; it is being scored on cases it never saw.", name=name))
         if state.path == path:
             library.renew(context, choose)
 
@@ -177,11 +187,15 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
 
 
 def _score(context: Context, path: Path, name: str) -> None:
-    job = context.jobs.run(f"Scoring {name}", training.score_metric, path, name, channel=f"score {name}")
+    job = context.jobs.run(
+        tr("Scoring {name}", name=name), training.score_metric, path, name, channel=f"score {name}"
+    )
 
     def tell(error: SemblanceError) -> None:
         # A metric without a score is one all the same.
-        context.messages.warning(f"{name} has no score: {error.message}", error.hint)
+        context.messages.warning(
+            tr("{name} has no score: {reason}", name=name, reason=error.message), error.hint
+        )
 
     job.done.connect(lambda _scores: library.renew(context) if context.state.path == path else None)
     job.failed.connect(tell)

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.context import Context
 from app.jobs import Job
 from app.operations import searching
+from core.language import tr
 from core.reports.options import ReportOptions
 from core.searches.search import Search
 from core.workflows import reporting, sealing
@@ -20,9 +21,14 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        f"Writing {path.name}", reporting.write_search_report, state.path, state.search, path, options
+        tr("Writing {name}", name=path.name),
+        reporting.write_search_report,
+        state.path,
+        state.search,
+        path,
+        options,
     )
-    job.done.connect(lambda _result: context.messages.info(f"{path} is written."))
+    job.done.connect(lambda _result: context.messages.info(tr("{path} is written.", path=path)))
     job.failed.connect(context.messages.error)
     return job
 
@@ -35,7 +41,7 @@ def write_reports(
     if state.path is None or state.search is None:
         return None
     job = context.jobs.run(
-        f"Writing reports into {folder.name}",
+        tr("Writing reports into {name}", name=folder.name),
         reporting.write_reports,
         state.path,
         state.search,
@@ -46,11 +52,12 @@ def write_reports(
     )
 
     def tell(result: BatchResult) -> None:
-        said = f"{len(result.files):,} reports are in {folder}."
+        said = tr("{reports:,} reports are in {folder}.", reports=len(result.files), folder=folder)
         if result.failed:
             case, reason = result.failed[0]
             context.messages.warning(
-                f"{said} {len(result.failed):,} cases could not be asked.", f"The first, {case}: {reason}"
+                tr("{said} {failed:,} cases could not be asked.", said=said, failed=len(result.failed)),
+                tr("The first, {case}: {reason}", case=case, reason=reason),
             )
         else:
             context.messages.info(said)
@@ -66,7 +73,9 @@ def reopen(context: Context, report: Path) -> Job | None:
     path = state.path
     if path is None:
         return None
-    job = context.jobs.run(f"Opening {report.name}", sealing.reopen_report, path, report, channel="reopen")
+    job = context.jobs.run(
+        tr("Opening {name}", name=report.name), sealing.reopen_report, path, report, channel="reopen"
+    )
 
     def show(search: Search) -> None:
         if state.path == path:

@@ -9,6 +9,7 @@ from app.jobs import Lane
 from core.errors import SemblanceError
 from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
+from core.language import tr
 from core.searches.query import Query
 from core.workflows import asking, differing
 from core.workflows.asking import Asked
@@ -17,7 +18,12 @@ from core.workflows.asking import Asked
 SHOWN = 200
 #: Endings of files to ask with; DICOM files often have none and are under "All files".
 ENDINGS = sorted(PICTURE_SUFFIXES | {".dcm", ".dicom", ".ima"})
-FILES = f"Pictures and DICOM ({' '.join(f'*{ending}' for ending in ENDINGS)});;All files (*)"
+FILES = ";;".join(
+    (
+        tr("Pictures and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
+        tr("All files (*)"),
+    )
+)
 
 
 def ask(context: Context, query: Query) -> None:
@@ -42,7 +48,7 @@ def rank(context: Context) -> None:
         state.set_asked(None)
         return
     job = context.jobs.run(
-        "Searching",
+        tr("Searching"),
         asking.ask,
         state.path,
         state.search,
@@ -72,7 +78,7 @@ def differences(context: Context, cases: Sequence[str], then: Callable[[list[str
     if path is None or asked is None or not cases:
         return
     job = context.jobs.run(
-        "Looking for differences",
+        tr("Looking for differences"),
         differing.differing,
         path,
         asked.search,

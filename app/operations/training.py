@@ -8,6 +8,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library, searching
 from app.state import TrainingRun
+from core.language import tr
 from core.workflows import training
 from core.workflows.training import CurvePoint, TrainRequest, TrainResult
 
@@ -18,7 +19,9 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
     if path is None:
         return None
     state = context.state
-    job = context.jobs.run(f"Training {title}", training.train_metric, path, request, can_stop=True)
+    job = context.jobs.run(
+        tr("Training {name}", name=title), training.train_metric, path, request, can_stop=True
+    )
     run = TrainingRun(request.name, request.learner, rounds)
     state.set_training(run)
 
@@ -40,7 +43,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
             show_run()
 
     def show(result: TrainResult) -> None:
-        context.messages.info(f"{result.metric} is trained.")
+        context.messages.info(tr("{name} is trained.", name=result.metric))
 
         def choose() -> None:
             state.set_metric(result.metric)
@@ -62,7 +65,11 @@ def score(context: Context) -> Job | None:
     if state.path is None or state.metric is None:
         return None
     job = context.jobs.run(
-        f"Scoring {state.metric.name}", training.score_metric, state.path, state.metric.name, channel="score"
+        tr("Scoring {name}", name=state.metric.name),
+        training.score_metric,
+        state.path,
+        state.metric.name,
+        channel="score",
     )
     job.done.connect(lambda _result: library.renew(context))
     job.failed.connect(context.messages.error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.context import Context
 from app.jobs import Job, Lane
+from core.language import tr
 from core.searches.search import Search
 from core.workflows import two_metrics
 
@@ -14,7 +15,7 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
     if state.path is None or state.query is None:
         return None
     return context.jobs.run(
-        "Comparing two metrics",
+        tr("Comparing two metrics"),
         two_metrics.compare_metrics,
         state.path,
         left,
@@ -34,7 +35,7 @@ def find_disagreements(context: Context, left: str, right: str) -> Job | None:
     if state.path is None:
         return None
     return context.jobs.run(
-        f"Asking every case under {left} and {right}",
+        tr("Asking every case under {left} and {right}", left=left, right=right),
         two_metrics.disagreements,
         state.path,
         left,

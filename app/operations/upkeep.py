@@ -10,6 +10,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library as libraries
 from core.imaging.limits import size_text
+from core.language import tr
 from core.workflows import backing_up, checking
 from core.workflows.backing_up import RestoreResult
 from core.workflows.checking import CheckResult
@@ -20,18 +21,24 @@ def back_up(context: Context, file: Path) -> None:
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run(f"Backing up {path.name}", backing_up.back_up, path, file)
+    job = context.jobs.run(tr("Backing up {name}", name=path.name), backing_up.back_up, path, file)
 
     def tell(document: dict[str, Any]) -> None:
         size = size_text(document["bytes"])
         if document["missing"]:
             context.messages.warning(
-                f"{file.name} is written ({size}); {len(document['missing']):,} files of the library are "
-                "missing and not in it.",
-                "File > Check this library… names them.",
+                tr(
+                    "{name} is written ({size}); {missing:,} files of the library are missing and not in it.",
+                    name=file.name,
+                    size=size,
+                    missing=len(document["missing"]),
+                ),
+                tr("File > Check this library… names them."),
             )
         else:
-            context.messages.info(f"{file.name} is written and read back ({size}), without pictures.")
+            context.messages.info(
+                tr("{name} is written and read back ({size}), without pictures.", name=file.name, size=size)
+            )
 
     job.done.connect(tell)
     job.failed.connect(context.messages.error)
@@ -39,13 +46,13 @@ def back_up(context: Context, file: Path) -> None:
 
 def restore(context: Context, file: Path, library: Path) -> None:
     """Make ``library`` of the backup ``file`` and open it."""
-    job = context.jobs.run(f"Restoring {file.name}", backing_up.restore, file, library)
+    job = context.jobs.run(tr("Restoring {name}", name=file.name), backing_up.restore, file, library)
 
     def show(result: RestoreResult) -> None:
         if result.missing:
             context.messages.warning(
-                f"{result.missing:,} files of pictures are not where they were.",
-                "File > Find moved pictures… finds them where they are now.",
+                tr("{missing:,} files of pictures are not where they were.", missing=result.missing),
+                tr("File > Find moved pictures… finds them where they are now."),
             )
         libraries.open_library(context, Path(result.library))
 
@@ -58,7 +65,7 @@ def check(context: Context, then: Callable[[CheckResult], None], *, repair: bool
     path = context.state.path
     if path is None:
         return None
-    title = f"{'Mending' if repair else 'Checking'} {path.name}"
+    title = tr("Mending {name}", name=path.name) if repair else tr("Checking {name}", name=path.name)
     job = context.jobs.run(title, checking.check_library, path, repair=repair, channel="check")
 
     def show(result: CheckResult) -> None:
