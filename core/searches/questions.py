@@ -9,7 +9,7 @@ diverse: asking about the least sure alone taught less, as what is learnt from m
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -29,6 +29,9 @@ COMMON, LONG, SHORT = 0.3, 80, 5
 _SAMPLE, QUERIES = 1000, 40
 #: What is thought before any answer: log odds, their fall with log nearness, and how firmly.
 _LEVEL, _FALL, _FIRM = 0.0, 0.4, (0.5, 20.0)
+_STEPS = 30
+#: Shorter curves of accuracy tell too little of how likeness falls.
+_CURVE = 8
 _EVENLY = (np.arange(200) + 0.5) / 200
 
 
@@ -49,16 +52,39 @@ class Likeness:
     fall: float = _FALL
 
     @classmethod
-    def of(cls, nearer: Matrix, alike: npt.ArrayLike) -> Self:
-        """From answers: ``nearer`` (n,) in (0, 1), ``alike`` (n,) what was said. Newton, from the prior."""
+    def of_accuracy(cls, accuracy: Sequence[float | None], n: int) -> Self:
+        """What a metric's retrieval accuracy @ 1, 2, ... among ``n`` held-out cases tells before any answer.
+
+        The line through the log odds of the near and of the far half of the curve; the usual start where the
+        curve is too short or falls nowhere.
+        """
+        k = len(accuracy)
+        known = [share for share in accuracy if share is not None]
+        if k < _CURVE or len(known) != k or n <= k:
+            return cls()
+        half = k // 2
+        near, whole = known[half - 1], known[-1]
+        far = (whole * k - near * half) / (k - half)
+        odds = [np.log(p / (1.0 - p)) for p in np.clip([near, far], 0.02, 0.98)]
+        places = np.log([half / 2 / n, (half + k) / 2 / n])
+        fall = float((odds[0] - odds[1]) / (places[1] - places[0]))
+        return cls(float(odds[0] + fall * places[0]), fall) if fall > 0.0 else cls()
+
+    @classmethod
+    def of(cls, nearer: Matrix, alike: npt.ArrayLike, before: Likeness | None = None) -> Self:
+        """From answers: ``nearer`` (n,) in (0, 1), ``alike`` (n,) what was said. Newton, from what
+        was thought ``before``."""
         x, said = np.log(nearer), np.asarray(alike, dtype=np.float64)
-        firm, prior = np.array(_FIRM), np.array([_LEVEL, _FALL])
+        begun = before or cls()
+        firm, prior = np.array(_FIRM), np.array([begun.level, begun.fall])
         design: Any = np.stack([np.ones_like(x), -x], axis=1)
         at: Any = prior.copy()
-        for _ in range(15):
+        for _ in range(_STEPS):
             p = 1.0 / (1.0 + np.exp(-design @ at))
             slope = design.T @ (p - said) + (at - prior) * firm
-            at -= np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(firm), slope)
+            step = np.linalg.solve((design.T * (p * (1.0 - p))) @ design + np.diag(firm), slope)
+            # From afar whole steps go farther still.
+            at -= step * min(1.0, 1.0 / max(1e-12, float(np.abs(step).max())))
         return cls(float(at[0]), max(0.0, float(at[1])))
 
     def likely(self, nearer: Matrix) -> Matrix:

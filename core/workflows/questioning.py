@@ -159,4 +159,12 @@ def _likeness(bench: Bench, in_force: Sequence[Entry]) -> Likeness:
             cases = bench.coordinates[[at for at, _ in there]]
             shares += nearer(cases, bench.coordinates[place], sample, start).tolist()
             alike += [yes for _, yes in there]
-    return Likeness.of(np.array(shares), alike) if shares else Likeness()
+    before = _known_before(bench)
+    return Likeness.of(np.array(shares), alike, before) if shares else before
+
+
+def _known_before(bench: Bench) -> Likeness:
+    """What the metric's held-out score tells of how far cases like a query reach."""
+    scores = bench.desk.record.scores or {}
+    curve = scores.get("retrieval_accuracy") or {}
+    return Likeness.of_accuracy(curve.get("mean") or (), int(scores.get("n_test", 0)))

@@ -131,3 +131,37 @@ def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
     made = judgements_of(answer, "q", "a", "b", author="ann", time="t")
     assert [(one.kind, one.case) for one in made] == [(kinds[0], "a"), (kinds[1], "b")]
     assert {(one.query, one.author, one.time) for one in made} == {("q", "ann", "t")}
+
+
+@pytest.mark.parametrize(("near", "far"), [(0.95, 0.4), (0.7, 0.6)])
+def test_a_metric_that_scored_tells_how_far_likeness_reaches(near, far):
+    curve = [near] * 10 + [(near * 10 + far * (k - 10)) / k for k in range(11, 21)]
+    found = Likeness.of_accuracy(curve, 200)
+    told = found.likely(np.array([5 / 200, 15 / 200]))
+    np.testing.assert_allclose(told, [near, far], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("curve", "n"),
+    [
+        ([0.9] * 5, 100),
+        ([0.9] * 20, 20),
+        ([0.5 + k / 100 for k in range(20)], 100),
+        ([None] * 20, 100),
+        ([], 0),
+    ],
+    ids=["short", "all of them", "rising", "undefined", "none"],
+)
+def test_a_score_that_tells_nothing_leaves_the_usual_start(curve, n):
+    assert Likeness.of_accuracy(curve, n) == Likeness()
+
+
+def test_answers_move_on_from_what_was_known():
+    known = Likeness(-3.0, 1.5)
+    assert Likeness.of(np.array([0.5]), [False], known).level < 0.0
+    many = np.linspace(0.01, 0.99, 400)
+    said = np.random.default_rng(0).random(400) < Likeness(1.0, 0.5).likely(many)
+    from_known, from_usual = Likeness.of(many, said, known), Likeness.of(many, said)
+    evenly = np.linspace(0.005, 0.995, 100)
+    shares = [one.likely(evenly).mean() for one in (from_known, from_usual)]
+    assert abs(shares[0] - shares[1]) < 0.05
