@@ -27,11 +27,12 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel_header import PanelHeader
 from core.errors import SemblanceError
+from core.language import tr
 from core.searches.questions import Answer
 from core.workflows import looking
 from core.workflows.looking import ViewedPicture
 
-_NAMES = ("Query", "This", "That")
+_NAMES = (tr("Query"), tr("This"), tr("That"))
 
 
 class AskNextPanel(QWidget):
@@ -49,26 +50,26 @@ class AskNextPanel(QWidget):
         self._shown: list[str | None] = [None, None, None]
         self._ledger = ""
         self.setObjectName("ask-next-panel")
-        self.setAccessibleName("Ask me next")
+        self.setAccessibleName(tr("Ask me next"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = PanelHeader("Ask me next")
-        self.back = QPushButton("Ranking")
+        self.header = PanelHeader(tr("Ask me next"))
+        self.back = QPushButton(tr("Ranking"))
         self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip("Back to the ranking (Esc)")
+        self.back.setToolTip(tr("Back to the ranking (Esc)"))
         self.header.add_leading(self.back)
         self.panes = [PicturePane(context.jobs, share=1 / 3) for _ in _NAMES]
         self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
-            Answer.FIRST: QPushButton("This  ←"),
-            Answer.BOTH: QPushButton("Both  B"),
-            Answer.NEITHER: QPushButton("Neither  N"),
-            None: QPushButton("Cannot say  Space"),
-            Answer.SECOND: QPushButton("That  →"),
+            Answer.FIRST: QPushButton(tr("This  ←")),
+            Answer.BOTH: QPushButton(tr("Both  B")),
+            Answer.NEITHER: QPushButton(tr("Neither  N")),
+            None: QPushButton(tr("Cannot say  Space")),
+            Answer.SECOND: QPushButton(tr("That  →")),
         }
-        self.undo = QPushButton("Undo  Ctrl+Z")
+        self.undo = QPushButton(tr("Undo  Ctrl+Z"))
         self.undo.setIcon(icon("undo"))
         self.side = AskProgress()
         self._empty = EmptyState()
@@ -81,11 +82,11 @@ class AskNextPanel(QWidget):
 
     def _lay_out(self) -> None:
         names = {
-            Answer.FIRST: "This is like the query",
-            Answer.BOTH: "Both are like the query",
-            Answer.NEITHER: "Neither is like the query",
-            None: "Cannot say",
-            Answer.SECOND: "That is like the query",
+            Answer.FIRST: tr("This is like the query"),
+            Answer.BOTH: tr("Both are like the query"),
+            Answer.NEITHER: tr("Neither is like the query"),
+            None: tr("Cannot say"),
+            Answer.SECOND: tr("That is like the query"),
         }
         sides = QHBoxLayout()
         sides.setContentsMargins(0, 0, 0, 0)
@@ -111,7 +112,7 @@ class AskNextPanel(QWidget):
             answers.addWidget(button)
         answers.addSpacing(16)
         self.undo.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.undo.setToolTip("Take the last answer back and ask again (Ctrl+Z)")
+        self.undo.setToolTip(tr("Take the last answer back and ask again (Ctrl+Z)"))
         set_look(self.undo, quiet=True)
         answers.addWidget(self.undo)
         answers.addStretch(1)
@@ -217,16 +218,16 @@ class AskNextPanel(QWidget):
         for button in self.buttons.values():
             button.setEnabled(asked is not None)
         if problem is not None:
-            self._empty.say(problem.title, problem.text, "Ranking", self.closed.emit)
+            self._empty.say(problem.title, problem.text, tr("Ranking"), self.closed.emit)
         elif asked is None:
-            self._empty.say("", "Looking for the question that teaches most…")
+            self._empty.say("", tr("Looking for the question that teaches most…"))
         self._pages.setCurrentIndex(0 if asked is None else 1)
         if asked is None:
             return
         query = self._state.query
         own = query is not None and query.case == asked.query
-        self.heads[0].set_title("Query" if own else "Another query")
-        self.header.set_second("Which is like the query? Answer for what matters to you.")
+        self.heads[0].set_title(tr("Query") if own else tr("Another query"))
+        self.header.set_second(tr("Which is like the query? Answer for what matters to you."))
         for place, case in enumerate((asked.query, asked.first, asked.second)):
             if self._shown[place] != case:
                 self._shown[place] = case
@@ -254,7 +255,7 @@ class AskNextPanel(QWidget):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                "Opening the picture", looking.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the picture"), looking.view_case, path, row, lane=Lane.LOOK, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))

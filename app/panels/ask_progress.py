@@ -9,15 +9,16 @@ from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.section_header import SectionHeader
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.language import tr, tr_n
 from core.reports.curves import interval_text
 from core.workflows.refining_desk import HeldOutScore
 
 SIDE, CURVE = 296, 190
-PATIENCE = (
+PATIENCE = tr(
     "Five clicks rarely show. Twenty often do; where one answer in five is wrong, it takes more. "
     "Cases that are held out are never asked about."
 )
-NOTHING_HELD_OUT = "Nothing is held out: every case with a finding was trained on or judged."
+NOTHING_HELD_OUT = tr("Nothing is held out: every case with a finding was trained on or judged.")
 
 
 class AskProgress(QWidget):
@@ -29,7 +30,7 @@ class AskProgress(QWidget):
         self.curve = ClickCurve()
         self.badge = Badge("held-out cases")
         self.value, self.before = QLabel("–"), QLabel()
-        label, patience = QLabel("Accuracy @10"), QLabel(PATIENCE)
+        label, patience = QLabel(tr("Accuracy @10")), QLabel(PATIENCE)
         for text in (label, self.before, patience):
             text.setWordWrap(text is not label)
             set_look(text, role="second")
@@ -56,9 +57,9 @@ class AskProgress(QWidget):
 
     def tell(self, answered: int, judged: int) -> None:
         """How many questions were answered here, and how many judgements the search has."""
-        self.told = f"{answered} answered"
+        self.told = tr("{n} answered", n=answered)
         self.head.set_title(self.told)
-        self.head.set_note(f"{judged} judgement{'' if judged == 1 else 's'} in the ledger")
+        self.head.set_note(tr_n("{n} judgement in the ledger", "{n} judgements in the ledger", judged))
 
     def clear(self) -> None:
         """Another search: nothing is measured yet."""
@@ -80,14 +81,21 @@ class AskProgress(QWidget):
         if score is not None:
             patients = score.measured_on == HELD_OUT_PATIENTS
             self.badge.set_kind("held-out" if patients else "unknown")
-            self.before.setText(
-                f"{score.before:.2f} before any judgement; measured on {score.cases:,} {_cases(patients)}."
+            told = (
+                tr(
+                    "{before:.2f} before any judgement; measured on {n:,} cases of held-out patients.",
+                    before=score.before,
+                    n=score.cases,
+                )
+                if patients
+                else tr(
+                    "{before:.2f} before any judgement; measured on {n:,} held-out cases.",
+                    before=score.before,
+                    n=score.cases,
+                )
             )
+            self.before.setText(told)
 
     def _fit(self) -> None:
         self.setFixedWidth(theme().px(SIDE))
         self.curve.setFixedHeight(theme().px(CURVE))
-
-
-def _cases(patients: bool) -> str:
-    return "cases of held-out patients" if patients else "held-out cases"

@@ -12,6 +12,7 @@ from app.models.thumbnails import ThumbnailSource
 from app.theme import set_look
 from app.widgets.picture_button import PictureButton
 from app.widgets.section_header import SectionHeader
+from core.language import tr
 from core.searches.questions import Answer
 
 #: Keys of the answers, here and in full size.
@@ -33,16 +34,16 @@ class AskSection(QWidget):
         super().__init__()
         self._state, self._thumbnails = context.state, thumbnails
         self.questions = Questions(context, moves_on=False, parent=self)
-        self.setAccessibleName("Which is like the query?")
+        self.setAccessibleName(tr("Which is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.head = SectionHeader("Which is like the query?", action="Ask me next")
-        self.query = PictureButton("Query")
+        self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
+        self.query = PictureButton(tr("Query"))
         self.query.set_still()
-        self.first = PictureButton("This", "←")
-        self.second = PictureButton("That", "→")
-        self.both = QPushButton("Both")
-        self.neither = QPushButton("Neither")
-        self.pass_over = QPushButton("Cannot say")
+        self.first = PictureButton(tr("This"), "←")
+        self.second = PictureButton(tr("That"), "→")
+        self.both = QPushButton(tr("Both"))
+        self.neither = QPushButton(tr("Neither"))
+        self.pass_over = QPushButton(tr("Cannot say"))
         self.told = QLabel()
         self._lay_out()
         self._soon = QTimer(self)
@@ -56,11 +57,11 @@ class AskSection(QWidget):
         self.told.setTextFormat(Qt.TextFormat.PlainText)
         set_look(self.told, role="second")
         tips = (
-            (self.first, "Only this one is like the query (Left)", "This is like the query"),
-            (self.second, "Only that one is like the query (Right)", "That is like the query"),
-            (self.both, "Both are like the query (B)", "Both are like the query"),
-            (self.neither, "Neither is like the query (N)", "Neither is like the query"),
-            (self.pass_over, "Ask about others (Space)", "Cannot say"),
+            (self.first, tr("Only this one is like the query (Left)"), tr("This is like the query")),
+            (self.second, tr("Only that one is like the query (Right)"), tr("That is like the query")),
+            (self.both, tr("Both are like the query (B)"), tr("Both are like the query")),
+            (self.neither, tr("Neither is like the query (N)"), tr("Neither is like the query")),
+            (self.pass_over, tr("Ask about others (Space)"), tr("Cannot say")),
         )
         for button, tip, name in tips:
             button.setToolTip(tip)

@@ -30,6 +30,7 @@ from app.widgets.panel_header import PanelHeader, header_button
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
+from core.language import tr
 from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import ViewedPicture
@@ -51,39 +52,39 @@ class ComparePanel(QWidget):
         self._jobs: list[Job | None] = [None, None]
         self._following = False
         self.setObjectName("compare-panel")
-        self.setAccessibleName("Compare")
+        self.setAccessibleName(tr("Compare"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = PanelHeader("Compare")
-        self.back = QPushButton("Ranking")
+        self.header = PanelHeader(tr("Compare"))
+        self.back = QPushButton(tr("Ranking"))
         self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip("Back to the ranking (Esc)")
-        self.previous = header_button("chevron-left", "The case before (,)")
-        self.following = header_button("chevron-right", "The next case (.)")
-        self.linked = QPushButton("Zoom, pan, window linked")
+        self.back.setToolTip(tr("Back to the ranking (Esc)"))
+        self.previous = header_button("chevron-left", tr("The case before (,)"))
+        self.following = header_button("chevron-right", tr("The next case (.)"))
+        self.linked = QPushButton(tr("Zoom, pan, window linked"))
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
-        self.linked.setToolTip("What is done to one picture is done to the other (K)")
-        self.measure = header_button("ruler", "Measure: drag a line (M)")
+        self.linked.setToolTip(tr("What is done to one picture is done to the other (K)"))
+        self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
-        self.draw = header_button("rectangle", "Draw a region of the ranked case to ask with (R)")
+        self.draw = header_button("rectangle", tr("Draw a region of the ranked case to ask with (R)"))
         self.draw.setCheckable(True)
-        self.ask = QPushButton("Ask with this region")
+        self.ask = QPushButton(tr("Ask with this region"))
         self.ask.setIcon(icon("search"))
-        self.ask.setToolTip("The region drawn on the ranked case becomes the query (Ctrl+Return)")
+        self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
         self.ask.hide()
         self.header.add_leading(self.back)
         for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
             self.header.add_action(widget)
 
         self.panes = (PicturePane(context.jobs, share=0.5), PicturePane(context.jobs, share=0.5))
-        self.heads = (_Head("Query"), _Head("Rank"))
+        self.heads = (_Head(tr("Query")), _Head(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
-        self.strip.setAccessibleName("Ranked cases, nearest first")
+        self.strip.setAccessibleName(tr("Ranked cases, nearest first"))
         self._lay_out()
         self._connect()
 
@@ -183,17 +184,17 @@ class ComparePanel(QWidget):
             return
         self._place = place
         case, columns = self._shown[place], self._state.columns
-        self.header.set_second(f"query with rank {case.rank} of {len(self._shown)}")
+        self.header.set_second(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._shown)))
         self.previous.setEnabled(place > 0)
         self.following.setEnabled(place + 1 < len(self._shown))
         index = columns.index_of_row(case_row)
         self.heads[1].tell(
-            f"Rank {case.rank}",
+            tr("Rank {rank}", rank=case.rank),
             columns.labels[index],
             columns.finding_name(index),
             int(columns.finding[index]),
             columns.letters.get(columns.finding_name(index) or "", "?"),
-            f"distance {distance_text(case.distance)}",
+            tr("distance {distance}", distance=distance_text(case.distance)),
         )
         self._open(1, looking.view_case, self._state.path, case_row)
 
@@ -205,7 +206,7 @@ class ComparePanel(QWidget):
         finding = columns.finding_name(index) if index >= 0 else None
         name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
         code = int(columns.finding[index]) if index >= 0 else -1
-        self.heads[0].tell("Query", name, finding, code, columns.letters.get(finding or "", "?"), "")
+        self.heads[0].tell(tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), "")
         if query.image is not None:
             self._open(0, looking.view_file, query.image)
         elif index >= 0:
@@ -218,7 +219,12 @@ class ComparePanel(QWidget):
         self.heads[side].tell_problem("")
         try:
             job = self._context.jobs.run(
-                "Opening the picture", function, *args, lane=Lane.LOOK, channel=f"compare{side}", quiet=True
+                tr("Opening the picture"),
+                function,
+                *args,
+                lane=Lane.LOOK,
+                channel=f"compare{side}",
+                quiet=True,
             )
         except SemblanceError as error:
             self._fail(side, error)
@@ -264,7 +270,7 @@ class ComparePanel(QWidget):
         case = self._shown[self._place]
         self.facts.show_facts(
             self._state.columns,
-            ("Query", f"Rank {case.rank}"),
+            (tr("Query"), tr("Rank {rank}", rank=case.rank)),
             (query.case, case.case_id),
             (self._viewed[0], self._viewed[1]),
         )
@@ -314,8 +320,10 @@ class ComparePanel(QWidget):
         """What can be done with one of the pictures; deletes itself when it closes."""
         menu = picture_menu(self.panes[side].view, self._context, self)
         if side == 1:
-            menu.addAction("Draw a region of it\tR", self.draw.click).setEnabled(self._viewed[1] is not None)
-            menu.addAction("Ask with this region\tCtrl+Return", self.ask_region).setEnabled(
+            menu.addAction(tr("Draw a region of it\tR"), self.draw.click).setEnabled(
+                self._viewed[1] is not None
+            )
+            menu.addAction(tr("Ask with this region\tCtrl+Return"), self.ask_region).setEnabled(
                 self.drawn is not None
             )
         return menu
@@ -377,7 +385,7 @@ class _Head(QFrame):
     def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:
         self._title.setText(title)
         self._name.setText(name)
-        self._chip.set_finding(code, letter, finding or "finding not given")
+        self._chip.set_finding(code, letter, finding or tr("finding not given"))
         self._distance.setText(distance)
 
     def tell_problem(self, problem: str) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 from app.theme import news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
+from core.language import tr
 from core.library.columns import CaseColumns
 from core.workflows.looking import ViewedPicture
 
@@ -90,7 +91,7 @@ class CompareFacts(QWidget):
         facts = [_facts(columns, case, one) for case, one in zip(cases, viewed, strict=True)]
         names = list(dict.fromkeys(name for found in facts for name in found))[:_MOST]
         lines: list[tuple[str, list[str | QWidget]]] = [
-            ("Finding", [_finding(columns, case) for case in cases])
+            (tr("Finding"), [_finding(columns, case) for case in cases])
         ]
         lines += [(name, [found.get(name, "–") for found in facts]) for name in names]
         return lines
@@ -100,7 +101,7 @@ def _finding(columns: CaseColumns, case: str | None) -> str | QWidget:
     index = columns.index_of_id(case) if case is not None else -1
     finding = columns.finding_name(index) if index >= 0 else None
     if finding is None:
-        return "not given"
+        return tr("not given")
     return FindingChip(int(columns.finding[index]), columns.letters[finding], finding)
 
 
@@ -108,19 +109,19 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedPicture | None)
     index = columns.index_of_id(case) if case is not None else -1
     out: dict[str, str] = {}
     if index >= 0:
-        out["Patient"] = columns.patient_name(index) or "not known"
+        out[tr("Patient")] = columns.patient_name(index) or tr("not known")
     if viewed is None:
         return out
     picture, region = viewed.picture, viewed.region
     wide, high = (picture.width, picture.height) if region is None else (region.width, region.height)
     if picture.spacing_mm is not None:
         down, across = picture.spacing_mm
-        out["Size, mm"] = f"{wide * across:.1f} × {high * down:.1f}"
-        out["Spacing, mm"] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+        out[tr("Size, mm")] = f"{wide * across:.1f} × {high * down:.1f}"
+        out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
     else:
-        out["Size, px"] = f"{wide:,} × {high:,}"
+        out[tr("Size, px")] = f"{wide:,} × {high:,}"
     if viewed.stack is not None:
-        out["Slices"] = str(viewed.stack.slices)
+        out[tr("Slices")] = str(viewed.stack.slices)
     if viewed.case is not None:
         for name, value in viewed.case.attributes.items():
             if name in _IDENTIFIERS:

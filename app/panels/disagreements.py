@@ -15,6 +15,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import chip_pixmap
 from core.evaluation.held_out_votes import VOTERS
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
 from core.reports.curves import interval_text
 from core.workflows.two_metrics import Disagreement, Disagreements
@@ -63,12 +64,21 @@ class DisagreementTable(QWidget):
     def show_found(self, columns: CaseColumns, names: tuple[str, str], found: Disagreements) -> None:
         """The queries, those with least in common first."""
         self.model.show_lines(columns, names, found.lines)
-        asked = f"{found.asked:,} of {found.cases:,} cases asked, drawn at random (seed {found.seed})"
+        asked = tr(
+            "{asked:,} of {n:,} cases asked, drawn at random (seed {seed})",
+            asked=found.asked,
+            n=found.cases,
+            seed=found.seed,
+        )
         if not found.sampled:
-            asked = f"All {found.cases:,} cases asked"
+            asked = tr("All {n:,} cases asked", n=found.cases)
         self._told.setText(
-            f"{asked}: on average {found.mean_shared * VOTERS:.1f} of the {VOTERS} nearest are the same."
-            " Enter opens a query here."
+            tr(
+                "{asked}: on average {shared:.1f} of the {n} nearest are the same. Enter opens a query here.",
+                asked=asked,
+                shared=found.mean_shared * VOTERS,
+                n=VOTERS,
+            )
         )
         self._pages.setCurrentIndex(1)
         self._restyle()
@@ -99,7 +109,7 @@ class _Table(QTableView):
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSortingEnabled(True)
-        self.setAccessibleName("Queries on which the two metrics disagree")
+        self.setAccessibleName(tr("Queries on which the two metrics disagree"))
         self.verticalHeader().hide()
         head = self.horizontalHeader()
         head.setHighlightSections(False)
@@ -122,17 +132,17 @@ class _Model(QAbstractTableModel):
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
         self._lines: list[Disagreement] = []
-        self._heads: tuple[str, ...] = ("query",)
+        self._heads: tuple[str, ...] = (tr("query"),)
 
     def show_lines(self, columns: CaseColumns, names: tuple[str, str], lines: Sequence[Disagreement]) -> None:
         self.beginResetModel()
         self._columns, self._lines = columns, list(lines)
         self._heads = (
-            "query",
-            f"shared of {VOTERS}",
-            "Kendall τ, first 50",
-            f"same finding, {names[0]}",
-            f"same finding, {names[1]}",
+            tr("query"),
+            tr("shared of {n}", n=VOTERS),
+            tr("Kendall τ, first 50"),
+            tr("same finding, {metric}", metric=names[0]),
+            tr("same finding, {metric}", metric=names[1]),
         )
         self.endResetModel()
 
@@ -148,7 +158,8 @@ class _Model(QAbstractTableModel):
         if agreement is not None:
             tau = signed(interval_text(agreement.tau, agreement.low, agreement.high))
         same = [
-            "–" if value is None else f"{value} of {VOTERS}" for value in (line.left_same, line.right_same)
+            "–" if value is None else tr("{k} of {n}", k=value, n=VOTERS)
+            for value in (line.left_same, line.right_same)
         ]
         name = self._columns.labels[index] if index >= 0 else line.case_id
         return [name, str(line.shared), tau, *same]
@@ -165,10 +176,10 @@ class _Model(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._heads[section]
         tips = {
-            1: "How many of the ten nearest are the same under both metrics",
-            2: "How alike both order the first 50 of the left metric, with its 95 % interval",
-            3: "How many of the ten nearest have the query's finding",
-            4: "How many of the ten nearest have the query's finding",
+            1: tr("How many of the ten nearest are the same under both metrics"),
+            2: tr("How alike both order the first 50 of the left metric, with its 95 % interval"),
+            3: tr("How many of the ten nearest have the query's finding"),
+            4: tr("How many of the ten nearest have the query's finding"),
         }
         return tips.get(section) if role == Qt.ItemDataRole.ToolTipRole else None
 
@@ -186,7 +197,7 @@ class _Model(QAbstractTableModel):
                 mark.addPixmap(chip_pixmap(code, letter), mode)
             return mark
         if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole) and index.column() == 0:
-            return f"{line.case_id}, {line.finding or 'finding not given'}"
+            return f"{line.case_id}, {line.finding or tr('finding not given')}"
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import Job
+from app.models.measured import measured_note
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, searching, training
 from app.panels.evaluation_calibration import TITLE as CALIBRATION_TITLE
@@ -30,13 +31,22 @@ from app.theme import set_look
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel_header import TabHeader
 from app.widgets.score_table import FULL, ScoreTable
+from core.language import tr
 from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from core.workflows import scoreboard
 from core.workflows.opening import LibrarySnapshot
 from core.workflows.scoreboard import ScoredMetric
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
-TABS = ("Overview", "Retrieval accuracy", "ROC", "Calibration", "Training", "Map", "Table")
+TABS = (
+    tr("Overview"),
+    tr("Retrieval accuracy"),
+    tr("ROC"),
+    tr("Calibration"),
+    tr("Training"),
+    tr("Map"),
+    tr("Table"),
+)
 #: The overview shows the accuracy of this many nearest cases; its own tab shows all.
 OVERVIEW_K = 20
 
@@ -62,23 +72,23 @@ class EvaluationPanel(QWidget):
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = TabHeader(TABS, title="Evaluation")
+        self.header = TabHeader(TABS, title=tr("Evaluation"))
         self.header.changed.connect(self._show_tab)
-        self.again = QPushButton("Score again")
-        self.again.setToolTip("Measure the current metric on every case it never saw")
+        self.again = QPushButton(tr("Score again"))
+        self.again.setToolTip(tr("Measure the current metric on every case it never saw"))
         set_look(self.again, link=True)
         self.again.clicked.connect(self.score)
         self.header.add_action(self.again)
-        self.score_button = self.header.add_button("refresh", "Score this metric again")
+        self.score_button = self.header.add_button("refresh", tr("Score this metric again"))
         self.score_button.clicked.connect(self.score)
-        self.save_button = self.header.add_button("save", "Save the plots… (Ctrl+S)")
+        self.save_button = self.header.add_button("save", tr("Save the plots… (Ctrl+S)"))
         self.save_button.clicked.connect(self.save_plot)
 
         self.overview = Overview(context)
-        self.accuracy = PlotCell("Retrieval accuracy @ k", FigureView(context, ACCURACY))
-        self.roc = PlotCell("ROC", FigureView(context, ROC))
+        self.accuracy = PlotCell(tr("Retrieval accuracy @ k"), FigureView(context, ACCURACY))
+        self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
         self.finding_box = QComboBox()
-        self.finding_box.setAccessibleName("Finding told from the rest")
+        self.finding_box.setAccessibleName(tr("Finding told from the rest"))
         self.finding_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.finding_box.activated.connect(self._finding_chosen)
         self.roc.add_beside_title(self.finding_box)
@@ -148,7 +158,7 @@ class EvaluationPanel(QWidget):
             return
         plots = self._plots(tab)
         if not plots:
-            self._context.messages.info("There is no plot to save yet.", "Train a metric first.")
+            self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
             return
         name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
         path, as_seen = ask_where(self, self._context, name)
@@ -181,18 +191,18 @@ class EvaluationPanel(QWidget):
         return {kind: curves[kind] for kind in wanted if curves[kind]}
 
     def _titles(self) -> dict[str, str]:
-        roc = f"ROC, {self._finding}" if self._finding else "ROC"
+        roc = f"ROC, {self._finding}" if self._finding else tr("ROC")
         return {
-            ACCURACY: "Retrieval accuracy @ k",
+            ACCURACY: tr("Retrieval accuracy @ k"),
             ROC: roc,
             CALIBRATION: CALIBRATION_TITLE,
-            TRAINING: f"Training {self._current}",
+            TRAINING: tr("Training {metric}", metric=self._current),
         }
 
     def _save_table(self) -> None:
         folder = Path(self._context.settings.text("plots_folder") or Path.home())
         given, _ = QFileDialog.getSaveFileName(
-            self, "Save table", str(folder / "metrics.csv"), "CSV, the numbers (*.csv)"
+            self, tr("Save table"), str(folder / "metrics.csv"), tr("CSV, the numbers (*.csv)")
         )
         if given:
             path = Path(given)
@@ -230,14 +240,14 @@ class EvaluationPanel(QWidget):
             cell.set_title(titles[kind])
             text = SHORT[weakest] if cell in (self.overview.accuracy, self.overview.roc) else ""
             cell.set_badge(weakest, text, shown=bool(curves))
-        self.roc.set_title("ROC" if self.finding_box.isVisibleTo(self.roc) else titles[ROC])
+        self.roc.set_title(tr("ROC") if self.finding_box.isVisibleTo(self.roc) else titles[ROC])
         fresh = [metric for metric, _ in shown if not metric.stale]
         self.overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
         for table in (self.overview.table, self.table):
             table.set_metrics(metrics, current, lines)
         self.calibration.show_metric(metrics, self._current_metric)
         curve = next(iter(scoreboard.training_curves(metrics, current)), None)
-        words = f"{current} was not trained in rounds." if current else NOTHING
+        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
         for live in (self.overview.curve, self.curve):
             live.set_stored(curve, words)
         self._tell()
@@ -261,8 +271,7 @@ class EvaluationPanel(QWidget):
         metric = self._current_metric
         if metric is None or metric.scores is None:
             return ""
-        stale = ", stale" if metric.stale else ""
-        return f"{metric.scores.n_test:,} {metric.scores.measured_on}{stale}"
+        return measured_note(metric.scores.n_test, metric.scores.measured_on, stale=metric.stale)
 
     def _show_tab(self, tab: int) -> None:
         self._pages.setCurrentIndex(tab)
@@ -287,19 +296,19 @@ class EvaluationPanel(QWidget):
             return
         self._outer.setCurrentWidget(self._empty)
         if library is None or not len(library.columns):
-            self._empty.say("Nothing to evaluate yet", "Open a library, or add pictures to this one.")
+            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add pictures to this one."))
         elif not library.feature_sets:
             self._empty.say(
-                "No features yet",
-                "Metrics are trained on features; extract them once, in the background.",
-                "Extract features…",
+                tr("No features yet"),
+                tr("Metrics are trained on features; extract them once, in the background."),
+                tr("Extract features…"),
                 self.extract_wanted.emit,
             )
         else:
             self._empty.say(
-                "No metric yet",
-                "Train one: its scores on cases it never saw appear here.",
-                "Train a metric",
+                tr("No metric yet"),
+                tr("Train one: its scores on cases it never saw appear here."),
+                tr("Train a metric"),
                 self.train_wanted.emit,
             )
 
@@ -307,12 +316,14 @@ class EvaluationPanel(QWidget):
         """How the current metric's cases were set apart."""
         metric = self._current_metric
         if metric is not None and not metric.measurable:
-            return "not scored: trained on all cases"
+            return tr("not scored: trained on all cases")
         split = self._state.metric.card.get("split") if self._state.metric is not None else None
         if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
             return ""
-        by = "by patient" if split.get("by_patient") else "by case"
-        return f"{split['fraction']:.0%} held out {by}, seed {split.get('seed')}".replace("%", " %")
+        by = tr("by patient") if split.get("by_patient") else tr("by case")
+        return tr(
+            "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
+        ).replace("%", " %")
 
 
 def _spaced(widget: QWidget) -> QWidget:

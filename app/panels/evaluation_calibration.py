@@ -6,15 +6,17 @@ import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
+from app.models.measured import measured_note
 from app.panels.evaluation_overview import PlotCell
 from app.plots.figure_view import FigureView
 from app.widgets.bin_table import BinTable
 from app.widgets.empty_state import EmptyState
+from core.language import tr
 from core.reports.curves import CALIBRATION
 from core.workflows import scoreboard
 from core.workflows.scoreboard import ScoredMetric
 
-TITLE = "Calibration of the vote"
+TITLE = tr("Calibration of the vote")
 
 
 class CalibrationPage(QWidget):
@@ -49,9 +51,9 @@ class CalibrationPage(QWidget):
         if metric is None or calibration is None:
             self.plot.view.set_curves(())
             self._pages.setCurrentIndex(1)
-            self._empty.say("Not calibrated", _why_not(metric))
+            self._empty.say(tr("Not calibrated"), _why_not(metric))
             return
-        note = f"{calibration.n_cases:,} {calibration.measured_on}{', stale' if metric.stale else ''}"
+        note = measured_note(calibration.n_cases, calibration.measured_on, stale=metric.stale)
         curves = scoreboard.calibration_curves(metrics, metric.name)
         self.plot.view.set_curves(curves, title=TITLE, note=note)
         self.plot.set_badge(metric.measured)
@@ -67,7 +69,7 @@ class CalibrationPage(QWidget):
 
 def _why_not(metric: ScoredMetric | None) -> str:
     if metric is None or metric.scores is None:
-        return "Train a metric: its vote is calibrated on the cases it did not see."
+        return tr("Train a metric: its vote is calibrated on the cases it did not see.")
     if not metric.has_calibration:
-        return "This metric was scored before votes were calibrated. Score it again."
-    return "Too few cases with a finding were held out: at least 20 are needed."
+        return tr("This metric was scored before votes were calibrated. Score it again.")
+    return tr("Too few cases with a finding were held out: at least 20 are needed.")

@@ -13,11 +13,12 @@ from app.theme import colour, news, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.score_table import BRIEF, ScoreTable
+from core.language import tr
 from core.reports.curves import ACCURACY, ROC
 
 #: Below this width the table gives its room to the plots; its tab stays.
 TABLE_FROM = 1200
-SHORT = {"held-out": "held-out", "unknown": "", "training": "", "stale": ""}
+SHORT = {"held-out": tr("held-out"), "unknown": "", "training": "", "stale": ""}
 
 
 class Cell(QWidget):
@@ -71,8 +72,8 @@ class Overview(QWidget):
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.accuracy = PlotCell("Retrieval accuracy @ k", FigureView(context, ACCURACY))
-        self.roc = PlotCell("ROC", FigureView(context, ROC))
+        self.accuracy = PlotCell(tr("Retrieval accuracy @ k"), FigureView(context, ACCURACY))
+        self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
         self.curve = LiveCurve(context)
         training = QWidget()
         column = QVBoxLayout(training)
@@ -83,7 +84,7 @@ class Overview(QWidget):
         around = QHBoxLayout(inset)
         around.setContentsMargins(6, 0, 6, 0)
         around.addWidget(self.table)
-        self.metrics = Cell("Metrics", inset)
+        self.metrics = Cell(tr("Metrics"), inset)
         self._rule = _Upright()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -14,6 +14,7 @@ from app.operations import refining
 from app.theme import SMALL, colour, theme
 from app.widgets.lettering import lettering
 from app.widgets.section_header import SectionHeader
+from core.language import tr
 from core.searches.judgement import Kind
 
 PICTURE, STEP = 32, 68
@@ -28,7 +29,7 @@ class JudgementStrip(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._state = context.state
-        self.head = SectionHeader("Judgements", action="Undo last")
+        self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
         self.head.action_wanted.connect(lambda: refining.undo(context))
         self.pictures = _Pictures(thumbnails)
         self.pictures.clicked.connect(self.wanted)
@@ -73,7 +74,7 @@ class _Pictures(QWidget):
         """Judgements with the rank their case has now, 0 where it has none among those shown."""
         self._rows = rows
         words = ". ".join(row.words for row, _ in rows)
-        self.setAccessibleName(f"The last judgements: {words}")
+        self.setAccessibleName(tr("The last judgements: {judgements}", judgements=words))
         self.setToolTip("\n".join(row.words for row, _ in rows))
         self.update()
 

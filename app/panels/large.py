@@ -38,6 +38,7 @@ from app.widgets.panel_header import PanelHeader
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
+from core.language import tr
 from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import ViewedPicture
@@ -59,34 +60,34 @@ class LargePanel(QWidget):
         self._loaded: ViewedPicture | None = None
         self._job: Job | None = None
         self.setObjectName("large-panel")
-        self.setAccessibleName("Large picture")
+        self.setAccessibleName(tr("Large picture"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = PanelHeader("Picture")
-        self.back = QPushButton("Back")
+        self.header = PanelHeader(tr("Picture"))
+        self.back = QPushButton(tr("Back"))
         self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip("Back to where you were (Esc)")
-        self.three = QPushButton("Three planes")
+        self.back.setToolTip(tr("Back to where you were (Esc)"))
+        self.three = QPushButton(tr("Three planes"))
         self.three.setIcon(icon("planes"))
         self.three.setCheckable(True)
-        self.three.setToolTip("Also the two planes across the slices, tied by a cross (X)")
-        self.says = QPushButton("What the file says")
+        self.three.setToolTip(tr("Also the two planes across the slices, tied by a cross (X)"))
+        self.says = QPushButton(tr("What the file says"))
         self.says.setIcon(icon("table"))
-        self.says.setToolTip("Every entry of the file's header (Ctrl+H)")
+        self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
         self.header.add_leading(self.back)
         for widget in (self.three, self.says):
             self.header.add_action(widget)
-        self.more = self.header.add_button("more", "More for this picture")
+        self.more = self.header.add_button("more", tr("More for this picture"))
 
         self.pane = PicturePane(context.jobs)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
         self.tools = ToolRow()
-        self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
-        self.search_with.setAccessibleName("Search with")
-        self.search = QPushButton("Search with this")
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole picture"))))
+        self.search_with.setAccessibleName(tr("Search with"))
+        self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
         self.told = QLabel()
@@ -100,7 +101,7 @@ class LargePanel(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        self._label = QLabel("Search with")
+        self._label = QLabel(tr("Search with"))
         set_look(self._label, role="second")
         self._side = QWidget()
         side = QVBoxLayout(self._side)
@@ -202,7 +203,11 @@ class LargePanel(QWidget):
             elif index >= 0 and self._state.path is not None:
                 job = self._run(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
             else:
-                self._fail(SemblanceError(f"{source.name} is not in this library.", "Choose another case."))
+                self._fail(
+                    SemblanceError(
+                        tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
+                    )
+                )
                 return
         except SemblanceError as error:
             self._fail(error)
@@ -215,7 +220,7 @@ class LargePanel(QWidget):
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            "Opening the picture", function, *args, lane=Lane.LOOK, channel="large", quiet=True
+            tr("Opening the picture"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
         )
 
     def leave(self) -> None:
@@ -253,7 +258,14 @@ class LargePanel(QWidget):
         self._tell_greys()
         self.planes.begin(viewed.stack)
         picture = viewed.picture
-        self.view.setAccessibleName(f"Picture of {source.name}, {picture.width} by {picture.height} pixels")
+        self.view.setAccessibleName(
+            tr(
+                "Picture of {name}, {width} by {height} pixels",
+                name=source.name,
+                width=picture.width,
+                height=picture.height,
+            )
+        )
         volume = viewed.stack is not None and viewed.stack.slices > 1 and not picture.is_colour
         self.three.setVisible(volume)
         try:
@@ -312,8 +324,8 @@ class LargePanel(QWidget):
         for widget in (self._label, self.search_with, self._rule, self.told):
             widget.setVisible(loaded is not None)
         if loaded is not None:
-            no_metric = "No metric yet: train one to search with this."
-            follows = "The ranking follows what you draw." if live else ""
+            no_metric = tr("No metric yet: train one to search with this.")
+            follows = tr("The ranking follows what you draw.") if live else ""
             self.told.setText(no_metric if self._state.metric is None else follows)
 
     def _tell_case(self) -> None:
@@ -342,7 +354,7 @@ class LargePanel(QWidget):
     def make_menu(self, view: PictureView | None = None) -> QMenu:
         """What can be done with the picture, or with the plane in ``view``; deletes itself when it closes."""
         menu = picture_menu(view or self.view, self._context, self)
-        menu.addAction("What the file says…\tCtrl+H", self.header_wanted.emit)
+        menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
         return menu
 
     def _open_menu(self, at: QPoint, view: PictureView | None = None) -> None:

@@ -25,6 +25,7 @@ from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
+from core.language import tr, tr_n
 from core.library.columns import NO_FINDING
 from core.searches.query import Query
 
@@ -46,18 +47,18 @@ class LibraryPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.search = SearchField()
-        self.search.setAccessibleName("Filter cases by id, patient or finding")
+        self.search.setAccessibleName(tr("Filter cases by id, patient or finding"))
         self.search.searched.connect(lambda _text: self._apply())
 
-        self._findings = _Choices("Finding")
-        self._split = _Choices("Split")
+        self._findings = _Choices(tr("Finding"))
+        self._split = _Choices(tr("Split"))
         for choices in (self._findings, self._split):
             choices.changed.connect(self._apply)
 
         self.grid = CaseGrid()
         self.grid.set_rows(context.settings.text("library_view", "list") != "grid")
         self.grid.set_source(thumbnails)
-        self.grid.setAccessibleName("Cases of the library")
+        self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._ask)
         self.grid.menu_wanted.connect(self.menu_wanted)
 
@@ -75,7 +76,7 @@ class LibraryPanel(QWidget):
         self._shown = QLabel()
         self._shown.setProperty("role", "small")
         inner.addWidget(self._shown)
-        self.unpick = QPushButton("Show all, not only those chosen")
+        self.unpick = QPushButton(tr("Show all, not only those chosen"))
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
         inner.addWidget(self.unpick)
@@ -133,7 +134,7 @@ class LibraryPanel(QWidget):
         ]
         if counts[-1]:
             entries.append(
-                (NO_FINDING, "not given", int(counts[-1]), QIcon(chip_pixmap(NO_FINDING, "?", ratio)))
+                (NO_FINDING, tr("not given"), int(counts[-1]), QIcon(chip_pixmap(NO_FINDING, "?", ratio)))
             )
         self._findings.set_entries(entries)
         self._renew_split()
@@ -146,7 +147,7 @@ class LibraryPanel(QWidget):
         else:
             trained = int(np.isin(columns.case_row, metric.training).sum())
             self._split.set_entries(
-                [(1, "training", trained, None), (0, "held-out", len(columns) - trained, None)]
+                [(1, tr("training"), trained, None), (0, tr("held-out"), len(columns) - trained, None)]
             )
         self._apply()
 
@@ -167,9 +168,9 @@ class LibraryPanel(QWidget):
         total = len(columns)
         shown = len(self._order)
         if shown == total:
-            self._shown.setText(f"{total:,} cases")
+            self._shown.setText(tr_n("{n} case", "{n} cases", total))
         else:
-            self._shown.setText(f"{shown:,} of {total:,} cases")
+            self._shown.setText(tr("{k:,} of {n:,} cases", k=shown, n=total))
         self._follow_query()
 
     def _follow_query(self) -> None:
@@ -228,6 +229,7 @@ class _Choices(QWidget):
             row.setContentsMargins(0, 0, 0, 0)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
+            box.setAccessibleName(f"{text}, {count:,}")
             box.setToolTip(plain_tip(text))
             if picture is not None:
                 box.setIcon(picture)

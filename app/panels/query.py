@@ -39,6 +39,7 @@ from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
+from core.language import tr
 from core.library.columns import PictureState
 from core.searches.query import Query
 from core.workflows import looking
@@ -67,18 +68,18 @@ class QueryPanel(QWidget):
         self._failed = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
-        self.setAccessibleName("Query")
+        self.setAccessibleName(tr("Query"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = _Header("Query", help_button=False)
-        self._outside = QLabel("not in library")
+        self.header = _Header(tr("Query"), help_button=False)
+        self._outside = QLabel(tr("not in library"))
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
-        self.large = self.header.add_button("expand", "Look at it large (Ctrl+L, or double click here)")
+        self.large = self.header.add_button("expand", tr("Look at it large (Ctrl+L, or double click here)"))
         self.large.clicked.connect(self.large_wanted)
         self.header.double_clicked.connect(self.large_wanted)
-        self.more = self.header.add_button("more", "More for this picture")
+        self.more = self.header.add_button("more", tr("More for this picture"))
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
@@ -88,12 +89,12 @@ class QueryPanel(QWidget):
         self.view.own_presets = own_presets(context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
-        self.search_with = Segmented(((REGION, "region"), (WHOLE, "whole picture")))
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole picture"))))
         self.search_with.setObjectName("search-with")
-        self.search_with.setAccessibleName("Search with")
+        self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
         self.examples = ExamplesStrip(context, thumbnails)
-        self._drop = DropTarget("Search with this", self)
+        self._drop = DropTarget(tr("Search with this"), self)
         self._lay_out()
         self._connect()
         self._renew()
@@ -107,7 +108,7 @@ class QueryPanel(QWidget):
         row = QHBoxLayout(self._asked_with)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
-        self._search_label = QLabel("Search with")
+        self._search_label = QLabel(tr("Search with"))
         set_look(self._search_label, role="second")
         row.addWidget(self._search_label)
         row.addWidget(self.search_with, 1)
@@ -171,7 +172,7 @@ class QueryPanel(QWidget):
         """Let the user pick a file to search with."""
         name, _ = QFileDialog.getOpenFileName(
             self,
-            "Search with a picture",
+            tr("Search with a picture"),
             "",
             searching.FILES,
         )
@@ -205,7 +206,11 @@ class QueryPanel(QWidget):
             return
         index = self._state.columns.index_of_id(query.case or "")
         if index < 0 or self._state.path is None:
-            self._fail(SemblanceError(f"{source.name} is not in this library.", "Choose another case."))
+            self._fail(
+                SemblanceError(
+                    tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
+                )
+            )
         elif self._state.columns.state[index] == PictureState.NO_PICTURE:
             self._show_row_of_table()
         else:
@@ -214,7 +219,7 @@ class QueryPanel(QWidget):
     def _load(self, function: Callable[..., ViewedPicture], *args: object) -> None:
         try:
             job = self._context.jobs.run(
-                "Opening the picture", function, *args, lane=Lane.LOOK, channel="view", quiet=True
+                tr("Opening the picture"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
             )
         except SemblanceError as error:
             self._fail(error)
@@ -251,7 +256,14 @@ class QueryPanel(QWidget):
         self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, picture))
         self.pane.go_to(query.region)
         name = self._wanted.name if self._wanted else ""
-        self.view.setAccessibleName(f"Picture of {name}, {picture.width} by {picture.height} pixels")
+        self.view.setAccessibleName(
+            tr(
+                "Picture of {name}, {width} by {height} pixels",
+                name=name,
+                width=picture.width,
+                height=picture.height,
+            )
+        )
         self._turn_to(self.pane)
         self._region.follow()
         self.picture_shown.emit()
@@ -348,12 +360,12 @@ class QueryPanel(QWidget):
         menu = picture_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
-            menu.addAction("Look at it large\tCtrl+L", self.large_wanted.emit)
-            menu.addAction("What the file says…\tCtrl+H", self.header_wanted.emit)
+            menu.addAction(tr("Look at it large\tCtrl+L"), self.large_wanted.emit)
+            menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
         if source is not None:
-            what = "Copy case id" if source.case else "Copy file name"
+            what = tr("Copy case id") if source.case else tr("Copy file name")
             menu.addAction(what, lambda: QGuiApplication.clipboard().setText(source.name))
-        menu.addAction("Help for this panel\tF1", self.help_wanted.emit)
+        menu.addAction(tr("Help for this panel\tF1"), self.help_wanted.emit)
         return menu
 
     def _open_menu(self, at: QPoint) -> None:

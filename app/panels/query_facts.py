@@ -7,9 +7,16 @@ from app.widgets.finding_chip import FindingChip
 from core.imaging.display import DisplayPicture
 from core.imaging.outline import Ellipse, Polygon
 from core.imaging.region import Region
+from core.language import tr
 from core.library.columns import CaseColumns
 
-FINDING, PATIENT, SIZE, REGION, SPACING = "Finding", "Patient", "Size", "Region", "Spacing"
+FINDING, PATIENT, SIZE, REGION, SPACING = (
+    tr("Finding"),
+    tr("Patient"),
+    tr("Size"),
+    tr("Region"),
+    tr("Spacing"),
+)
 
 
 class QueryFacts(FactList):
@@ -23,12 +30,12 @@ class QueryFacts(FactList):
         index = columns.index_of_id(case) if case is not None else -1
         finding = columns.finding_name(index) if index >= 0 else None
         if finding is None:
-            self.set_fact(FINDING, "not given" if asked else None)
+            self.set_fact(FINDING, tr("not given") if asked else None)
         else:
             code = int(columns.finding[index])
             self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
         patient = columns.patient_name(index) if index >= 0 else None
-        self.set_fact(PATIENT, (patient or "not known") if index >= 0 else None)
+        self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
 
     def show_picture(self, picture: DisplayPicture | None) -> None:
         """Size, and spacing where the file tells it."""
@@ -36,34 +43,37 @@ class QueryFacts(FactList):
             self.set_fact(SIZE, None)
             self.set_fact(SPACING, None)
             return
-        reduced = f", shown at 1/{picture.reduced}" if picture.reduced > 1 else ""
-        self.set_fact(SIZE, f"{picture.width:,} × {picture.height:,} px{reduced}")
+        size = f"{picture.width:,} × {picture.height:,} px"
+        if picture.reduced > 1:
+            size = tr("{size}, shown at 1/{part}", size=size, part=picture.reduced)
+        self.set_fact(SIZE, size)
         if picture.spacing_mm is None:
             self.set_fact(SPACING, None)
         else:
             down, across = picture.spacing_mm
             each = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
-            self.set_fact(SPACING, f"{each} mm, from the file")
+            self.set_fact(SPACING, tr("{length} mm, from the file", length=each))
 
     def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
         """The region ``drawn`` on the picture, or the case's ``own``; ``asked`` false: no picture."""
         if not asked:
             self.set_fact(REGION, None)
         elif drawn is not None:
-            self.set_fact(REGION, f"{_shape(drawn)}, {_size(drawn)} px" + ("" if in_use else ", set aside"))
+            region = f"{_shape(drawn)}, {_size(drawn)} px"
+            self.set_fact(REGION, region if in_use else tr("{region}, set aside", region=region))
         elif own is not None:
-            self.set_fact(REGION, f"the case’s own, {_size(own)} px")
+            self.set_fact(REGION, tr("the case’s own, {size} px", size=_size(own)))
         else:
-            self.set_fact(REGION, "none")
+            self.set_fact(REGION, tr("none"))
 
 
 def _shape(region: Region) -> str:
     outline = region.outline
     if outline is None:
-        return "rectangle"
+        return tr("rectangle")
     if isinstance(outline, Polygon):
-        return "polygon"
-    return "ellipse" if isinstance(outline, Ellipse) else "drawn freely"
+        return tr("polygon")
+    return tr("ellipse") if isinstance(outline, Ellipse) else tr("drawn freely")
 
 
 def _size(region: Region) -> str:

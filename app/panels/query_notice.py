@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
+from core.language import tr
 
 
 class QueryNotice(EmptyState):
@@ -15,28 +16,28 @@ class QueryNotice(EmptyState):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("query-notice")
-        self.setAccessibleName("Query")
+        self.setAccessibleName(tr("Query"))
 
     def say_nothing_asked(self, choose: Callable[[], None]) -> None:
         self.set_icon("image")
         self.say(
-            "No query yet",
-            "Choose a case in the library, or drop a picture here.",
-            "Choose a picture…",
+            tr("No query yet"),
+            tr("Choose a case in the library, or drop a picture here."),
+            tr("Choose a picture…"),
             choose,
         )
 
     def say_loading(self) -> None:
         self.set_icon("hourglass")
-        self.say("", "Loading the picture…")
+        self.say("", tr("Loading the picture…"))
 
     def say_row_of_table(self) -> None:
         self.set_icon("table")
-        self.say("A row of a table", "This case has numbers and no picture.")
+        self.say(tr("A row of a table"), tr("This case has numbers and no picture."))
 
     def say_failed(self, error: SemblanceError, again: Callable[[], None]) -> None:
         self.set_icon("warning")
-        self.say(breakable(error.message), breakable(error.hint), "Try again", again)
+        self.say(breakable(error.message), breakable(error.hint), tr("Try again"), again)
 
 
 def breakable(text: str, longest: int = 14) -> str:

@@ -22,6 +22,7 @@ from app.widgets.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
+from core.language import tr, tr_n
 from core.library.columns import CaseColumns
 from core.searches.query import Query
 from core.workflows.asking import Asked
@@ -50,19 +51,19 @@ class RankingPanel(QWidget):
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.same_patient = QCheckBox("same patient hidden")
-        self.alike = QCheckBox("alike folded")
+        self.same_patient = QCheckBox(tr("same patient hidden"))
+        self.alike = QCheckBox(tr("alike folded"))
         for box, tip in (
-            (self.same_patient, "Other cases of the query's patient are left out"),
-            (self.alike, "Pictures that show the very same count once"),
+            (self.same_patient, tr("Other cases of the query's patient are left out")),
+            (self.alike, tr("Pictures that show the very same count once")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
         self.same_patient.toggled.connect(lambda on: self._option(hide_same_patient=on))
         self.alike.toggled.connect(lambda on: self._option(fold_alike=on))
 
-        self.header = PanelHeader("Ranking")
-        self.greys = header_button("contrast", "Greys as the query's: the same brightness and contrast")
+        self.header = PanelHeader(tr("Ranking"))
+        self.greys = header_button("contrast", tr("Greys as the query's: the same brightness and contrast"))
         self.greys.setCheckable(True)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
@@ -80,7 +81,7 @@ class RankingPanel(QWidget):
         self._greys = QueryGreys(context, thumbnails, self)
         self._greys.source_changed.connect(self.grid.set_source)
         self.greys.toggled.connect(self._greys.turn)
-        self.grid.setAccessibleName("Ranked cases, nearest first")
+        self.grid.setAccessibleName(tr("Ranked cases, nearest first"))
         self.judging = RankingJudging(context, self.grid, self)
         self.grid.activated.connect(self.compare_wanted)
         self.grid.menu_wanted.connect(self.menu_wanted)
@@ -126,7 +127,7 @@ class RankingPanel(QWidget):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        usual = f"{ranking.compared:,} in {1000 * sum(ranking.seconds.values()):.0f} ms"
+        usual = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
         return moved_by(self._state.asked) or usual
 
     def _set_view(self, name: str) -> None:
@@ -220,8 +221,8 @@ class RankingPanel(QWidget):
         """How many cases the two switches leave out of the present ranking."""
         ranking = self._state.ranking
         for box, text, hidden in (
-            (self.same_patient, "same patient hidden", ranking.same_patient if ranking else 0),
-            (self.alike, "alike folded", ranking.near_duplicates if ranking else 0),
+            (self.same_patient, tr("same patient hidden"), ranking.same_patient if ranking else 0),
+            (self.alike, tr("alike folded"), ranking.near_duplicates if ranking else 0),
         ):
             box.setText(f"{text} ({hidden})" if hidden and box.isChecked() else text)
 
@@ -230,28 +231,35 @@ class RankingPanel(QWidget):
         self._pages.setCurrentWidget(self._empty)
         library = self._state.library
         if library is None or not len(library.columns):
-            self._empty.say("No cases yet", "Add pictures to this library: File > Add pictures.")
+            self._empty.say(tr("No cases yet"), tr("Add pictures to this library: File > Add pictures."))
         elif not library.writable and self._state.metric is None:
             self._empty.say(
-                "No metric to ask with",
-                "The library is open for looking only. Copy it to a folder you may write to; train there.",
+                tr("No metric to ask with"),
+                tr(
+                    "The library is open for looking only. Copy it to a folder you may write to; train there."
+                ),
             )
         elif not library.feature_sets:
             self._empty.say(
-                "No features yet",
-                "Features are the numbers cases are compared by. They are extracted once, in the background.",
-                "Extract features…",
+                tr("No features yet"),
+                tr(
+                    "Features are the numbers cases are compared by. "
+                    "They are extracted once, in the background."
+                ),
+                tr("Extract features…"),
                 self.extract_wanted.emit,
             )
         elif self._state.metric is None:
             self._empty.say(
-                "No metric yet",
-                "A metric says what similar means. Train one; it is scored on patients it never saw.",
-                "Train a metric",
+                tr("No metric yet"),
+                tr("A metric says what similar means. Train one; it is scored on patients it never saw."),
+                tr("Train a metric"),
                 self.train_wanted.emit,
             )
         else:
-            self._empty.say("Ask with a case", "Choose a case in the library, or drop a picture on Query.")
+            self._empty.say(
+                tr("Ask with a case"), tr("Choose a case in the library, or drop a picture on Query.")
+            )
 
     def _ask(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
@@ -264,12 +272,11 @@ def moved_by(asked: Asked | None) -> str:
     if asked is None or asked.refused is not None:
         return ""
     search = asked.search
-    counts = (
-        (len(search.like) + len(search.unlike), "example"),
-        (sum(1 for _, amount in search.concepts if amount), "concept"),
-    )
-    words = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counts if count]
-    return f"by {', '.join(words)}" if words else ""
+    examples = len(search.like) + len(search.unlike)
+    concepts = sum(1 for _, amount in search.concepts if amount)
+    words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
+    words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
+    return tr("by {what}", what=", ".join(words)) if words else ""
 
 
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:

@@ -8,6 +8,7 @@ from app.context import Context
 from app.jobs import Lane
 from app.models.thumbnails import Done, Thumbnails, ThumbnailSource
 from core.errors import SemblanceError
+from core.language import tr
 from core.workflows import looking
 from core.workflows.looking import CardImage
 
@@ -55,7 +56,7 @@ class QueryGreys(QObject):
             return
         try:
             job = self._context.jobs.run(
-                "Thumbnails in the query's greys",
+                tr("Thumbnails in the query's greys"),
                 looking.card_images,
                 path,
                 rows,

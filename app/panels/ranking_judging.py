@@ -16,6 +16,7 @@ from app.theme import news, set_look, theme
 from app.widgets.case_grid import NONE, CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from core.errors import BadInput
+from core.language import tr
 from core.library.columns import CaseColumns
 from core.searches.judgement import Judgement, Kind
 from core.searches.query import Query
@@ -97,16 +98,20 @@ class RankingJudging(QObject):
         if not self._state.can_judge:
             return
         rows = self._grid.selected()
-        several = f"{len(rows)} cases: " if len(rows) > 1 else ""
         verdicts = self.verdicts()
         menu.addSeparator()
-        for verdict, text, key in ((1, "Like the query", "U"), (-1, "Not like the query", "D")):
-            action = menu.addAction(f"{several}{text}\t{key}", partial(self.judge, verdict, rows))
+        for verdict, text, key in ((1, tr("Like the query"), "U"), (-1, tr("Not like the query"), "D")):
+            said = text if len(rows) < 2 else tr("{n} cases: {what}", n=len(rows), what=text)
+            action = menu.addAction(f"{said}\t{key}", partial(self.judge, verdict, rows))
             action.setCheckable(True)
             action.setChecked(all(verdicts.get(row) == verdict for row in rows))
         if len(rows) == 1:
             waiting = self._grid.comparing.closer
-            words = "Closer to the query than…" if waiting in (NONE, rows[0]) else "…farther than that one"
+            words = (
+                tr("Closer to the query than…")
+                if waiting in (NONE, rows[0])
+                else tr("…farther than that one")
+            )
             menu.addAction(f"{words}\tT", self.compare_current)
 
     # Inside
@@ -182,8 +187,8 @@ class CompareBar(QFrame):
         super().__init__()
         set_look(self, message="foot")
         self._text = ElidedLabel()
-        self._button = QPushButton("Cancel")
-        self._button.setToolTip("Esc")
+        self._button = QPushButton(tr("Cancel"))
+        self._button.setToolTip(tr("Esc"))
         self._button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         set_look(self._button, quiet=True)
         self._button.clicked.connect(cancel)
@@ -202,7 +207,9 @@ class CompareBar(QFrame):
 
     def tell(self, case: str) -> None:
         """``case`` is the closer one; empty ends it."""
-        self._text.setText(f"{case} is closer than … click the farther case, or go there and press T")
+        self._text.setText(
+            tr("{case} is closer than … click the farther case, or go there and press T", case=case)
+        )
         self.setVisible(bool(case))
 
     def _fit(self) -> None:

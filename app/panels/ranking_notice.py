@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 from app.icons import icon_pixmap
 from app.models.deck import distance_text
 from app.theme import news, set_look, theme
+from core.language import tr
 from core.searches.search import UNUSUAL
 from core.workflows.searching import SearchResult
 
@@ -30,8 +31,8 @@ class RankingNotice(QFrame):
         for label in (self.title, self.words):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
-        self.change = QPushButton("Change…")
-        self.change.setToolTip("Choose how unusual a query must be to have no good match")
+        self.change = QPushButton(tr("Change…"))
+        self.change.setToolTip(tr("Choose how unusual a query must be to have no good match"))
         set_look(self.change, link=True)
         self.change.clicked.connect(change)
         told = QVBoxLayout()
@@ -56,11 +57,15 @@ class RankingNotice(QFrame):
             nearest = min(case.distance for case in ranking.ranked)
             said.insert(
                 0,
-                f"Even the nearest case, at {distance_text(nearest)}, is farther than "
-                f"{100 * (1 - unusual):g} % of this library's cases are from their nearest "
-                f"({distance_text(ranking.usual_distance)}). What follows may not be alike.",
+                tr(
+                    "Even the nearest case, at {nearest}, is farther than {share:g} % of this library's "
+                    "cases are from their nearest ({usual}). What follows may not be alike.",
+                    nearest=distance_text(nearest),
+                    share=100 * (1 - unusual),
+                    usual=distance_text(ranking.usual_distance),
+                ),
             )
-        self.title.setText("No good match" if far else "Check the query")
+        self.title.setText(tr("No good match") if far else tr("Check the query"))
         self.words.setText("\n".join(said))
         self.setAccessibleName(f"{self.title.text()}: {self.words.text()}" if said else "")
         self.change.setVisible(far)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 from app.context import Context
 from app.operations import searching
 from app.widgets.panel_header import header_button
+from core.language import tr
 from core.searches.search import UNUSUAL
 
 #: The share of variety when diverse results are wanted.
@@ -23,11 +24,11 @@ class RankingOptions(QObject):
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._state = context, context.state
-        self.button: QToolButton = header_button("settings", "Variety, and what is no good match")
+        self.button: QToolButton = header_button("settings", tr("Variety, and what is no good match"))
         self.button.clicked.connect(self.open)
-        self.diverse = QAction("Diverse results", self)
+        self.diverse = QAction(tr("Diverse results"), self)
         self.diverse.setCheckable(True)
-        self.diverse.setToolTip("Near the query, and unlike what stands before")
+        self.diverse.setToolTip(tr("Near the query, and unlike what stands before"))
         self.diverse.toggled.connect(self._set_diverse)
         self._rates = QActionGroup(self)
         for rate in RATES:
@@ -43,7 +44,7 @@ class RankingOptions(QObject):
         """Variety, then the rates."""
         menu = QMenu(self.button)
         menu.addAction(self.diverse)
-        menu.addSection("No good match")
+        menu.addSection(tr("No good match"))
         menu.addActions(self._rates.actions())
         return menu
 
@@ -75,5 +76,5 @@ class RankingOptions(QObject):
 def rate_text(rate: float) -> str:
     """A rate in words: as for how many of the library's own cases it would be said."""
     if rate <= 0.0:
-        return "Never say it"
-    return f"As for {100 * rate:g} % of the library's cases"
+        return tr("Never say it")
+    return tr("As for {share:g} % of the library's cases", share=100 * rate)

@@ -14,6 +14,7 @@ from app.operations import searching
 from app.widgets.case_strip import CaseStrip, StripCase
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
+from core.language import tr
 from core.library.columns import CaseColumns
 from core.workflows.searching import RankedCase, SearchResult
 
@@ -29,10 +30,10 @@ class OtherFindings(QFrame):
         super().__init__()
         self._context = context
         self.setObjectName("others")
-        self._title = ElidedLabel("Nearest with the other finding", role="title")
+        self._title = ElidedLabel(tr("Nearest with the other finding"), role="title")
         self._chip = FindingChip(-1, "?")
         self._word = ElidedLabel(role="second")
-        self.strip = CaseStrip("Nearest cases with the other finding")
+        self.strip = CaseStrip(tr("Nearest cases with the other finding"))
         self.strip.set_source(thumbnails)
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
@@ -59,7 +60,7 @@ class OtherFindings(QFrame):
         one = next(iter(findings)) if len(columns.findings) == 2 else None
         self._chip.setVisible(one is not None)
         self._title.setText(
-            "Nearest with the other finding" if one is not None else "Nearest with another finding"
+            tr("Nearest with the other finding") if one is not None else tr("Nearest with another finding")
         )
         if one is not None:
             self._chip.set_finding(columns.findings.index(one), columns.letters[one])
@@ -81,16 +82,22 @@ class OtherFindings(QFrame):
         cases = []
         for case in self.strip.cases:
             group = differs.get(case.row)
-            note = f"differs in {_within(group)}" if group else case.note
+            note = tr("differs in {group}", group=_within(group)) if group else case.note
             words = f"{case.words}, {note}" if group else case.words
             cases.append(replace(case, note=note, words=words))
         self.strip.set_cases(cases)
 
 
 def _told(case: RankedCase, columns: CaseColumns, *, several: bool) -> StripCase:
-    rank = f"rank {case.rank}" if case.rank else "beyond the ranking"
+    rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the ranking")
     distance = distance_text(case.distance)
-    words = f"{rank}, {case.case_id}, {case.finding}, distance {distance}"
+    words = tr(
+        "{rank}, {case}, {finding}, distance {distance}",
+        rank=rank,
+        case=case.case_id,
+        finding=case.finding,
+        distance=distance,
+    )
     finding = str(case.finding)
     chip = (columns.findings.index(finding), columns.letters[finding]) if several else None
     return StripCase(case.row, str(case.rank) if case.rank else "", distance, "", words, chip)

@@ -8,12 +8,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.models.measured import measured_words
 from app.theme import news, plain_tip, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.language import tr
 from core.library.columns import CaseColumns
 from core.workflows.searching import SearchResult
 from core.workflows.trusting import (
@@ -30,14 +32,14 @@ STRIP = 56
 NARROW = 460
 #: Why there are counts only, in a word or two.
 _SHORT = {
-    NOT_CALIBRATED: "not calibrated",
-    SCORE_AGAIN: "score the metric again",
-    REFINED: "refined ranking",
-    OWN_PATIENT: "own patient shown",
-    NO_FINDINGS: "other findings",
+    NOT_CALIBRATED: tr("not calibrated"),
+    SCORE_AGAIN: tr("score the metric again"),
+    REFINED: tr("refined ranking"),
+    OWN_PATIENT: tr("own patient shown"),
+    NO_FINDINGS: tr("other findings"),
 }
-_TRAINED = "The metric was trained on this query or its patient: it may know it better than a new one."
-_WHAT = (
+_TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
+_WHAT = tr(
     "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it "
     "may be for this query."
 )
@@ -59,7 +61,7 @@ class Strip(QFrame):
         self.badge = Badge("held-out")
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._quiet = ElidedLabel("Support, not a diagnosis", role="small")
+        self._quiet = ElidedLabel(tr("Support, not a diagnosis"), role="small")
         self._quiet.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = QHBoxLayout()
@@ -90,12 +92,14 @@ class Strip(QFrame):
         self.setFixedHeight(theme().px(STRIP))
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
-        self._head.setText(f"{len(voters)} nearest:")
+        self._head.setText(tr("{n} nearest:", n=len(voters)))
         words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
         rest = len(voters) - sum(ranking.counts.values())
         if rest:
-            words.append(f"{rest} not given")
-        self._counts.setText(", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else ""))
+            words.append(tr("{n} not given", n=rest))
+        counts = ", ".join(words[:4])
+        more = len(words) - 4
+        self._counts.setText(counts if more < 1 else tr("{counts} and {n} more", counts=counts, n=more))
         self._chips.set_chips([_pole(finding, columns) for finding in voters])
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
@@ -104,10 +108,14 @@ class Strip(QFrame):
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:
-            self._note.setText("No good match: no estimate")
-            self._note.set_tip("The nearest case is farther from the query than is usual in this library.")
+            self._note.setText(tr("No good match: no estimate"))
+            self._note.set_tip(
+                tr("The nearest case is farther from the query than is usual in this library.")
+            )
         else:
-            self._note.setText(f"Counts only: {_SHORT.get(vote.why_not, 'no calibrated estimate')}")
+            self._note.setText(
+                tr("Counts only: {why}", why=_SHORT.get(vote.why_not, tr("no calibrated estimate")))
+            )
             self._note.set_tip(vote.why_not)
 
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
@@ -117,8 +125,9 @@ class Strip(QFrame):
         several = len(vote.findings) > 2
         # Which finding it is of: by its letter, or its name where no case has it by itself.
         letter = columns.letters.get(vote.finding, vote.finding)
+        head = letter if narrow else tr("estimate {finding}", finding=letter)
         self.estimate.setText(
-            f'<span style="color:{second}">{"" if narrow else "estimate "}{html.escape(letter)}</span> '
+            f'<span style="color:{second}">{html.escape(head)}</span> '
             f'<b>{vote.probability:.2f}</b> <span style="color:{second}">({low:.2f}–{high:.2f})</span>'
         )
         share, interval = vote.probability, (low, high)
@@ -129,18 +138,25 @@ class Strip(QFrame):
             if vote.finding == first:
                 share, interval = 1.0 - share, (1.0 - high, 1.0 - low)
         self.scale.set_estimate(share, interval, poles)
-        words = f"Estimate for {vote.finding}: {vote.probability:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+        words = tr(
+            "Estimate for {finding}: {share:.2f}, 95 % interval {low:.2f} to {high:.2f}",
+            finding=vote.finding,
+            share=vote.probability,
+            low=low,
+            high=high,
+        )
         for widget in (self.estimate, self.scale):
-            widget.setAccessibleName(f"{words}, measured on {vote.measured_on}")
+            on = measured_words(vote.measured_on or "")
+            widget.setAccessibleName(tr("{estimate}, measured on {what}", estimate=words, what=on))
             widget.setToolTip(plain_tip(f"{words}.\n{_WHAT}"))
         if stale:
             self.badge.set_kind("stale")
         elif vote.trained:
-            self.badge.set_kind("training", "" if narrow else "query in training")
+            self.badge.set_kind("training", "" if narrow else tr("query in training"))
             self.badge.setToolTip(plain_tip(_TRAINED))
         else:
             known = vote.measured_on == HELD_OUT_PATIENTS
-            short = ("held-out" if known else "unknown") if narrow else ""
+            short = (tr("held-out") if known else tr("unknown")) if narrow else ""
             self.badge.set_kind("held-out" if known else "unknown", short)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -166,7 +182,9 @@ class Chips(QWidget):
     def set_chips(self, chips: list[tuple[int, str]]) -> None:
         self._chips = chips
         self.setFixedHeight(theme().px(SIDE) + 2)
-        self.setAccessibleName("Findings of the nearest: " + " ".join(letter for _, letter in chips))
+        self.setAccessibleName(
+            tr("Findings of the nearest: {letters}", letters=" ".join(letter for _, letter in chips))
+        )
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:

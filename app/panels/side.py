@@ -13,6 +13,7 @@ from app.panels.refine import RefinePanel
 from app.panels.train import TrainPanel
 from app.panels.why import WhyPanel
 from app.widgets.panel_header import TabHeader
+from core.language import tr
 
 #: Names of the panels and their help pages, in the order of the tabs.
 NAMES = ("why", "train", "refine")
@@ -37,7 +38,7 @@ class SidePanel(QWidget):
         both.setSpacing(1)
         both.addWidget(self.refine, 1)
         both.addWidget(self.concepts)
-        self.header = TabHeader([name.capitalize() for name in NAMES])
+        self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()

@@ -31,6 +31,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
+from core.language import tr
 from core.library.records import unique_name
 from core.metrics.learner import Learner
 from core.metrics.registry import grouped_learners, learners
@@ -45,13 +46,18 @@ SPLIT = (
     Parameter(
         "held_out",
         round(100 * HELD_OUT),
-        "Share of the cases kept from training to score on, in percent; whole patients where known.",
-        label="Held out, %",
+        tr("Share of the cases kept from training to score on, in percent; whole patients where known."),
+        label=tr("Held out, %"),
         minimum=5,
         maximum=90,
     ),
     Parameter(
-        "seed", 0, "The same seed gives the same split and the same metric.", minimum=0, maximum=999_999
+        "seed",
+        0,
+        tr("The same seed gives the same split and the same metric."),
+        label=tr("Seed"),
+        minimum=0,
+        maximum=999_999,
     ),
 )
 _DEFAULTS = {parameter.name: parameter.default for parameter in SPLIT}
@@ -98,20 +104,20 @@ class TrainPanel(QWidget):
 
     def _make_data_fields(self) -> None:
         self._features = QComboBox()
-        self._features.setAccessibleName("Feature set")
+        self._features.setAccessibleName(tr("Feature set"))
         self._features.currentTextChanged.connect(self._features_chosen)
         self._steps = QComboBox()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
-        self._steps.setAccessibleName("Steps fitted on the training part")
-        self._steps.setToolTip("Fitted on the training part only and kept in the metric")
+        self._steps.setAccessibleName(tr("Steps fitted on the training part"))
+        self._steps.setToolTip(tr("Fitted on the training part only and kept in the metric"))
         self._steps.currentTextChanged.connect(lambda _text: self._tell_buttons())
         self._split_form = ParameterForm(SPLIT)
         self._split_form.valuesChanged.connect(self._tell_split)
         self._split_form.valuesChanged.connect(self._tell_buttons)
         self._name = QLineEdit()
-        self._name.setAccessibleName("Name of the new metric")
-        self._name.setPlaceholderText("named after the learner")
+        self._name.setAccessibleName(tr("Name of the new metric"))
+        self._name.setPlaceholderText(tr("named after the learner"))
         self.sources = TrainSources(self._state)
         self.sources.changed.connect(self._tell_buttons)
         self._split = QLabel()
@@ -123,17 +129,20 @@ class TrainPanel(QWidget):
         self._problem.setWordWrap(True)
         self._problem.hide()
         set_look(self._problem, role="error")
-        self.train_button = QPushButton("Train")
+        self.train_button = QPushButton(tr("Train"))
         set_look(self.train_button, primary=True)
         self.train_button.clicked.connect(self.train)
-        self.slider_button = QPushButton("Prepare slider…")
+        self.slider_button = QPushButton(tr("Prepare slider…"))
         self.slider_button.setToolTip(
-            "Train BDM+V at six places between visual and diagnostic likeness, to move between in the top bar"
+            tr(
+                "Train BDM+V at six places between visual and diagnostic likeness, "
+                "to move between in the top bar"
+            )
         )
         self.slider_button.clicked.connect(self.slider_wanted)
-        self.stop_button = QPushButton("Stop and keep best")
+        self.stop_button = QPushButton(tr("Stop and keep best"))
         self.stop_button.clicked.connect(self.stop)
-        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button = QPushButton(tr("Cancel"))
         self.cancel_button.clicked.connect(self.cancel)
         self.curve = LiveCurve(self._context)
         self.curve.setMinimumHeight(150)
@@ -144,12 +153,12 @@ class TrainPanel(QWidget):
         body.setContentsMargins(12, 8, 12, 8)
         body.setSpacing(8)
         papers, others = grouped_learners()
-        body.addWidget(SectionHeader("Learners"))
+        body.addWidget(SectionHeader(tr("Learners")))
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
             body.addWidget(ElidedLabel(paper, role="third"))
             for learner in group:
                 body.addWidget(self._choices[learner.name])
-        self.others = SectionHeader("To compare with", foldable=True)
+        self.others = SectionHeader(tr("To compare with"), foldable=True)
         self.others.unfolded.connect(self._unfold)
         self.others.set_open(False)
         body.addWidget(self.others)
@@ -159,15 +168,15 @@ class TrainPanel(QWidget):
         for form in self._forms.values():
             body.addWidget(form)
         body.addWidget(self.sources)
-        body.addWidget(SectionHeader("Data"))
+        body.addWidget(SectionHeader(tr("Data")))
         data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
         data.setHorizontalSpacing(12)
         data.setVerticalSpacing(6)
         for label, field in (
-            ("Features", self._features),
-            ("Steps", self._steps),
-            ("Name", self._name),
+            (tr("Features"), self._features),
+            (tr("Steps"), self._steps),
+            (tr("Name"), self._name),
         ):
             data.addRow(label, field)
         body.addLayout(data)
@@ -301,9 +310,16 @@ class TrainPanel(QWidget):
         columns = self._state.columns
         labelled = int(columns.finding_counts[:-1].sum()) if len(columns) else 0
         held_out = round(labelled * self._split_value("held_out") / 100)
-        how = "by patient" if columns.patients_known else "by case, patients unknown"
+        how = tr("by patient") if columns.patients_known else tr("by case, patients unknown")
         self._split.setText(
-            f"about {labelled - held_out:,} training, {held_out:,} held out {how}" if labelled else ""
+            tr(
+                "about {training:,} training, {held_out:,} held out {how}",
+                training=labelled - held_out,
+                held_out=held_out,
+                how=how,
+            )
+            if labelled
+            else ""
         )
 
     def _tell_buttons(self) -> None:
@@ -317,7 +333,7 @@ class TrainPanel(QWidget):
         library = self._state.library
         ready = library is not None and library.writable and bool(library.feature_sets)
         self.train_button.setEnabled(self._check() and bool(chosen) and ready)
-        self.train_button.setText("Train" if len(chosen) < 2 else f"Train {len(chosen)} metrics")
+        self.train_button.setText(tr("Train") if len(chosen) < 2 else tr("Train {n} metrics", n=len(chosen)))
         self.slider_button.setVisible(not running and USUAL in chosen)
         self.slider_button.setEnabled(ready)
         self.stop_button.setVisible(running)
@@ -342,7 +358,7 @@ class TrainPanel(QWidget):
             problem = str(error)
         set_look(self._steps, error=bool(problem))
         if not problem and not self.chosen() and self._state.library is not None:
-            problem = "No learner is ticked. Tick one above, or one of those to compare with."
+            problem = tr("No learner is ticked. Tick one above, or one of those to compare with.")
         if not problem and self._state.library is not None:
             problem = self.sources.problem(self._chosen_learners())
         self._problem.setText(problem)

@@ -12,6 +12,7 @@ from app.state import State
 from app.theme import set_look
 from app.widgets.section_header import SectionHeader
 from core.errors import BadInput
+from core.language import tr, tr_n
 from core.metrics.learner import Learner
 from core.parameters import Value
 from core.workflows.feeding import check_takes_judgements
@@ -27,14 +28,14 @@ class TrainSources(QWidget):
     def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
-        self.findings = QCheckBox("findings")
-        self.visual = QCheckBox("visual neighbours")
-        self.judgements = QCheckBox("judgements")
+        self.findings = QCheckBox(tr("findings"))
+        self.visual = QCheckBox(tr("visual neighbours"))
+        self.judgements = QCheckBox(tr("judgements"))
         self._counts = {box: QLabel() for box in (self.findings, self.visual, self.judgements)}
         tips = (
-            "Cases of one finding are similar, of two dissimilar",
-            "The nearest neighbours of each case are similar, whatever their finding",
-            "What was judged in this search; it counts for more than findings of the same pair",
+            tr("Cases of one finding are similar, of two dissimilar"),
+            tr("The nearest neighbours of each case are similar, whatever their finding"),
+            tr("What was judged in this search; it counts for more than findings of the same pair"),
         )
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
@@ -50,7 +51,7 @@ class TrainSources(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addWidget(SectionHeader("Learn from"))
+        column.addWidget(SectionHeader(tr("Learn from")))
         column.addLayout(grid)
         for box in self._counts:
             box.toggled.connect(self.changed)
@@ -77,7 +78,7 @@ class TrainSources(QWidget):
         self.judgements.setEnabled(bool(judged))
         self._say(self.judgements, judged)
         if not judged:
-            self._counts[self.judgements].setText("none in this search")
+            self._counts[self.judgements].setText(tr("none in this search"))
 
     @property
     def ledger(self) -> str:
@@ -98,7 +99,7 @@ class TrainSources(QWidget):
                 except BadInput as error:
                     return str(error)
         elif not self.findings.isChecked() and any(learner.accepts for learner in learners):
-            return "Nothing to learn from is ticked: tick findings, judgements or both."
+            return tr("Nothing to learn from is ticked: tick findings, judgements or both.")
         return ""
 
     def _judged(self) -> int:
@@ -110,6 +111,8 @@ class TrainSources(QWidget):
         return len({(one.asked, one.case, one.other) for one in said})
 
     def _say(self, box: QCheckBox, pairs: int, *, about: bool = False) -> None:
-        text = f"{'about ' if about else ''}{pairs:,} pair{'' if pairs == 1 else 's'}"
+        text = tr_n("{n} pair", "{n} pairs", pairs)
+        if about:
+            text = tr("about {pairs}", pairs=text)
         self._counts[box].setText(text)
-        box.setAccessibleName(f"Learn from {box.text()}, {text}")
+        box.setAccessibleName(tr("Learn from {source}, {pairs}", source=box.text(), pairs=text))

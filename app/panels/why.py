@@ -16,6 +16,7 @@ from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.waterfall import Line, Waterfall
 from core.errors import SemblanceError
+from core.language import tr
 from core.retrieval.explanation.words import spoken
 from core.workflows.explaining import GroupPart, Why
 from core.workflows.searching import RankedCase
@@ -38,10 +39,10 @@ class WhyPanel(QWidget):
         self._asked_for: tuple[object, str] | None = None
         self._why: Why | None = None
         self.pictures = WhyPictures(context)
-        self.head = SectionHeader("What made the distance", note="untick to omit")
+        self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
         self.head.action_wanted.connect(self.reset)
-        self.kind = Segmented([(_GROUPS, "Groups"), (_SHARES, "Bits")])
-        self.kind.setAccessibleName("What the distance is told by")
+        self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
+        self.kind.setAccessibleName(tr("What the distance is told by"))
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
         self.waterfall.wanted.connect(lambda groups: explaining.leave_out(context, groups))
@@ -136,17 +137,18 @@ class WhyPanel(QWidget):
 
     def _fail(self, error: SemblanceError) -> None:
         self._why = None
-        self.empty.say("No reason can be given", f"{error.message} {error.hint}".strip())
+        self.empty.say(tr("No reason can be given"), f"{error.message} {error.hint}".strip())
         self._pages.setCurrentWidget(self.empty)
 
     def _say_what_next(self) -> None:
         if self._state.ranking is not None:
-            self.empty.say("Nothing is ranked", "No case is left to compare with this query.")
+            self.empty.say(tr("Nothing is ranked"), tr("No case is left to compare with this query."))
         elif self._state.metric is None:
-            self.empty.say("No metric yet", "A metric says what similar means. Train one, then ask.")
+            self.empty.say(tr("No metric yet"), tr("A metric says what similar means. Train one, then ask."))
         else:
             self.empty.say(
-                "Ask with a case", "What made each distance is shown here, and what if it did not count."
+                tr("Ask with a case"),
+                tr("What made each distance is shown here, and what if it did not count."),
             )
         self._pages.setCurrentWidget(self.empty)
 
@@ -170,8 +172,8 @@ class WhyPanel(QWidget):
         lines, hidden = _group_lines(why.groups) if by_group else (_share_lines(why), [])
         left_out = any(part.left_out for part in why.groups)
         self.waterfall.show_lines(lines, why.distance, hidden)
-        self.head.set_note("" if left_out or not by_group else "untick to omit")
-        self.head.set_action("Reset" if left_out else "")
+        self.head.set_note("" if left_out or not by_group else tr("untick to omit"))
+        self.head.set_action(tr("Reset") if left_out else "")
 
 
 def _group_lines(parts: tuple[GroupPart, ...]) -> tuple[list[Line], list[str]]:
@@ -183,7 +185,7 @@ def _group_lines(parts: tuple[GroupPart, ...]) -> tuple[list[Line], list[str]]:
     lines = [_group_line(part) for part in kept]
     if rest:
         names = ", ".join(part.name for part in rest[:12]) + (" …" if len(rest) > 12 else "")
-        lines.append(Line(f"{len(rest)} others", sum(part.amount for part in rest), names))
+        lines.append(Line(tr("{n} others", n=len(rest)), sum(part.amount for part in rest), names))
     lines += [_group_line(part) for part in out[:LINES]]
     return lines, [part.name for part in out[LINES:]]
 
@@ -192,11 +194,15 @@ def _group_line(part: GroupPart) -> Line:
     name = part.name
     if not part.group:
         return Line(
-            name.capitalize(), part.amount, "What examples and concepts changed by moving what is asked"
+            tr("Examples and concepts"),
+            part.amount,
+            tr("What examples and concepts changed by moving what is asked"),
         )
     if part.left_out:
-        return Line(name, 0.0, "The ranking is without it", part.name, on=False)
-    usual = f"Nearer than this in {spoken(part.name)}: {part.rank:.0%} of the library"
+        return Line(name, 0.0, tr("The ranking is without it"), part.name, on=False)
+    usual = tr(
+        "Nearer than this in {group}: {share:.0%} of the library", group=spoken(part.name), share=part.rank
+    )
     return Line(name, part.amount, "\n".join(filter(None, (usual, part.detail))), part.name)
 
 
@@ -206,7 +212,7 @@ def _share_lines(why: Why) -> list[Line]:
     )
     lines = [Line(share.name, share.amount, share.detail) for share in kept]
     if rest:
-        lines.append(Line(f"{len(rest)} others", sum(share.amount for share in rest)))
+        lines.append(Line(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
     return lines
 
 

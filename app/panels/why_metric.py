@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.models.measured import measured_words
 from app.state import State
 from app.widgets.badge import Badge
 from app.widgets.fact_list import FactList
 from app.widgets.section_header import SectionHeader
 from core.errors import BadInput
+from core.language import tr, tr_n
 from core.metrics.card import MetricCard
 from core.metrics.registry import learner_title
 from core.reports.card_facts import split_text
 from core.workflows import scoreboard
 from core.workflows.opening import MetricFacts
 
-_LEARNER, _TRAINED, _ACCURACY, _SPLIT = "Learner", "Trained on", "Accuracy @10", "Split"
+_LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 
 
 class WhyMetric(QWidget):
@@ -24,9 +26,9 @@ class WhyMetric(QWidget):
     def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
-        self.badge = Badge("held-out", "held-out")
+        self.badge = Badge("held-out", tr("held-out"))
         self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
-        head = SectionHeader("Metric")
+        head = SectionHeader(tr("Metric"))
         head.add(self.badge)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -53,10 +55,14 @@ class WhyMetric(QWidget):
         except BadInput as error:
             self.facts.set_fact(_LEARNER, error.message)
             return
-        rounds = "" if card.rounds is None else f", {card.rounds} round{'' if card.rounds == 1 else 's'}"
-        self.facts.set_fact(_LEARNER, f"{learner_title(card.learner)}{rounds}", metric.name)
-        patients = "" if card.n_patients is None else f", {card.n_patients:,} patients"
-        self.facts.set_fact(_TRAINED, f"{card.n_cases:,} cases{patients}")
+        learner = learner_title(card.learner)
+        if card.rounds is not None:
+            learner = tr_n("{learner}, {n} round", "{learner}, {n} rounds", card.rounds, learner=learner)
+        self.facts.set_fact(_LEARNER, learner, metric.name)
+        cases = tr_n("{n} case", "{n} cases", card.n_cases)
+        if card.n_patients is not None:
+            cases = tr("{cases}, {n:,} patients", cases=cases, n=card.n_patients)
+        self.facts.set_fact(_TRAINED, cases)
         self.facts.set_fact(_SPLIT, split_text(card) or None)
 
     def _show_accuracy(self, metric: MetricFacts) -> None:
@@ -65,10 +71,12 @@ class WhyMetric(QWidget):
         scored = next((one for one in known if one.name == metric.name), None)
         mean, low, high = scored.accuracy(10) if scored is not None else (None, None, None)
         if scored is None or scored.scores is None or mean is None:
-            self.facts.set_fact(_ACCURACY, "not measured")
+            self.facts.set_fact(_ACCURACY, tr("not measured"))
             return
         told = f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
-        self.facts.set_fact(_ACCURACY, told, f"Measured on {scored.scores.measured_on}")
+        self.facts.set_fact(
+            _ACCURACY, told, tr("Measured on {what}", what=measured_words(scored.scores.measured_on))
+        )
         kind = scored.measured
-        self.badge.set_kind(kind, "held-out" if kind == scoreboard.HELD_OUT else "")
+        self.badge.set_kind(kind, tr("held-out") if kind == scoreboard.HELD_OUT else "")
         self.badge.setVisible(True)

@@ -13,6 +13,7 @@ from app.widgets.finding_chip import FindingChip
 from app.widgets.paired_pictures import Marked, MarkedPicture
 from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
+from core.language import tr
 from core.workflows.agreeing import Agreement, Side
 from core.workflows.asking import Asked
 from core.workflows.searching import RankedCase
@@ -24,7 +25,7 @@ class WhyPictures(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
-        self.query, self.case = MarkedPicture("Query"), MarkedPicture("Ranked case")
+        self.query, self.case = MarkedPicture(tr("Query")), MarkedPicture(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
         self.note = QLabel()
@@ -42,13 +43,13 @@ class WhyPictures(QWidget):
         head.setColumnStretch(0, 1)
         head.addWidget(self._title, 0, 0)
         head.addWidget(self._chip, 0, 1)
-        grid.addWidget(ElidedLabel("Query", role="second"), 0, 0)
+        grid.addWidget(ElidedLabel(tr("Query"), role="second"), 0, 0)
         grid.addLayout(head, 0, 1)
         grid.addWidget(self.query, 1, 0)
         grid.addWidget(self.case, 1, 1)
-        self.marks = header_button("eye", "Show the places that agree on both pictures")
+        self.marks = header_button("eye", tr("Show the places that agree on both pictures"))
         self.marks.setCheckable(True)
-        self.marks.setAccessibleName("Show the places that agree")
+        self.marks.setAccessibleName(tr("Show the places that agree"))
         self.marks.setChecked(context.settings.flag("why_places", default=True))
         self.marks.toggled.connect(self._set_marks)
         self._set_marks(self.marks.isChecked())
@@ -68,10 +69,10 @@ class WhyPictures(QWidget):
         columns = self._context.state.columns
         finding = line.finding or ""
         codes = {name: code for code, name in enumerate(columns.findings)}
-        self._title.setText(f"Rank {line.rank}  {line.case_id.rpartition('/')[2]}")
+        self._title.setText(f"{tr('Rank {rank}', rank=line.rank)}  {line.case_id.rpartition('/')[2]}")
         self._title.set_tip(line.case_id)
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
-        self._chip.setToolTip(finding or "finding not given")
+        self._chip.setToolTip(finding or tr("finding not given"))
         explaining.agree(self._context, asked, line.case_id, self._show, self._fail)
 
     def forget(self) -> None:
