@@ -25,7 +25,7 @@ from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
 from app.windows.search_commands import SearchCommands
 from core.imaging.address import PictureAddress
-from core.language import LANGUAGES
+from core.language import LANGUAGES, tr
 from core.searches.query import Query
 
 if TYPE_CHECKING:
@@ -138,27 +138,27 @@ class Commands(QObject):
         """From a file: a zip, a table, an array file."""
         chosen, _ = QFileDialog.getOpenFileName(
             self._window,
-            "New library from a file",
+            tr("New library from a file"),
             "",
-            "Zip, table or arrays (*.zip *.csv *.npz);;All files (*)",
+            ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)"))),
         )
         if chosen:
             self.bring_in(Path(chosen), into=None)
 
     def new_library_folder(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, "New library from a folder")
+        chosen = QFileDialog.getExistingDirectory(self._window, tr("New library from a folder"))
         if chosen:
             self.bring_in(Path(chosen), into=None)
 
     def open_library(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
-            self._window, "Open a library (a folder ending in .semblance)"
+            self._window, tr("Open a library (a folder ending in .semblance)")
         )
         if chosen:
             self._window.open_library(Path(chosen))
 
     def import_more(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, "Add pictures to this library")
+        chosen = QFileDialog.getExistingDirectory(self._window, tr("Add pictures to this library"))
         if chosen:
             self.bring_in(Path(chosen), into=self._state.path)
 
@@ -197,7 +197,7 @@ class Commands(QObject):
             dialog.deleteLater()
 
     def relink(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, "Where the moved pictures are now")
+        chosen = QFileDialog.getExistingDirectory(self._window, tr("Where the moved pictures are now"))
         if chosen:
             libraries.relink(self._context, Path(chosen))
 
@@ -222,7 +222,7 @@ class Commands(QObject):
     def ask_file(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
             self._window,
-            "Ask with a picture",
+            tr("Ask with a picture"),
             "",
             searching.FILES,
         )
@@ -350,7 +350,10 @@ class Commands(QObject):
         settings, codes = self._context.settings, list(LANGUAGES)
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
-            f"{LANGUAGES[settings.language]}: Semblance speaks it from its next start on."
+            tr(
+                "{language}: Semblance speaks it from its next start on.",
+                language=LANGUAGES[settings.language],
+            )
         )
 
     def scale_text(self, step: int) -> None:
@@ -392,7 +395,9 @@ class Commands(QObject):
 
         QMessageBox.about(
             self._window,
-            "About Semblance",
-            f"<b>Semblance {version('semblance')}</b><br>Finds the cases that look alike and mean alike."
-            "<br><br>Support, not a diagnosis. Works offline; pictures stay where they are.",
+            tr("About Semblance"),
+            f"<b>Semblance {version('semblance')}</b><br>"
+            + tr("Finds the cases that look alike and mean alike.")
+            + "<br><br>"
+            + tr("Support, not a diagnosis. Works offline; pictures stay where they are."),
         )

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from app.operations import examples, searching
+from core.language import tr
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
@@ -50,7 +51,9 @@ class ExampleCommands(QObject):
 
     def add_file(self) -> None:
         """A picture from outside, as a positive example."""
-        chosen, _ = QFileDialog.getOpenFileName(self._window, "A picture as an example", "", searching.FILES)
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, tr("A picture as an example"), "", searching.FILES
+        )
         if chosen:
             examples.add_file(self._context, Path(chosen), like=True)
 
@@ -65,9 +68,7 @@ class ExampleCommands(QObject):
         cases = self._ids(self.at_hand())
         if current is not None and cases:
             self._concepts.mark(current.id, cases, has)
-            many = cases[0] if len(cases) == 1 else f"{len(cases)} cases"
-            said = {True: "with", False: "without", None: "neither with nor without"}[has]
-            self._context.messages.info(f"{many}: {said} {current.name}.")
+            self._context.messages.info(_marked(cases, current.name, has))
 
     def fill_menu(self, menu: QMenu, case_row: int) -> None:
         """Entries for the case the menu is of, and the others chosen with it."""
@@ -76,28 +77,36 @@ class ExampleCommands(QObject):
         if self._context.state.search is not None:
             menu.addSeparator()
             add = partial(examples.add_cases, self._context, rows)
-            menu.addAction("A positive example\tE", partial(add, like=True))
-            menu.addAction("A negative example\tShift+E", partial(add, like=False))
+            menu.addAction(tr("A positive example\tE"), partial(add, like=True))
+            menu.addAction(tr("A negative example\tShift+E"), partial(add, like=False))
         writable = self._context.state.library is not None and self._context.state.library.writable
         if not writable or self._context.state.metric is None:
             return
         cases, current = self._ids(rows), self._concepts.current
-        concepts = menu.addMenu("Concepts")
+        concepts = menu.addMenu(tr("Concepts"))
         for one in self._concepts.facts:
             keys = ("\tY", "\tN") if one is current else ("", "")
             has = True if cases[0] in one.with_ else False if cases[0] in one.without else None
             sub = concepts.addMenu(one.name.replace("&", "&&"))
             for text, value in (
-                (f"With it{keys[0]}", True),
-                (f"Without it{keys[1]}", False),
-                ("Nothing said", None),
+                (tr("With it") + keys[0], True),
+                (tr("Without it") + keys[1], False),
+                (tr("Nothing said"), None),
             ):
                 action = sub.addAction(text, partial(self._concepts.mark, one.id, cases, value))
                 action.setCheckable(True)
                 action.setChecked(has is value)
         concepts.addSeparator()
-        concepts.addAction("New concept…", self.new_concept)
+        concepts.addAction(tr("New concept…"), self.new_concept)
 
     def _ids(self, rows: Sequence[int]) -> list[str]:
         columns = self._context.state.columns
         return [columns.ids[index] for row in rows if (index := columns.index_of_row(row)) >= 0]
+
+
+def _marked(cases: Sequence[str], concept: str, has: bool | None) -> str:
+    """What is said of ``cases`` from now on."""
+    told = {"cases": cases[0] if len(cases) == 1 else tr("{n} cases", n=len(cases)), "concept": concept}
+    if has is None:
+        return tr("{cases}: neither with nor without {concept}.", **told)
+    return tr("{cases}: with {concept}.", **told) if has else tr("{cases}: without {concept}.", **told)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.language import tr
+
 if TYPE_CHECKING:
     from app.dialogs.experiments import ExperimentsDialog
     from app.windows.main import MainWindow
@@ -32,5 +34,6 @@ def _show_case(window: MainWindow, library: Path, row: int) -> None:
         window.full.look_at_case(row)
     else:
         window.context.messages.info(
-            f"This case is of {library.name}.", "Open that library to see its picture; then click it again."
+            tr("This case is of {name}.", name=library.name),
+            tr("Open that library to see its picture; then click it again."),
         )

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
 from app.context import Context
 from app.operations import likeness
 from app.theme import news, plain_tip, set_look, theme
+from core.language import tr
 from core.workflows.slider import Slider, SliderStep
 
 _BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
@@ -26,8 +27,8 @@ class LikenessSlider(QWidget):
         #: The library and slider whose steps were laid out for moving.
         self._ready: tuple[object, str] | None = None
         self.bar = _Bar()
-        self.bar.setAccessibleName("Likeness, from visual to diagnostic")
-        self._visual, self._diagnostic, self._value = QLabel("visual"), QLabel("diagnostic"), QLabel()
+        self.bar.setAccessibleName(tr("Likeness, from visual to diagnostic"))
+        self._visual, self._diagnostic, self._value = QLabel(tr("visual")), QLabel(tr("diagnostic")), QLabel()
         for label in (self._visual, self._diagnostic):
             set_look(label, role="second")
         set_look(self._value, role="title")
@@ -105,12 +106,16 @@ class LikenessSlider(QWidget):
 
 def told(steps: Slider, current: SliderStep) -> str:
     """Every step with its held-out score, the current one marked."""
-    lines = [f"{steps.name}: share of pairs told by findings, the others by looks"]
+    lines = [tr("{name}: share of pairs told by findings, the others by looks", name=steps.name)]
     for step in steps.steps:
-        score = "not scored" if step.accuracy is None else f"accuracy @10 {step.accuracy:.2f}"
+        score = (
+            tr("not scored")
+            if step.accuracy is None
+            else tr("accuracy @10 {accuracy:.2f}", accuracy=step.accuracy)
+        )
         lines.append(f"{'› ' if step is current else '   '}{step.place} %   {score}")
     measured = next((step.measured_on for step in steps.steps if step.measured_on), "")
-    return "\n".join([*lines, f"Measured on {measured}." if measured else ""]).strip()
+    return "\n".join([*lines, tr("Measured on {what}.", what=measured) if measured else ""]).strip()
 
 
 class _Bar(QSlider):

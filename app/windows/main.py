@@ -50,6 +50,7 @@ from app.windows.search_view import SearchView
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
 from app.windows.warming import warm_asking, warm_looking
+from core.language import tr
 from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import CardImage
@@ -134,10 +135,12 @@ class MainWindow(QMainWindow):
         self.side.refine.set_questions(self.question)
         self.evaluation = EvaluationPanel(self.context, self.thumbnails)
         self.docks = {
-            "library": Dock("Library", "library", self.library, [self.library.view]),
-            "query": Dock("Query", "query", self.query, header=self.query.header),
-            "side": Dock("Why, Train, Refine", "side", self.side, header=self.side.header),
-            "evaluation": Dock("Evaluation", "evaluation", self.evaluation, header=self.evaluation.header),
+            "library": Dock(tr("Library"), "library", self.library, [self.library.view]),
+            "query": Dock(tr("Query"), "query", self.query, header=self.query.header),
+            "side": Dock(tr("Why, Train, Refine"), "side", self.side, header=self.side.header),
+            "evaluation": Dock(
+                tr("Evaluation"), "evaluation", self.evaluation, header=self.evaluation.header
+            ),
         }
         self.place_docks()
         for dock in self.docks.values():
@@ -309,10 +312,16 @@ class MainWindow(QMainWindow):
             self._open_lock = lock
             return
         process, host, _program = lock.getLockInfo()
-        who = f" (process {process} on {host})" if host else ""
         self.context.messages.info(
-            f"{path.name} is open in another window too{who}.",
-            "Both can be used; what the other adds is seen here when the library is opened again.",
+            tr(
+                "{name} is open in another window too (process {process} on {host}).",
+                name=path.name,
+                process=process,
+                host=host,
+            )
+            if host
+            else tr("{name} is open in another window too.", name=path.name),
+            tr("Both can be used; what the other adds is seen here when the library is opened again."),
         )
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -433,10 +442,10 @@ class MainWindow(QMainWindow):
         menu = QMenu(self)
         ranked = self.state.ranking.ranked if self.state.ranking is not None else ()
         if not self.comparing and any(case.row == case_row for case in ranked):
-            menu.addAction("Compare with the query", lambda: self.show_compare(case_row))
-        menu.addAction("Look at it large", lambda: self.full.look_at_case(case_row))
-        menu.addAction("Ask with this case", lambda: searching.ask(self.context, Query(case=case_id)))
-        menu.addAction("Copy the case's id", lambda: QGuiApplication.clipboard().setText(case_id))
+            menu.addAction(tr("Compare with the query"), lambda: self.show_compare(case_row))
+        menu.addAction(tr("Look at it large"), lambda: self.full.look_at_case(case_row))
+        menu.addAction(tr("Ask with this case"), lambda: searching.ask(self.context, Query(case=case_id)))
+        menu.addAction(tr("Copy the case's id"), lambda: QGuiApplication.clipboard().setText(case_id))
         if not self.comparing and self.ranking.isAncestorOf(QApplication.focusWidget() or self):
             self.ranking.judging.fill_menu(menu)
         self.commands.examples.fill_menu(menu, case_row)
@@ -469,7 +478,7 @@ class MainWindow(QMainWindow):
             done([])
             return
         job = self.jobs.run(
-            "Thumbnails", looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
+            tr("Thumbnails"), looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
         )
 
         def show(images: list[CardImage]) -> None:

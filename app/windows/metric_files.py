@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.dialogs.metric_card import MetricCardDialog
 from app.operations import metrics
+from core.language import tr
 from core.workflows.metric_exchange import SUFFIX
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
 
-_FILES = f"Metric (*{SUFFIX})"
+_FILES = tr("Metric (*{ending})", ending=SUFFIX)
 
 
 def show_card(window: MainWindow) -> None:
@@ -36,7 +37,7 @@ def export(window: MainWindow) -> None:
     metric = window.state.metric
     if metric is None:
         return
-    chosen, _ = QFileDialog.getSaveFileName(window, "Export the metric", f"{metric.name}{SUFFIX}", _FILES)
+    chosen, _ = QFileDialog.getSaveFileName(window, tr("Export the metric"), f"{metric.name}{SUFFIX}", _FILES)
     if chosen:
         path = Path(chosen)
         path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
@@ -45,6 +46,8 @@ def export(window: MainWindow) -> None:
 
 def bring_in(window: MainWindow) -> None:
     """Ask for a metric's file and bring it into the open library."""
-    chosen, _ = QFileDialog.getOpenFileName(window, "Bring in a metric", "", f"{_FILES};;All files (*)")
+    chosen, _ = QFileDialog.getOpenFileName(
+        window, tr("Bring in a metric"), "", f"{_FILES};;{tr('All files (*)')}"
+    )
     if chosen:
         metrics.import_metric(window.context, Path(chosen))

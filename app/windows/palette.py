@@ -34,6 +34,7 @@ from app.icons import icon_pixmap
 from app.models.entries import Entry, Match, matches
 from app.theme import BASE, SMALL, colour, set_look, theme
 from app.widgets.lettering import RIGHT, lettering
+from core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
 _ROW = 32
@@ -52,8 +53,8 @@ class CommandPalette(QWidget):
         self._before: QWidget | None = None
         self._model = _Matches(self)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Type a few letters of a command")
-        self.field.setAccessibleName("Search all commands")
+        self.field.setPlaceholderText(tr("Type a few letters of a command"))
+        self.field.setAccessibleName(tr("Search all commands"))
         self.field.setFrame(False)
         self.field.textChanged.connect(self._narrow)
         self.field.installEventFilter(self)
@@ -67,8 +68,8 @@ class CommandPalette(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.entered.connect(self.list.setCurrentIndex)
         self.list.clicked.connect(lambda _index: self._run())
-        self.list.setAccessibleName("Commands")
-        self._nothing = QLabel("No command has these letters.")
+        self.list.setAccessibleName(tr("Commands"))
+        self._nothing = QLabel(tr("No command has these letters."))
         self._nothing.setContentsMargins(18, 8, 18, 8)
         set_look(self._nothing, role="third")
         self._panel = self._frame()
@@ -127,7 +128,7 @@ class CommandPalette(QWidget):
         self._sign = _Sign()
         head.addWidget(self._sign)
         head.addWidget(self.field, 1)
-        keys = QLabel("Enter runs    ↑ ↓ moves    Esc closes")
+        keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
         keys.setContentsMargins(18, 8, 18, 8)
         set_look(keys, role="small")
         column = QVBoxLayout(panel)

@@ -12,6 +12,7 @@ from app.context import Context
 from app.operations import library as libraries
 from app.operations import likeness
 from app.windows.top_bar import Picker
+from core.language import tr
 from core.workflows.opening import MetricFacts
 from core.workflows.slider import slider_of
 
@@ -33,7 +34,7 @@ def make_pickers(context: Context) -> list[Picker]:
         sets = state.library.feature_sets if state.library else ()
         return [
             _action(
-                f"{s.name}   {s.cases:,} cases",
+                tr("{name}   {cases:,} cases", name=s.name, cases=s.cases),
                 s.name == state.features,
                 partial(state.set_features, s.name),
             )
@@ -48,9 +49,9 @@ def make_pickers(context: Context) -> list[Picker]:
         return [_action(n, n == chosen, partial(likeness.choose, context, n)) for n in names]
 
     pickers = [
-        Picker("Library", 184, recent),
-        Picker("Features", 168, feature_sets),
-        Picker("Metric", 168, metrics),
+        Picker(tr("Library"), 184, recent),
+        Picker(tr("Features"), 168, feature_sets),
+        Picker(tr("Metric"), 168, metrics),
     ]
 
     def follow() -> None:

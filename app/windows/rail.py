@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.theme import news, set_look, theme
 from app.widgets.panel_header import header_button
+from core.language import tr
 
 WIDTH = 40
 
@@ -25,14 +26,14 @@ class LibraryRail(QWidget):
         column.setContentsMargins(8, 6, 8, 8)
         column.setSpacing(12)
         for name, tip, what in (
-            ("chevron-right", "Open the library", ""),
-            ("library", "Open the library", ""),
-            ("filter", "Filter the cases (Ctrl+F)", "filter"),
+            ("chevron-right", tr("Open the library"), ""),
+            ("library", tr("Open the library"), ""),
+            ("filter", tr("Filter the cases (Ctrl+F)"), "filter"),
         ):
             button = header_button(name, tip)
             button.clicked.connect(lambda _=False, what=what: self.open_wanted.emit(what))
             column.addWidget(button)
-        add = header_button("folder-plus", "Add pictures to this library (Ctrl+I)")
+        add = header_button("folder-plus", tr("Add pictures to this library (Ctrl+I)"))
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog
 
 from app.dialogs.report import ReportDialog, queries_of
 from app.operations import reporting
+from core.language import tr
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
@@ -41,6 +42,6 @@ def write(window: MainWindow) -> None:
 
 def reopen(window: MainWindow) -> None:
     """A JSON report becomes the search it was made of."""
-    chosen, _ = QFileDialog.getOpenFileName(window, "Open a report", "", "JSON report (*.json)")
+    chosen, _ = QFileDialog.getOpenFileName(window, tr("Open a report"), "", tr("JSON report (*.json)"))
     if chosen:
         reporting.reopen(window.context, Path(chosen))

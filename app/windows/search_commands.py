@@ -11,6 +11,7 @@ from shiboken6 import isValid
 from app.dialogs.searches import SearchesDialog
 from app.operations import keeping
 from app.panels.query_source import QuerySource
+from core.language import tr
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
@@ -26,14 +27,14 @@ class SearchCommands(QObject):
 
     def save(self) -> None:
         """Keep the present search under a name."""
-        name = self._name("Save the search", self._usual_name())
+        name = self._name(tr("Save the search"), self._usual_name())
         if name:
             keeping.save(self._context, name)
 
     def branch(self) -> None:
         """Go on with a copy of the present search."""
         before = self._context.state.search_name or self._usual_name()
-        name = self._name("Branch the search", f"{before}, branch")
+        name = self._name(tr("Branch the search"), tr("{name}, branch", name=before))
         if name:
             keeping.branch(self._context, name)
 
@@ -48,7 +49,7 @@ class SearchCommands(QObject):
     def _name(self, title: str, usual: str) -> str:
         if self._context.state.query is None:
             return ""
-        name, given = QInputDialog.getText(self._window, title, "Name", text=usual)
+        name, given = QInputDialog.getText(self._window, title, tr("Name"), text=usual)
         return name.strip() if given else ""
 
     def _usual_name(self) -> str:

@@ -11,6 +11,7 @@ from app.jobs import SHOW_AFTER_MS, Job
 from app.theme import news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.progress_line import ProgressLine
+from core.language import tr, tr_n
 
 HEIGHT = 28
 #: How long news stay.
@@ -67,16 +68,24 @@ class StatusLine(QFrame):
     def _renew(self) -> None:
         library = self._state.library
         if library is None:
-            self.counts.setText("Works offline. Pictures stay where they are.")
+            self.counts.setText(tr("Works offline. Pictures stay where they are."))
             self.not_read.hide()
             self.where.setText("")
             return
-        patients = f"{library.patients:,} patients" if library.patients else "unknown patients"
-        self.counts.setText(f"{len(library.columns):,} cases    {patients}")
+        patients = (
+            tr("{patients:,} patients", patients=library.patients)
+            if library.patients
+            else tr("unknown patients")
+        )
+        self.counts.setText(
+            tr("{cases:,} cases    {patients}", cases=len(library.columns), patients=patients)
+        )
         unusable = len(library.unusable)
         self.not_read.setVisible(bool(unusable))
-        self.not_read.setText(f"{unusable:,} file{'s' if unusable != 1 else ''} not read")
-        self.where.setText(library.path.name + ("" if library.writable else " (for looking only)"))
+        self.not_read.setText(tr_n("{n} file not read", "{n} files not read", unusable))
+        self.where.setText(
+            library.path.name if library.writable else tr("{name} (for looking only)", name=library.path.name)
+        )
 
 
 class JobStrip(QWidget):
@@ -89,10 +98,10 @@ class JobStrip(QWidget):
         self._jobs = context.jobs
         self._line: ProgressLine | None = None
         self._shown: Job | None = None
-        self._idle = QLabel("No jobs running")
+        self._idle = QLabel(tr("No jobs running"))
         set_look(self._idle, role="small")
         self._others = QPushButton()
-        self._others.setToolTip("All jobs")
+        self._others.setToolTip(tr("All jobs"))
         set_look(self._others, quiet=True)
         self._others.clicked.connect(self.list_wanted)
         self._row = QHBoxLayout(self)
@@ -120,7 +129,7 @@ class JobStrip(QWidget):
             self._tick.stop()
         self._idle.setVisible(job is None)
         self._others.setVisible(len(shown) > 1)
-        self._others.setText(f"{len(shown) - 1} more")
+        self._others.setText(tr("{n} more", n=len(shown) - 1))
         if job is not None and self._line is not None:
             self._line.set_progress(job.fraction, job.seconds_left)
 

@@ -16,10 +16,11 @@ from PySide6.QtWidgets import (
     QSizePolicy,
 )
 
-from app.actions import COMMANDS, Actions
+from app.actions import COMMANDS, MENUS, Actions
 from app.icons import icon, icon_pixmap
 from app.theme import colour, font, news, theme
 from app.windows.likeness import LikenessSlider
+from core.language import tr
 
 HEIGHT = 40
 #: Below this width the pickers show their value without its label.
@@ -45,7 +46,7 @@ class Picker(QAbstractButton):
         """Show ``value``; nothing chosen is a dash."""
         self._value = value
         self.setEnabled(bool(value) or bool(self._choices()))
-        self.setAccessibleName(f"{self._label}: {value or 'none'}")
+        self.setAccessibleName(f"{self._label}: {value or tr('none')}")
         self.setToolTip(f"{self._label}: {value}" if value else "")
         self.update()
 
@@ -119,17 +120,17 @@ class TopBar(QFrame):
         self.menu: dict[str, QMenu] = {}
         for command in COMMANDS:
             if command.menu not in self.menu:
-                self.menu[command.menu] = self.menus.addMenu(command.menu)
+                self.menu[command.menu] = self.menus.addMenu(MENUS[command.menu])
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
         line = QFrame()
         line.setProperty("role", "rule-upright")
         line.setFixedSize(1, 16)
-        self.commands = QPushButton("All commands   Ctrl+K")
+        self.commands = QPushButton(tr("All commands   Ctrl+K"))
         self.commands.setObjectName("allCommands")
         self.commands.setIcon(icon("search"))
-        self.commands.setToolTip("Every command by name (Ctrl+K)")
+        self.commands.setToolTip(tr("Every command by name (Ctrl+K)"))
         self.commands.clicked.connect(actions["palette"].trigger)
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 8, 0)

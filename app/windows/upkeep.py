@@ -10,13 +10,14 @@ from shiboken6 import isValid
 
 from app.dialogs.check_library import CheckDialog
 from app.operations import drawing, upkeep
+from core.language import tr
 from core.library.records import SUFFIX
 from core.workflows.checking import CheckResult
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
 
-_BACKUP = "Backup of a library (*.zip)"
+_BACKUP = tr("Backup of a library (*.zip)")
 
 
 def back_up(window: MainWindow) -> None:
@@ -25,7 +26,7 @@ def back_up(window: MainWindow) -> None:
     if library is None:
         return
     chosen, _ = QFileDialog.getSaveFileName(
-        window, "Back up this library", f"{library.name} backup.zip", _BACKUP
+        window, tr("Back up this library"), tr("{name} backup", name=library.name) + ".zip", _BACKUP
     )
     if chosen:
         upkeep.back_up(window.context, Path(chosen))
@@ -33,12 +34,17 @@ def back_up(window: MainWindow) -> None:
 
 def restore(window: MainWindow) -> None:
     """Ask for a backup and a new name, and restore it."""
-    chosen, _ = QFileDialog.getOpenFileName(window, "Restore a backup", "", f"{_BACKUP};;All files (*)")
+    chosen, _ = QFileDialog.getOpenFileName(
+        window, tr("Restore a backup"), "", f"{_BACKUP};;{tr('All files (*)')}"
+    )
     if not chosen:
         return
-    wanted = Path(chosen).stem.removesuffix(" backup") + SUFFIX
+    wanted = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
     library, _ = QFileDialog.getSaveFileName(
-        window, "Name of the restored library (nothing is replaced)", wanted, f"Library (*{SUFFIX})"
+        window,
+        tr("Name of the restored library (nothing is replaced)"),
+        wanted,
+        tr("Library (*{ending})", ending=SUFFIX),
     )
     if library:
         upkeep.restore(window.context, Path(chosen), Path(library))
