@@ -18,10 +18,11 @@ from PySide6.QtWidgets import (
 
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
+from core.language import tr, tr_n
 from core.reports.cells import csv_text
 from core.workflows.checking import CheckResult, Finding
 
-_COLUMNS = ("Part", "Found", "What to do")
+_COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)
 
 
@@ -35,21 +36,21 @@ class CheckDialog(QDialog):
         super().__init__(parent)
         self._keep = save
         self._result: CheckResult | None = None
-        self.setWindowTitle("Check this library")
+        self.setWindowTitle(tr("Check this library"))
         self.resize(theme().px(860), theme().px(440))
-        self._told = QLabel("Checking…")
+        self._told = QLabel(tr("Checking…"))
         self._told.setWordWrap(True)
-        self.table = PlainTable(_COLUMNS, "Findings")
+        self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
         self._works = QLabel()
         self._works.setProperty("role", "second")
         self._works.setWordWrap(True)
-        self.repair = QPushButton("Mend what can be mended")
+        self.repair = QPushButton(tr("Mend what can be mended"))
         self.repair.clicked.connect(self._ask_repair)
-        self.save_list = QPushButton("Save the list…")
+        self.save_list = QPushButton(tr("Save the list…"))
         self.save_list.clicked.connect(self._save)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.setDefault(True)
         close.clicked.connect(self.accept)
         buttons = QHBoxLayout()
@@ -71,14 +72,18 @@ class CheckDialog(QDialog):
         self._result = result
         harm = len(result.open_harm)
         if harm:
-            told = f"{harm:,} {'things are' if harm > 1 else 'thing is'} damaged or missing."
+            told = tr_n("{n} thing is damaged or missing.", "{n} things are damaged or missing.", harm)
         elif result.findings:
-            told = "Nothing is lost. There is something to know:"
+            told = tr("Nothing is lost. There is something to know:")
         else:
-            told = "The library is sound."
-        aside = f" What was damaged is kept in {result.moved_to}." if result.moved_to else ""
-        self._told.setText(f"{told} Checked: {result.counted}.{aside}")
-        self._works.setText("Can be used: " + " ".join(result.works))
+            told = tr("The library is sound.")
+        aside = (
+            " " + tr("What was damaged is kept in {folder}.", folder=result.moved_to)
+            if result.moved_to
+            else ""
+        )
+        self._told.setText(f"{told} {tr('Checked: {what}.', what=result.counted)}{aside}")
+        self._works.setText(tr("Can be used: {what}", what=" ".join(result.works)))
         top_left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
         self.table.fill([_cells(finding) for finding in result.findings], top_left)
         self.table.resizeRowsToContents()
@@ -86,7 +91,7 @@ class CheckDialog(QDialog):
 
     def fail(self) -> None:
         """The check could not be made; the message bar says why."""
-        self._told.setText("The check could not be made.")
+        self._told.setText(tr("The check could not be made."))
         self._enable(writable=False)
 
     def _enable(self, *, writable: bool) -> None:
@@ -95,20 +100,22 @@ class CheckDialog(QDialog):
         self.save_list.setEnabled(bool(findings))
 
     def _ask_repair(self) -> None:
-        self._told.setText("Mending…")
+        self._told.setText(tr("Mending…"))
         self.repair.setEnabled(False)
         self.repair_wanted.emit()
 
     def _save(self) -> None:
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save the list", "check.csv", "Table (*.csv)")
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, tr("Save the list"), "check.csv", f"{tr('Table')} (*.csv)"
+        )
         if chosen and self._result is not None:
             lines = [(*_cells(finding), " ".join(finding.files)) for finding in self._result.findings]
-            self._keep(Path(chosen), csv_text((*_COLUMNS, "Files"), lines))
+            self._keep(Path(chosen), csv_text((*_COLUMNS, tr("Files")), lines))
 
 
 def _cells(finding: Finding) -> tuple[str, str, str]:
     return (
         finding.part,
         finding.says,
-        f"Done: {finding.repaired}" if finding.repaired else finding.remedy,
+        tr("Done: {what}", what=finding.repaired) if finding.repaired else finding.remedy,
     )

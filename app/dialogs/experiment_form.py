@@ -32,6 +32,7 @@ from core.errors import BadArguments
 from core.evaluation.builtin_tables import NAMES, PREFIX
 from core.evaluation.protocols.registry import protocols
 from core.experiments.spec import EACH, NESTED, ExperimentSpec
+from core.language import tr
 from core.metrics.registry import grouped_learners
 from core.parameters import Parameter
 from core.workflows.experiment_options import Options, spec_of
@@ -101,20 +102,35 @@ class ExperimentForm(QWidget):
     changed = Signal()
 
     NUMBERS: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("repeats", 10, "Random splits, the same for every learner.", minimum=1, maximum=100),
-        Parameter("seed", 0, "The same seed gives the same splits.", minimum=0, maximum=999_999),
+        Parameter(
+            "repeats",
+            10,
+            tr("Random splits, the same for every learner."),
+            label=tr("Repeats"),
+            minimum=1,
+            maximum=100,
+        ),
+        Parameter(
+            "seed",
+            0,
+            tr("The same seed gives the same splits."),
+            label=tr("Seed"),
+            minimum=0,
+            maximum=999_999,
+        ),
         Parameter(
             "max_cases",
             0,
-            "A random part of the cases, findings in proportion; 0 takes all.",
-            label="Most cases",
+            tr("A random part of the cases, findings in proportion; 0 takes all."),
+            label=tr("Most cases"),
             minimum=0,
             maximum=10_000_000,
         ),
         Parameter(
             "workers",
             default_workers(),
-            "Processes of this machine that measure at once.",
+            tr("Processes of this machine that measure at once."),
+            label=tr("Workers"),
             minimum=1,
             maximum=MAX_WORKERS,
         ),
@@ -123,35 +139,35 @@ class ExperimentForm(QWidget):
     def __init__(self, library: LibrarySnapshot | None, features: str, scheduler: str = "") -> None:
         super().__init__()
         self._folder = str(Path.home())
-        self.cases = Ticks("Cases to measure on", _SEEN["cases"])
-        self.learners = Ticks("Learners to measure", _SEEN["learners"])
-        self.protocols = Ticks("Protocols to measure by", _SEEN["protocols"])
+        self.cases = Ticks(tr("Cases to measure on"), _SEEN["cases"])
+        self.learners = Ticks(tr("Learners to measure"), _SEEN["learners"])
+        self.protocols = Ticks(tr("Protocols to measure by"), _SEEN["protocols"])
         self._fill(library, features)
-        self.add_table = QPushButton("Add table…")
-        self.add_library = QPushButton("Add library…")
-        self.transfer = QCheckBox("Train on the first, test on the others")
-        self.transfer.setToolTip("All of the first ticked line is trained on, all of each other tested")
-        self.unrelated = QCheckBox("Patients called alike are others")
-        self.unrelated.setToolTip("Else a patient named on both sides is refused")
+        self.add_table = QPushButton(tr("Add table…"))
+        self.add_library = QPushButton(tr("Add library…"))
+        self.transfer = QCheckBox(tr("Train on the first, test on the others"))
+        self.transfer.setToolTip(tr("All of the first ticked line is trained on, all of each other tested"))
+        self.unrelated = QCheckBox(tr("Patients called alike are others"))
+        self.unrelated.setToolTip(tr("Else a patient named on both sides is refused"))
         self.grid = QPlainTextEdit()
-        self.grid.setAccessibleName("Parameters, a line each")
+        self.grid.setAccessibleName(tr("Parameters, a line each"))
         self.grid.setPlaceholderText("bdm_v.rounds=50|100")
         self.grid.setTabChangesFocus(True)
-        self.select = Segmented(((NESTED, "chosen in training"), (EACH, "each measured")))
-        self.select.setAccessibleName("Several values of a parameter are")
+        self.select = Segmented(((NESTED, tr("chosen in training")), (EACH, tr("each measured"))))
+        self.select.setAccessibleName(tr("Several values of a parameter are"))
         self.steps = QComboBox()
         self.steps.setEditable(True)
         self.steps.addItems(["", "standardise", "standardise,pca:20", "standardise,pca:200", "none"])
-        self.steps.setAccessibleName("Steps fitted on training parts")
+        self.steps.setAccessibleName(tr("Steps fitted on training parts"))
         line = self.steps.lineEdit()
         assert line is not None
-        line.setPlaceholderText("those that suit the cases")
+        line.setPlaceholderText(tr("those that suit the cases"))
         self.numbers = ParameterForm(self.NUMBERS)
         self.scheduler = QLineEdit(scheduler)
-        self.scheduler.setPlaceholderText("none: on this machine")
-        self.scheduler.setAccessibleName("Address of a Dask scheduler")
+        self.scheduler.setPlaceholderText(tr("none: on this machine"))
+        self.scheduler.setAccessibleName(tr("Address of a Dask scheduler"))
         self.scheduler.setToolTip(
-            "Such as tcp://host:8786: its workers measure instead, and the cases are sent there"
+            tr("Such as tcp://host:8786: its workers measure instead, and the cases are sent there")
         )
         self._lay_out()
         self._connect()
@@ -170,7 +186,7 @@ class ExperimentForm(QWidget):
     def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
         self.offer(library, features)
         for name in NAMES:
-            text = f"built-in table {name.replace('_', ' ')}"
+            text = tr("built-in table {name}", name=name.replace("_", " "))
             self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")
         for group in grouped_learners():
             for learner in group:
@@ -184,7 +200,7 @@ class ExperimentForm(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 12, 8)
         column.setSpacing(8)
-        column.addWidget(SectionHeader("Cases"))
+        column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
         adding = QHBoxLayout()
         adding.setSpacing(8)
@@ -194,20 +210,20 @@ class ExperimentForm(QWidget):
         column.addLayout(adding)
         column.addWidget(self.transfer)
         column.addWidget(self.unrelated)
-        column.addWidget(SectionHeader("Learners"))
+        column.addWidget(SectionHeader(tr("Learners")))
         column.addWidget(self.learners)
-        column.addWidget(SectionHeader("Parameters"))
+        column.addWidget(SectionHeader(tr("Parameters")))
         column.addWidget(self.grid)
-        told = QLabel("Several values (50|100) are")
+        told = QLabel(tr("Several values (50|100) are"))
         set_look(told, role="second")
         column.addWidget(told)
         column.addWidget(self.select)
-        column.addWidget(SectionHeader("Protocols"))
+        column.addWidget(SectionHeader(tr("Protocols")))
         column.addWidget(self.protocols)
         form = QFormLayout()
         form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(12)
-        form.addRow("Steps", self.steps)
+        form.addRow(tr("Steps"), self.steps)
         form.addRow("Dask", self.scheduler)
         column.addWidget(self.numbers)
         column.addLayout(form)
@@ -237,13 +253,15 @@ class ExperimentForm(QWidget):
         self.unrelated.setVisible(self.transfer.isChecked() and self.transfer.isEnabled())
 
     def _choose_table(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileNames(self, "Tables to measure on", self._folder, "Tables (*.csv)")
+        chosen, _ = QFileDialog.getOpenFileNames(
+            self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv)"
+        )
         for path in chosen:
             self.add_case(path)
 
     def _choose_library(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
-            self, "A library to measure on (a folder ending in .semblance)", self._folder
+            self, tr("A library to measure on (a folder ending in .semblance)"), self._folder
         )
         if chosen:
             self.add_case(chosen)
@@ -270,7 +288,7 @@ class ExperimentForm(QWidget):
             BadArguments: what cannot be measured so, in words.
         """
         if not self.numbers.is_valid():
-            raise BadArguments("A number is not allowed.", "Mend the field with the red border.")
+            raise BadArguments(tr("A number is not allowed."), tr("Mend the field with the red border."))
         numbers = self.numbers.values()
         ticked = [key.partition(":")[::2] for key in self.cases.ticked()]
         tables = tuple(path for kind, path in ticked if kind == _TABLE)

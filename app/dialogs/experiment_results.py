@@ -22,6 +22,7 @@ from app.operations import experimenting
 from app.plots.figure_view import theme_name
 from app.theme import font, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 
 
 class ExperimentResults(QWidget):
@@ -54,24 +55,24 @@ class ExperimentResults(QWidget):
 
     def _make(self) -> None:
         self.protocol = QComboBox()
-        self.protocol.setAccessibleName("Protocol shown")
+        self.protocol.setAccessibleName(tr("Protocol shown"))
         self.protocol.setMinimumContentsLength(10)
         self.protocol.hide()
-        self.scores = PlainTable("Scores of every learner")
+        self.scores = PlainTable(tr("Scores of every learner"))
         self.score = QComboBox()
-        self.score.setAccessibleName("Score that is compared")
-        self.differences = PlainTable("Every two learners compared")
+        self.score.setAccessibleName(tr("Score that is compared"))
+        self.differences = PlainTable(tr("Every two learners compared"))
         self.test = QComboBox()
-        self.test.setAccessibleName("Score that is ranked")
+        self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._ranks_told = QLabel()
         self._ranks_told.setWordWrap(True)
         set_look(self._ranks_told, role="second")
         self.row = QComboBox()
-        self.row.setAccessibleName("Learner whose worst queries are shown")
-        self.queries = PlainTable("Worst queries; Enter shows the case")
-        self.findings = PlainTable("Worst findings")
+        self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
+        self.queries = PlainTable(tr("Worst queries; Enter shows the case"))
+        self.findings = PlainTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
         self.notes = QLabel()
         self.notes.setWordWrap(True)
@@ -80,18 +81,20 @@ class ExperimentResults(QWidget):
         self.notes.setContentsMargins(12, 8, 12, 8)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.addTab(self.scores, "Scores")
-        self.tabs.addTab(self._stacked(self.test, self._ranks_told, self.ranks), "Ranks")
+        self.tabs.addTab(self.scores, tr("Scores"))
+        self.tabs.addTab(self._stacked(self.test, self._ranks_told, self.ranks), tr("Ranks"))
         self._differences_told = ElidedLabel(role="second")
-        self.tabs.addTab(self._stacked(self.score, self._differences_told, self.differences), "Differences")
+        self.tabs.addTab(
+            self._stacked(self.score, self._differences_told, self.differences), tr("Differences")
+        )
         worst = QSplitter(Qt.Orientation.Horizontal)
         worst.setChildrenCollapsible(False)
         worst.addWidget(self.queries)
         worst.addWidget(self.findings)
         worst.setStretchFactor(0, 2)
         worst.setStretchFactor(1, 1)
-        self.tabs.addTab(self._stacked(self.row, self._worst_told, worst), "Worst queries")
-        self.tabs.addTab(self.notes, "Notes")
+        self.tabs.addTab(self._stacked(self.row, self._worst_told, worst), tr("Worst queries"))
+        self.tabs.addTab(self.notes, tr("Notes"))
 
     def _stacked(self, choice: QComboBox, told: QWidget, content: QWidget) -> QWidget:
         page = QWidget()
@@ -139,8 +142,8 @@ class ExperimentResults(QWidget):
         for cases in document["cases"]:
             notes += [f"{cases['name']}: {text}" for text in (*cases["notes"], cases["problem"]) if text]
         notes += [f"{r['cases']}, {r['learner']}: {r['failed']}" for r in document["results"] if r["failed"]]
-        self.notes.setText("\n\n".join(notes) or "Nothing failed, nothing was left out.")
-        self.tabs.setTabText(4, f"Notes ({len(notes)})" if notes else "Notes")
+        self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
+        self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 
     def _show_protocol(self) -> None:
         _refill(self.score, compared_scores(self._document, self.protocol.currentText()))
@@ -159,9 +162,9 @@ class ExperimentResults(QWidget):
             show_differences(self.differences, self._document, protocol, self.score.currentText())
             some = self.score.count() > 0
             self._differences_told.setText(
-                "Difference with its 95 % interval, and p values of paired tests over the same splits."
+                tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
                 if some
-                else "Known at the end, where two learners have two repeats."
+                else tr("Known at the end, where two learners have two repeats.")
             )
         elif tab == 3:
             self._show_worst()
@@ -171,7 +174,9 @@ class ExperimentResults(QWidget):
         told = self._document.get("worst_queries", ())
         score = told[self.row.currentIndex()]["score"] if 0 <= self.row.currentIndex() < len(told) else ""
         words = (
-            f"Lowest {score} first; a click shows the case." if score else "Known when a cell is finished."
+            tr("Lowest {score} first; a click shows the case.", score=score)
+            if score
+            else tr("Known when a cell is finished.")
         )
         self._worst_told.setText(words)
 
@@ -181,12 +186,12 @@ class ExperimentResults(QWidget):
         if 0 <= self.row.currentIndex() < len(told):
             line = told[self.row.currentIndex()]["findings"][row]
             show_queries(self.queries, line["queries"], told[self.row.currentIndex()]["score"])
-            self._worst_told.setText(f"Worst queries of the finding {line['finding']}.")
+            self._worst_told.setText(tr("Worst queries of the finding {finding}.", finding=line["finding"]))
 
     def _enter_query(self, row: int) -> None:
         case, place = self.queries.case(row), self.row.currentIndex()
         if case is None or place < 0:
-            self._worst_told.setText("A row of a table has no picture.")
+            self._worst_told.setText(tr("A row of a table has no picture."))
             return
         cases = self._document["worst_queries"][place]["cases"]
         found = next((one for one in self._document["cases"] if one["name"] == cases), None)
@@ -198,12 +203,17 @@ class ExperimentResults(QWidget):
         place = self.test.currentIndex()
         if not 0 <= place < len(tests):
             self.ranks.clear()
-            self._ranks_told.setText("Ranks need two learners, measured on two tables or feature sets.")
+            self._ranks_told.setText(tr("Ranks need two learners, measured on two tables or feature sets."))
             return
         test = tests[place]
         self._ranks_told.setText(
-            f"Friedman's test over {test['tables']} tables: chi-squared {test['statistic']:.2f}, p "
-            f"{test['p_value']:.3g}. Learners joined by a bar do not differ (Nemenyi, 0.05)."
+            tr(
+                "Friedman's test over {tables} tables: chi-squared {statistic:.2f}, p {p:.3g}. Learners "
+                "joined by a bar do not differ (Nemenyi, 0.05).",
+                tables=test["tables"],
+                statistic=test["statistic"],
+                p=test["p_value"],
+            )
         )
         room = max(360, self.tabs.width() - 24)
         look = {
@@ -218,7 +228,9 @@ class ExperimentResults(QWidget):
             self._drawn = drawn
             experimenting.draw(self._context, test, self._show_ranks, **look)
         names = sorted(test["ranks"].items(), key=lambda pair: pair[1])
-        self.ranks.setAccessibleName("Average ranks: " + ", ".join(f"{n} {rank:.2f}" for n, rank in names))
+        self.ranks.setAccessibleName(
+            tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))
+        )
 
     def _show_ranks(self, content: bytes) -> None:
         picture = QPixmap()

@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import news, theme
-from app.widgets.badge import badge_size, paint_badge
+from app.widgets.badge import KINDS, badge_size, paint_badge
 from core.evaluation.friedman import smaller_is_better
+from core.language import tr
 
 Document = Mapping[str, Any]
 
@@ -69,7 +70,7 @@ class PlainTable(QTableWidget):
         """The first ``words`` columns are words, the others numbers, to the right. ``badges`` stand in a last
         column; ``cases`` are catalogue rows the lines speak of; ``bold`` the places of each line's best."""
         at = self.currentRow()
-        shown = [*titles, *(["measured on"] if badges is not None else [])]
+        shown = [*titles, *([tr("measured on")] if badges is not None else [])]
         self.setColumnCount(len(shown))
         self.setRowCount(len(lines))
         for place, title in enumerate(shown):
@@ -93,7 +94,10 @@ class PlainTable(QTableWidget):
             if badges is not None:
                 item = QTableWidgetItem("")
                 item.setData(_BADGE, badges[row])
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"measured on {badges[row]} patients")
+                item.setData(
+                    Qt.ItemDataRole.AccessibleTextRole,
+                    tr("measured on {patients}", patients=KINDS[badges[row]][0]),
+                )
                 self.setItem(row, len(titles), item)
         self._fit()
         self.resizeColumnsToContents()
@@ -161,16 +165,18 @@ def show_scores(table: PlainTable, document: Document, protocol: str) -> None:
     rows = [row for row in document["results"] if row["protocol"] == protocol]
     several = len({row["steps"] for row in document["results"]}) > 1
     names = list(rows[0]["compared"]) if rows else []
-    titles = ["cases", "learner", *(["steps"] if several else []), "repeats", *names]
+    titles = [tr("cases"), tr("learner"), *([tr("steps")] if several else []), tr("repeats"), *names]
     lines, bold = [], []
     for row in rows:
         done = row["repeats"]
         words = [row["cases"], row["learner"], *([row["steps"]] if several else [])]
-        told = f"{done['done']} of {done['of']}" if not row["failed"] else "failed"
+        told = tr("failed") if row["failed"] else tr("{done} of {of}", done=done["done"], of=done["of"])
         lines.append([*words, told, *(interval_text(row["scores"].get(name)) for name in names)])
         first = len(words) + 1
         bold.append(frozenset(first + place for place, name in enumerate(names) if _is_best(row, name, rows)))
-    tips = {titles.index(name): f"{name}: mean and 95 % interval over repeats" for name in names}
+    tips = {
+        titles.index(name): tr("{name}: mean and 95 % interval over repeats", name=name) for name in names
+    }
     table.set_lines(
         titles,
         lines,
@@ -213,20 +219,30 @@ def show_differences(table: PlainTable, document: Document, protocol: str, score
         if one["protocol"] == protocol and one["score"] == score
     ]
     table.set_lines(
-        ["cases", "learner", "compared with", "difference", "p (t)", "p (Wilcoxon)"],
+        [tr("cases"), tr("learner"), tr("compared with"), tr("difference"), "p (t)", "p (Wilcoxon)"],
         [
             [
                 one["cases"],
                 one["a"],
                 one["b"],
-                _signed(f"{one['difference']:+.3f} ({one['ci95'][0]:+.3f} to {one['ci95'][1]:+.3f})"),
+                _signed(
+                    tr(
+                        "{difference:+.3f} ({low:+.3f} to {high:+.3f})",
+                        difference=one["difference"],
+                        low=one["ci95"][0],
+                        high=one["ci95"][1],
+                    )
+                ),
                 _chance(one["p_corrected_t"]),
                 _chance(one["p_wilcoxon"]),
             ]
             for one in found
         ],
         words=3,
-        tips={4: "Corrected resampled t test: splits share cases", 5: "Wilcoxon's signed ranks over repeats"},
+        tips={
+            4: tr("Corrected resampled t test: splits share cases"),
+            5: tr("Wilcoxon's signed ranks over repeats"),
+        },
     )
 
 
@@ -247,7 +263,7 @@ def show_worst(queries: PlainTable, findings: PlainTable, document: Document, pl
     )
     told = document["worst_findings"][place]["findings"] if there else ()
     findings.set_lines(
-        ["finding", "mean", "cases"],
+        [tr("finding"), tr("mean"), tr("cases")],
         [[one["finding"], f"{one['mean']:.3f}", f"{one['cases']:,}"] for one in told],
     )
 
@@ -255,10 +271,10 @@ def show_worst(queries: PlainTable, findings: PlainTable, document: Document, pl
 def show_queries(table: PlainTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
     """A line for every query, the worst first; those of a library open their case."""
     table.set_lines(
-        ["case", "finding", "mean", "asked"],
+        [tr("case"), tr("finding"), tr("mean"), tr("asked")],
         [
             [
-                one["case_id"] or f"case {one['place'] + 1}",
+                one["case_id"] or tr("case {number}", number=one["place"] + 1),
                 one["finding"],
                 f"{one['mean']:.3f}",
                 f"{one['asked']}",
@@ -267,5 +283,5 @@ def show_queries(table: PlainTable, queries: Sequence[Mapping[str, Any]], score:
         ],
         words=2,
         cases=[one["case_row"] if (one["case_row"] or -1) >= 0 else None for one in queries],
-        tips={2: score, 3: "In how many splits it was tested"},
+        tips={2: score, 3: tr("In how many splits it was tested")},
     )

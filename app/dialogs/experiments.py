@@ -34,6 +34,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from core.errors import BadArguments, SemblanceError
+from core.language import tr
 
 _FORM, _SIZE = 320, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
@@ -52,30 +53,30 @@ class ExperimentsDialog(QDialog):
         self._folder: Path | None = None
         self._document: Mapping[str, Any] = {}
         self._failure = ""
-        self.setWindowTitle("Experiments")
+        self.setWindowTitle(tr("Experiments"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(theme().px(_SIZE[0]), theme().px(_SIZE[1]))
         settings, state = context.settings, context.state
         self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
         self.name = QLineEdit(self._free_name())
-        self.name.setAccessibleName("Name of the experiment")
-        self.place = QPushButton("Folder…")
-        self.place.setToolTip("Choose the folder that holds experiments")
-        self.run_button, self.cancel_button = QPushButton("Run"), QPushButton("Cancel")
+        self.name.setAccessibleName(tr("Name of the experiment"))
+        self.place = QPushButton(tr("Folder…"))
+        self.place.setToolTip(tr("Choose the folder that holds experiments"))
+        self.run_button, self.cancel_button = QPushButton(tr("Run")), QPushButton(tr("Cancel"))
         set_look(self.run_button, primary=True)
-        self.open_button = QPushButton("Open…")
-        self.open_button.setToolTip("Show an experiment that was run before")
-        self.resume_button = QPushButton("Resume")
-        self.resume_button.setToolTip("Measure the cells that are missing")
-        self.export_button = QPushButton("Export…")
+        self.open_button = QPushButton(tr("Open…"))
+        self.open_button.setToolTip(tr("Show an experiment that was run before"))
+        self.resume_button = QPushButton(tr("Resume"))
+        self.resume_button.setToolTip(tr("Measure the cells that are missing"))
+        self.export_button = QPushButton(tr("Export…"))
         self.export_button.setIcon(icon("export"))
         exports = QMenu(self)
-        exports.addAction("Tables, plots and script…", lambda: self._choose_export(identified=False))
+        exports.addAction(tr("Tables, plots and script…"), lambda: self._choose_export(identified=False))
         exports.addAction(
-            "The same with names of cases and folders…", lambda: self._choose_export(identified=True)
+            tr("The same with names of cases and folders…"), lambda: self._choose_export(identified=True)
         )
         self.export_button.setMenu(exports)
-        help_button = QPushButton("Help")
+        help_button = QPushButton(tr("Help"))
         help_button.setIcon(icon("help"))
         help_button.clicked.connect(self.help_wanted)
         for button in (self.run_button, self.open_button, self.place, help_button):
@@ -88,9 +89,11 @@ class ExperimentsDialog(QDialog):
         self.results = ExperimentResults(context)
         empty = EmptyState()
         empty.say(
-            "Nothing measured yet",
-            "Tick cases, learners and protocols, and press Run. Finished cells are kept at once: an "
-            "experiment that was interrupted goes on where it was.",
+            tr("Nothing measured yet"),
+            tr(
+                "Tick cases, learners and protocols, and press Run. Finished cells are kept at once: an "
+                "experiment that was interrupted goes on where it was."
+            ),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(empty)
@@ -108,7 +111,7 @@ class ExperimentsDialog(QDialog):
         set_look(foot, role="bar")
         named = QHBoxLayout()
         named.setSpacing(8)
-        named.addWidget(QLabel("Name"))
+        named.addWidget(QLabel(tr("Name")))
         named.addWidget(self.name, 1)
         named.addWidget(self.place)
         buttons = QHBoxLayout()
@@ -235,7 +238,7 @@ class ExperimentsDialog(QDialog):
 
     def _choose_place(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
-            self, "The folder that holds experiments", str(self.home.parent)
+            self, tr("The folder that holds experiments"), str(self.home.parent)
         )
         if chosen:
             self._context.settings.set_text(_FOLDER, chosen)
@@ -243,12 +246,12 @@ class ExperimentsDialog(QDialog):
             self._tell()
 
     def _choose_experiment(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, "An experiment's folder", str(self.home))
+        chosen = QFileDialog.getExistingDirectory(self, tr("An experiment's folder"), str(self.home))
         if chosen:
             self.open_experiment(Path(chosen))
 
     def _choose_export(self, *, identified: bool) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, "Write tables and plots into", str(self.home))
+        chosen = QFileDialog.getExistingDirectory(self, tr("Write tables and plots into"), str(self.home))
         if chosen and self._folder is not None:
             self.export(Path(chosen) / f"{self._folder.name}-export", identified=identified)
 
@@ -276,7 +279,7 @@ class ExperimentsDialog(QDialog):
             problem = str(error)
         name = self.name.text().strip()
         if not name or Path(name).name != name or name in (".", ".."):
-            problem = "Give the experiment a name without slashes."
+            problem = tr("Give the experiment a name without slashes.")
         told = problem or self._failure
         self._problem.setText(told)
         self._problem.setVisible(bool(told) and not running)
@@ -291,9 +294,17 @@ class ExperimentsDialog(QDialog):
             known = {row["patients"] for row in self._document["results"]}
             self.badge.set_kind(BADGES["known" if known == {"known"} else "unknown"])
             cells = self._document["cells"]
-            failed = f", {cells['failed']} failed" if cells["failed"] else ""
+            failed = tr(", {n} failed", n=cells["failed"]) if cells["failed"] else ""
             self._told.setText(str(self._document["experiment"]))
-            words = "measuring" if running else "complete" if complete else "interrupted"
-            self._state_told.setText(f"{cells['done']} of {cells['total']} cells{failed}, {words}")
+            words = tr("measuring") if running else tr("complete") if complete else tr("interrupted")
+            self._state_told.setText(
+                tr(
+                    "{done} of {total} cells{failed}, {words}",
+                    done=cells["done"],
+                    total=cells["total"],
+                    failed=failed,
+                    words=words,
+                )
+            )
         else:
-            self._told.setText("measuring…" if running else "")
+            self._told.setText(tr("measuring…") if running else "")

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.widgets.parameter_form import ParameterForm
 from core.features.registry import extractor_class
+from core.language import tr
 from core.parameters import Value
 from core.workflows.opening import LibrarySnapshot
 
@@ -27,7 +28,7 @@ class ExtractDialog(QDialog):
 
     def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Extract features")
+        self.setWindowTitle(tr("Extract features"))
         self.setMinimumWidth(480)
         self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.fits]
         self._library = library
@@ -48,18 +49,18 @@ class ExtractDialog(QDialog):
         self._form = QFormLayout()
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
-        self._form.addRow("Extractor", self._choice)
+        self._form.addRow(tr("Extractor"), self._choice)
         self._form.addRow("", self._told)
         self._form.addRow("", self._others)
-        self._form.addRow("Name", self._name)
+        self._form.addRow(tr("Name"), self._name)
         self._form.addRow("", self._state)
         self._parameters: ParameterForm | None = None
         self._slot = QVBoxLayout()
-        self.go = QPushButton("Extract")
+        self.go = QPushButton(tr("Extract"))
         self.go.setProperty("primary", True)
         self.go.setDefault(True)
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton("Cancel")
+        cancel = QPushButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self.go)
@@ -87,7 +88,7 @@ class ExtractDialog(QDialog):
     def _chosen(self) -> None:
         place = self._choice.currentIndex()
         if place < 0:
-            self._told.setText("No extractor fits the cases of this library.")
+            self._told.setText(tr("No extractor fits the cases of this library."))
             self.go.setEnabled(False)
             return
         extractor = self._extractors[place]
@@ -110,13 +111,17 @@ class ExtractDialog(QDialog):
         self.go.setEnabled(self._parameters is None or self._parameters.is_valid())
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
-            self._state.setText(f"{total:,} cases will get their numbers.")
+            self._state.setText(tr("{n:,} cases will get their numbers.", n=total))
         elif found.cases < total:
             self._state.setText(
-                f"{found.cases:,} of {total:,} cases have them; extracting goes on from there."
+                tr(
+                    "{n:,} of {total:,} cases have them; extracting goes on from there.",
+                    n=found.cases,
+                    total=total,
+                )
             )
         else:
-            self._state.setText("All cases have these features already.")
+            self._state.setText(tr("All cases have these features already."))
             self.go.setEnabled(False)
 
 
@@ -127,4 +132,4 @@ def _others(library: LibrarySnapshot) -> str:
         if not fit.fits:
             reasons.setdefault(fit.reason, []).append(extractor_class(fit.name).title)
     told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
-    return f"Not offered: {told}." if told and len(library.columns) else ""
+    return tr("Not offered: {told}.", told=told) if told and len(library.columns) else ""

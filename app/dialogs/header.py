@@ -29,6 +29,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.search_field import SearchField
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
+from core.language import tr
 from core.workflows import headers
 from core.workflows.headers import HeaderTable
 
@@ -55,16 +56,16 @@ class HeaderDialog(QDialog):
         self._context = context
         self._table: HeaderTable | None = None
         self._job: Job | None = None
-        self.setWindowTitle("What the file says")
+        self.setWindowTitle(tr("What the file says"))
         self.resize(theme().px(860), theme().px(600))
         self.rows = HeaderRows(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
         self.told = QLabel()
         set_look(self.told, role="second")
-        self.search = SearchField("Search tags, names and values", sign="search")
+        self.search = SearchField(tr("Search tags, names and values"), sign="search")
         self.search.searched.connect(self._search)
-        self.who = QCheckBox("show who it is")
-        self.who.setToolTip("Names, dates, places and numbers by which someone could be found")
+        self.who = QCheckBox(tr("show who it is"))
+        self.who.setToolTip(tr("Names, dates, places and numbers by which someone could be found"))
         self.who.toggled.connect(self._show_who)
         self.table = _Table()
         self.table.setModel(self.rows)
@@ -85,14 +86,14 @@ class HeaderDialog(QDialog):
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.notice)
         self.table.copy_wanted.connect(self.copy_rows)
-        copy = QAction("Copy the rows\tCtrl+C", self.table)
+        copy = QAction(tr("Copy the rows\tCtrl+C"), self.table)
         copy.triggered.connect(self.copy_rows)
         self.table.addAction(copy)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._copy = QPushButton("Copy the rows")
-        self._copy.setToolTip("The rows chosen, or all that are shown (Ctrl+C in the table)")
+        self._copy = QPushButton(tr("Copy the rows"))
+        self._copy.setToolTip(tr("The rows chosen, or all that are shown (Ctrl+C in the table)"))
         self._copy.clicked.connect(self.copy_rows)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.setDefault(True)
         close.clicked.connect(self.accept)
         self._lay_out(close)
@@ -130,10 +131,10 @@ class HeaderDialog(QDialog):
         self._table = None
         self.rows.set_lines([])
         self.who.setChecked(False)
-        self._say("hourglass", "", "Reading…")
+        self._say("hourglass", "", tr("Reading…"))
         try:
             job = self._context.jobs.run(
-                "Reading the header",
+                tr("Reading the header"),
                 headers.read_header,
                 library,
                 what,
@@ -176,7 +177,7 @@ class HeaderDialog(QDialog):
         self._tell()
 
     def _fail(self, error: SemblanceError) -> None:
-        self._say("warning", "The header cannot be read", f"{error.message} {error.hint}")
+        self._say("warning", tr("The header cannot be read"), f"{error.message} {error.hint}")
 
     def _say(self, icon: str, title: str, text: str) -> None:
         self.notice.set_icon(icon)
@@ -197,11 +198,17 @@ class HeaderDialog(QDialog):
         if self._table is None:
             return
         shown, every = len(self.rows.found), len(self._table.lines)
-        text = f"{every:,} entries" if shown == every else f"{shown:,} of {every:,} entries"
+        text = (
+            tr("{n:,} entries", n=every)
+            if shown == every
+            else tr("{shown:,} of {every:,} entries", shown=shown, every=every)
+        )
         if self._table.left:
-            text += f", {self._table.left:,} more not listed"
+            text += tr(", {n:,} more not listed", n=self._table.left)
         if not shown:
-            self._say("search", "Nothing found", "No entry has these words. Hidden values are not searched.")
+            self._say(
+                "search", tr("Nothing found"), tr("No entry has these words. Hidden values are not searched.")
+            )
         else:
             self.pages.setCurrentWidget(self.table)
             self._copy.setEnabled(True)

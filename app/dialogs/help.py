@@ -28,6 +28,7 @@ import resources
 from app.models import help_pages
 from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
 from app.widgets.search_field import SearchField
+from core.language import ENGLISH, chosen, tr
 
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220
@@ -40,26 +41,26 @@ class HelpDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Help")
+        self.setWindowTitle(tr("Help"))
         self.resize(theme().px(_WIDTH), theme().px(_HEIGHT))
         self._past: list[str] = []
         self.shown = ""
-        self.search = SearchField("Search the help", sign="search")
+        self.search = SearchField(tr("Search the help"), sign="search")
         self.search.searched.connect(self._search)
         self.search.down_wanted.connect(self._into_list)
         self.list = QListWidget()
-        self.list.setAccessibleName("Pages of the help")
+        self.list.setAccessibleName(tr("Pages of the help"))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.currentItemChanged.connect(self._chosen)
-        self.back = QPushButton("Back")
-        self.back.setToolTip("To the page before (Alt+Left)")
+        self.back = QPushButton(tr("Back"))
+        self.back.setToolTip(tr("To the page before (Alt+Left)"))
         self.back.clicked.connect(self.go_back)
         QShortcut(QKeySequence("Alt+Left"), self, self.go_back)
         QShortcut(QKeySequence("Ctrl+F"), self, self.search.setFocus)
         self.page = QTextBrowser()
-        self.page.setAccessibleName("Help page")
+        self.page.setAccessibleName(tr("Help page"))
         self.page.setOpenLinks(False)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
         self.page.setSearchPaths([str(resources.path("help"))])
@@ -111,6 +112,8 @@ class HelpDialog(QDialog):
     def _list_contents(self) -> None:
         self.list.blockSignals(True)
         self.list.clear()
+        if chosen() != ENGLISH:
+            self._say(tr("The pages themselves are in English."))
         for title, entries in help_pages.contents():
             head = QListWidgetItem(title)
             head.setFlags(Qt.ItemFlag.NoItemFlags)
@@ -137,10 +140,13 @@ class HelpDialog(QDialog):
             item.setToolTip(found.excerpt)
             self.list.addItem(item)
         if not self.list.count():
-            nothing = QListWidgetItem("No page has these words.")
-            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
-            self.list.addItem(nothing)
+            self._say(tr("No page has these words."))
         self.list.blockSignals(False)
+
+    def _say(self, text: str) -> None:
+        line = QListWidgetItem(text)
+        line.setFlags(Qt.ItemFlag.NoItemFlags)
+        self.list.addItem(line)
 
     def _into_list(self) -> None:
         self.list.setFocus()

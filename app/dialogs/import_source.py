@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr
 from core.library.importers.importer import Recognition
 from core.library.importers.registry import get_importer
 from core.library.records import SUFFIX
@@ -37,12 +38,12 @@ class ImportDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._source, self._into = source, library
-        self.setWindowTitle(f"Import {source.name}")
+        self.setWindowTitle(tr("Import {name}", name=source.name))
         self.setMinimumWidth(560)
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
         title.setProperty("role", "outcome")
-        quiet = _small("Pictures stay where they are")
+        quiet = _small(tr("Pictures stay where they are"))
         head = QHBoxLayout()
         head.addWidget(title)
         head.addStretch(1)
@@ -58,14 +59,14 @@ class ImportDialog(QDialog):
         self._told.setWordWrap(True)
         self._kinds.currentIndexChanged.connect(self._tell)
 
-        self._identified = QCheckBox("Keep patient ids, dates and folder names")
-        self._identified.setToolTip("Names in file headers are never kept. See the help page Privacy.")
+        self._identified = QCheckBox(tr("Keep patient ids, dates and folder names"))
+        self._identified.setToolTip(tr("Names in file headers are never kept. See the help page Privacy."))
 
         patients = bool(found) and get_importer(found[0][0]).named_after_patients
         self._where = QLineEdit(str(library or default_library(source, plain=patients)))
         self._where.setEnabled(library is None)
-        self._where.setAccessibleName("Folder of the library")
-        choose = QPushButton("Choose…")
+        self._where.setAccessibleName(tr("Folder of the library"))
+        choose = QPushButton(tr("Choose…"))
         choose.setEnabled(library is None)
         choose.clicked.connect(self._choose)
         place = QHBoxLayout()
@@ -76,18 +77,18 @@ class ImportDialog(QDialog):
         form = self._form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
-        form.addRow("Kind", self._kinds)
+        form.addRow(tr("Kind"), self._kinds)
         form.addRow("", self._told)
-        form.addRow("Library", place)
-        form.addRow("Patients", self._identified)
-        self._codes = _small("Otherwise codes stand for them, made with this library's own key.")
+        form.addRow(tr("Library"), place)
+        form.addRow(tr("Patients"), self._identified)
+        self._codes = _small(tr("Otherwise codes stand for them, made with this library's own key."))
         form.addRow("", self._codes)
-        self.add = QPushButton("Add the cases")
+        self.add = QPushButton(tr("Add the cases"))
         self.add.setProperty("primary", True)
         self.add.setDefault(True)
         self.add.clicked.connect(self.accept)
         self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
-        cancel = QPushButton("Cancel")
+        cancel = QPushButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self.add)
@@ -124,7 +125,7 @@ class ImportDialog(QDialog):
 
     def _choose(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
-            self, "New library", self._where.text(), f"Library (*{SUFFIX})"
+            self, tr("New library"), self._where.text(), f"{tr('Library')} (*{SUFFIX})"
         )
         if chosen:
             self._where.setText(chosen)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout, QWidget
 from app.context import Context
 from app.jobs import Job
 from app.widgets.progress_line import ProgressLine
+from core.language import tr
 
 
 class JobsDialog(QDialog):
@@ -15,12 +16,12 @@ class JobsDialog(QDialog):
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Jobs")
+        self.setWindowTitle(tr("Jobs"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(460)
         self._jobs = context.jobs
         self._lines: dict[Job, ProgressLine] = {}
-        self._none = QLabel("No jobs running")
+        self._none = QLabel(tr("No jobs running"))
         self._none.setProperty("role", "second")
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(16, 16, 16, 16)

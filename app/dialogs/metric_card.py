@@ -25,6 +25,7 @@ from app.theme import set_look, theme
 from app.widgets.badge import Badge
 from core.errors import BadInput
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.language import tr
 from core.metrics.card import MetricCard
 from core.reports.card_document import CardDocument, Section, Table, compare_cards
 from core.reports.card_writing import card_markdown, comparison_markdown
@@ -33,7 +34,7 @@ from core.workflows.cards import document_of
 from core.workflows.opening import MetricFacts
 
 #: First entry of the list of metrics to compare with.
-ALONE = "compare with…"
+ALONE = tr("compare with…")
 
 
 class MetricCardDialog(QDialog):
@@ -48,7 +49,7 @@ class MetricCardDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._metric, self._save = metric, save
-        self.setWindowTitle(f"Metric card: {metric.name}")
+        self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
         self.resize(theme().px(680), theme().px(620))
         self.document = shown_document(metric)
         self._text = card_markdown(self.document)
@@ -65,18 +66,18 @@ class MetricCardDialog(QDialog):
         self._show_card()
 
     def _buttons(self) -> QHBoxLayout:
-        copy = QPushButton("Copy")
-        copy.setToolTip("As Markdown, which reads well as plain text too")
+        copy = QPushButton(tr("Copy"))
+        copy.setToolTip(tr("As Markdown, which reads well as plain text too"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._text))
-        save = QPushButton("Save…")
+        save = QPushButton(tr("Save…"))
         save.setVisible(self._save is not None)
         save.clicked.connect(self._ask_where)
         self.against = QComboBox()
-        self.against.setAccessibleName("Compare with another metric")
+        self.against.setAccessibleName(tr("Compare with another metric"))
         self.against.addItems([ALONE, *self._others])
         self.against.setVisible(bool(self._others))
-        self.against.currentTextChanged.connect(self._compare)
-        close = QPushButton("Close")
+        self.against.currentIndexChanged.connect(self._compare)
+        close = QPushButton(tr("Close"))
         close.setDefault(True)
         close.clicked.connect(self.accept)
         buttons = QHBoxLayout()
@@ -87,12 +88,13 @@ class MetricCardDialog(QDialog):
         buttons.addWidget(close)
         return buttons
 
-    def _compare(self, name: str) -> None:
-        other = self._others.get(name)
-        if other is None:
+    def _compare(self, place: int) -> None:
+        """With the metric at ``place`` of the list, the first of which means none."""
+        if place < 1:
             self._text = card_markdown(self.document)
             self._show_card()
             return
+        other = list(self._others.values())[place - 1]
         table = compare_cards(self.document, shown_document(other))
         self._text = comparison_markdown(table)
         self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1])))
@@ -117,7 +119,7 @@ class MetricCardDialog(QDialog):
 
     def _ask_where(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
-            self, "Save the metric's card", f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
+            self, tr("Save the metric's card"), f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
         )
         if chosen and self._save is not None:
             self._save(self._metric.name, Path(chosen))
@@ -129,11 +131,11 @@ def shown_document(metric: MetricFacts) -> CardDocument:
         document = document_of(metric.name, metric.card, metric.scores)
         authors = MetricCard.from_json(metric.card).authors
     except BadInput as error:
-        section = Section("Metric", (Fact("Name", metric.name), Fact("Card", error.message)))
+        section = Section(tr("Metric"), (Fact(tr("Name"), metric.name), Fact(tr("Card"), error.message)))
         return CardDocument(metric.name, (section,), {})
     if not authors:
         return document
-    judged = Section("Judgements", (Fact("Judged by", ", ".join(authors)),))
+    judged = Section(tr("Judgements"), (Fact(tr("Judged by"), ", ".join(authors)),))
     return CardDocument(document.name, (*document.sections, judged), document.values)
 
 

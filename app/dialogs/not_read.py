@@ -17,10 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.plain_table import PlainTable
+from core.language import tr, tr_n
 from core.reports.cells import csv_text
 from core.workflows.opening import LibrarySnapshot
 
-_COLUMNS = ("File", "State", "Reason")
+_COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 
 
 class NotReadDialog(QDialog):
@@ -32,17 +33,17 @@ class NotReadDialog(QDialog):
         """``save`` is given the file that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._library, self._keep = library, save
-        self.setWindowTitle("Files not read")
+        self.setWindowTitle(tr("Files not read"))
         self.resize(760, 420)
         self._told = QLabel()
         self._told.setProperty("role", "second")
-        self._ignored = QCheckBox("also those that are no pictures")
+        self._ignored = QCheckBox(tr("also those that are no pictures"))
         self._ignored.toggled.connect(self._fill)
-        self.table = PlainTable(_COLUMNS, "Files not read")
+        self.table = PlainTable(_COLUMNS, tr("Files not read"))
         self.table.setColumnWidth(0, 320)
-        save_list = QPushButton("Save the list…")
+        save_list = QPushButton(tr("Save the list…"))
         save_list.clicked.connect(self._save)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.setDefault(True)
         close.clicked.connect(self.accept)
         head = QHBoxLayout()
@@ -70,13 +71,16 @@ class NotReadDialog(QDialog):
     def _fill(self) -> None:
         lines = self.lines()
         self._told.setText(
-            f"{len(lines):,} file{'s' if len(lines) != 1 else ''}" if lines else "Every file could be read."
+            tr_n("{n} file", "{n} files", len(lines)) if lines else tr("Every file could be read.")
         )
         self.table.fill(lines)
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(
-            self, "Save the list", f"{self._library.name} not read.csv", "Table (*.csv)"
+            self,
+            tr("Save the list"),
+            tr("{library} not read", library=self._library.name) + ".csv",
+            f"{tr('Table')} (*.csv)",
         )
         if chosen:
             self._keep(Path(chosen), csv_text(_COLUMNS, self.lines()))

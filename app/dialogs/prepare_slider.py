@@ -15,12 +15,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import set_look
+from core.language import tr
 from core.library.records import unique_name
 from core.workflows.opening import LibrarySnapshot
 from core.workflows.slider import PLACES, gather
 from core.workflows.training import HELD_OUT, TrainRequest
 
-USUAL_NAME = "BDM+V slider"
+USUAL_NAME = tr("BDM+V slider")
 
 
 class PrepareSliderDialog(QDialog):
@@ -28,37 +29,42 @@ class PrepareSliderDialog(QDialog):
 
     def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Prepare visual–diagnostic slider")
+        self.setWindowTitle(tr("Prepare visual–diagnostic slider"))
         self.setMinimumWidth(440)
         self._sliders = gather((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
         told = QLabel(
-            f"Trains BDM+V {len(PLACES)} times on the same training part: {places} % of the pairs it learns "
-            "from are told by findings, the others by looks. Then the slider in the top bar moves between "
-            f"them at once. {round(100 * HELD_OUT)} % of the cases are held out to score every step."
+            tr(
+                "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
+                "from are told by findings, the others by looks. Then the slider in the top bar moves "
+                "between them at once. {held_out} % of the cases are held out to score every step.",
+                n=len(PLACES),
+                places=places,
+                held_out=round(100 * HELD_OUT),
+            )
         )
         told.setWordWrap(True)
         set_look(told, role="second")
         self._features = QComboBox()
         self._features.addItems([found.name for found in library.feature_sets])
         self._features.setCurrentText(features)
-        self._features.setAccessibleName("Feature set")
+        self._features.setAccessibleName(tr("Feature set"))
         self._name = QLineEdit(unique_name(USUAL_NAME, taken))
-        self._name.setAccessibleName("Name of the slider")
+        self._name.setAccessibleName(tr("Name of the slider"))
         self._problem = QLabel()
         self._problem.setWordWrap(True)
         set_look(self._problem, role="error")
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
-        form.addRow("Features", self._features)
-        form.addRow("Name", self._name)
-        self.go = QPushButton("Prepare")
+        form.addRow(tr("Features"), self._features)
+        form.addRow(tr("Name"), self._name)
+        self.go = QPushButton(tr("Prepare"))
         set_look(self.go, primary=True)
         self.go.setDefault(True)
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton("Cancel")
+        cancel = QPushButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self.go)
@@ -75,7 +81,9 @@ class PrepareSliderDialog(QDialog):
         self._refused = (
             ""
             if labelled > 1
-            else "The diagnostic end learns from findings: this library needs two of them with several cases."
+            else tr(
+                "The diagnostic end learns from findings: this library needs two of them with several cases."
+            )
         )
         self._name.textChanged.connect(self._tell)
         self._tell()
@@ -86,7 +94,7 @@ class PrepareSliderDialog(QDialog):
 
     def _tell(self) -> None:
         name = self._name.text().strip()
-        note = f"The slider {name} is replaced." if name in self._sliders else ""
-        self._problem.setText(self._refused or note or ("" if name else "Give it a name."))
+        note = tr("The slider {name} is replaced.", name=name) if name in self._sliders else ""
+        self._problem.setText(self._refused or note or ("" if name else tr("Give it a name.")))
         self._problem.setVisible(bool(self._problem.text()))
         self.go.setEnabled(bool(name) and not self._refused)

@@ -24,18 +24,19 @@ from PySide6.QtWidgets import (
 from app.settings import Settings
 from app.theme import set_look, theme
 from core.errors import SemblanceError
+from core.language import tr
 from core.reports.options import PAGES, ReportOptions, read_logo
 
 #: Forms of a report: ending, name.
 FORMS = (
-    ("pdf", "PDF, to print and to file"),
-    ("html", "HTML, one page for a browser"),
-    ("json", "JSON, reopens as the search it was"),
-    ("csv", "CSV, the ranking as a table"),
-    ("dcm", "DICOM, a PDF for the picture archive"),
+    ("pdf", tr("PDF, to print and to file")),
+    ("html", tr("HTML, one page for a browser")),
+    ("json", tr("JSON, reopens as the search it was")),
+    ("csv", tr("CSV, the ranking as a table")),
+    ("dcm", tr("DICOM, a PDF for the picture archive")),
 )
-DE_IDENTIFIED = "Left out: patient ids, folders of files, names in file headers. Text in pictures stays."
-IDENTIFIED = "Patient ids and paths of files will stand in it. Mind where it goes."
+DE_IDENTIFIED = tr("Left out: patient ids, folders of files, names in file headers. Text in pictures stays.")
+IDENTIFIED = tr("Patient ids and paths of files will stand in it. Mind where it goes.")
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,19 @@ class ReportDialog(QDialog):
         #: The file, or for several reports the folder; set once it is accepted.
         self.target = Path()
         self.options = ReportOptions()
-        self.setWindowTitle("Write a report")
+        self.setWindowTitle(tr("Write a report"))
         self.setMinimumWidth(theme().px(520))
         self._make_fields()
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
-        form.addRow("Query", self._of)
-        form.addRow("Form", self._form)
-        form.addRow("Page", self._page)
-        form.addRow("Clinic", self._clinic)
-        form.addRow("Logo", self._logo_row())
-        form.addRow("Comment", self._comment)
-        form.addRow("Patients", self._identified)
+        form.addRow(tr("Query"), self._of)
+        form.addRow(tr("Form"), self._form)
+        form.addRow(tr("Page"), self._page)
+        form.addRow(tr("Clinic"), self._clinic)
+        form.addRow(tr("Logo"), self._logo_row())
+        form.addRow(tr("Comment"), self._comment)
+        form.addRow(tr("Patients"), self._identified)
         form.addRow("", self._told)
         self._rows = form
         self._problem = QLabel()
@@ -75,11 +76,11 @@ class ReportDialog(QDialog):
         self._problem.setWordWrap(True)
         self._problem.hide()
         set_look(self._problem, role="error")
-        self.write = QPushButton("Write…")
+        self.write = QPushButton(tr("Write…"))
         set_look(self.write, primary=True)
         self.write.setDefault(True)
         self.write.clicked.connect(self._write)
-        cancel = QPushButton("Cancel")
+        cancel = QPushButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self.write)
@@ -103,28 +104,28 @@ class ReportDialog(QDialog):
 
     def _make_fields(self) -> None:
         self._of = QComboBox()
-        self._of.setAccessibleName("What is reported on")
+        self._of.setAccessibleName(tr("What is reported on"))
         for queries in self._queries:
             self._of.addItem(queries.text)
         self._form = QComboBox()
-        self._form.setAccessibleName("Form of the report")
+        self._form.setAccessibleName(tr("Form of the report"))
         for ending, name in FORMS:
             self._form.addItem(name, ending)
         self._page = QComboBox()
-        self._page.setAccessibleName("Size of the pages")
+        self._page.setAccessibleName(tr("Size of the pages"))
         self._page.addItems(PAGES)
         self._clinic = QLineEdit(self._settings.text("report_clinic"))
-        self._clinic.setPlaceholderText("stands on top, if given")
-        self._clinic.setAccessibleName("Name of the clinic")
+        self._clinic.setPlaceholderText(tr("stands on top, if given"))
+        self._clinic.setAccessibleName(tr("Name of the clinic"))
         self._logo = QLineEdit(self._settings.text("report_logo"))
-        self._logo.setPlaceholderText("a PNG or JPEG, if wanted")
-        self._logo.setAccessibleName("File of the logo")
+        self._logo.setPlaceholderText(tr("a PNG or JPEG, if wanted"))
+        self._logo.setAccessibleName(tr("File of the logo"))
         self._comment = QPlainTextEdit()
-        self._comment.setPlaceholderText("your own words; they stand after the query")
-        self._comment.setAccessibleName("Comment")
+        self._comment.setPlaceholderText(tr("your own words; they stand after the query"))
+        self._comment.setAccessibleName(tr("Comment"))
         self._comment.setTabChangesFocus(True)
         self._comment.setFixedHeight(theme().px(88))
-        self._identified = QCheckBox("Tell who the patients are")
+        self._identified = QCheckBox(tr("Tell who the patients are"))
         self._told = QLabel()
         self._told.setWordWrap(True)
         set_look(self._told, role="small")
@@ -134,7 +135,7 @@ class ReportDialog(QDialog):
         self._identified.toggled.connect(self._tell)
 
     def _logo_row(self) -> QHBoxLayout:
-        choose = QPushButton("Choose…")
+        choose = QPushButton(tr("Choose…"))
         choose.clicked.connect(self._choose_logo)
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -149,7 +150,9 @@ class ReportDialog(QDialog):
         self._problem.hide()
 
     def _choose_logo(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(self, "Logo", "", "Pictures (*.png *.jpg *.jpeg)")
+        chosen, _ = QFileDialog.getOpenFileName(
+            self, tr("Logo"), "", f"{tr('Pictures')} (*.png *.jpg *.jpeg)"
+        )
         if chosen:
             self._logo.setText(chosen)
 
@@ -183,20 +186,20 @@ class ReportDialog(QDialog):
     def _where(self) -> str:
         ending = self.form()
         if self.cases():
-            return QFileDialog.getExistingDirectory(self, "Folder for the reports")
+            return QFileDialog.getExistingDirectory(self, tr("Folder for the reports"))
         chosen, _ = QFileDialog.getSaveFileName(
-            self, "Write a report", f"report.{ending}", f"Report (*.{ending})"
+            self, tr("Write a report"), f"{tr('report')}.{ending}", f"{tr('Report')} (*.{ending})"
         )
         return chosen if not chosen or Path(chosen).suffix else f"{chosen}.{ending}"
 
 
 def queries_of(present: str, shown: list[str], held_out: list[str]) -> list[Queries]:
     """What a report can be of: the present query, the cases the library shows, those held out."""
-    several = (("the cases shown in Library", shown), ("held-out cases", held_out))
+    several = ((tr("the cases shown in Library"), shown), (tr("held-out cases"), held_out))
     return [
-        Queries(f"this query: {present}"),
+        Queries(tr("this query: {present}", present=present)),
         *(
-            Queries(f"{text}: {len(cases):,}, a report each", tuple(cases))
+            Queries(tr("{what}: {n:,}, a report each", what=text, n=len(cases)), tuple(cases))
             for text, cases in several
             if cases
         ),

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import set_look
+from core.language import tr, tr_n
 from core.library.records import unique_name
 
 #: So many judgements rarely show yet.
@@ -29,32 +30,37 @@ class SaveRefinedDialog(QDialog):
         self, base: str, judgements: int, taken: Collection[str], author: str, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Save as new metric")
+        self.setWindowTitle(tr("Save as new metric"))
         self.setMinimumWidth(440)
         self._taken = set(taken)
-        self._name = QLineEdit(unique_name(f"{base} refined", list(taken)))
+        self._name = QLineEdit(unique_name(tr("{base} refined", base=base), list(taken)))
         self._name.selectAll()
         self._author = QLineEdit(author)
-        self._author.setPlaceholderText("nobody")
-        made = "1 judgement" if judgements == 1 else f"{judgements:,} judgements"
-        few = " So few rarely show in scores." if judgements < FEW else ""
-        self._told = _small(f"From {made} on {base}; then scored on cases nobody trained on or judged.{few}")
-        private = _small("The name is kept in the library and on the metric's card, in no report.")
+        self._author.setPlaceholderText(tr("nobody"))
+        told = tr_n(
+            "From {n} judgement on {base}; then scored on cases nobody trained on or judged.",
+            "From {n} judgements on {base}; then scored on cases nobody trained on or judged.",
+            judgements,
+            base=base,
+        )
+        few = " " + tr("So few rarely show in scores.") if judgements < FEW else ""
+        self._told = _small(told + few)
+        private = _small(tr("The name is kept in the library and on the metric's card, in no report."))
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
-        form.addRow("Name", self._name)
+        form.addRow(tr("Name"), self._name)
         form.addRow("", self._told)
-        form.addRow("Judged by", self._author)
+        form.addRow(tr("Judged by"), self._author)
         form.addRow("", private)
         self._problem = QLabel()
         set_look(self._problem, role="error")
         self._problem.hide()
-        self.go = QPushButton("Save")
+        self.go = QPushButton(tr("Save"))
         set_look(self.go, primary=True)
         self.go.setDefault(True)
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton("Cancel")
+        cancel = QPushButton(tr("Cancel"))
         cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self._problem, 1)
@@ -77,7 +83,7 @@ class SaveRefinedDialog(QDialog):
 
     def _check(self) -> None:
         taken = self.name() in self._taken
-        self._problem.setText("There is a metric of that name." if taken else "")
+        self._problem.setText(tr("There is a metric of that name.") if taken else "")
         self._problem.setVisible(taken)
         set_look(self._name, error=taken)
         self.go.setEnabled(bool(self.name()) and not taken)

@@ -28,6 +28,7 @@ from app.operations import keeping
 from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.lettering import lettering
+from core.language import tr, tr_n
 from core.workflows.keeping import SavedSearch
 
 _SIDE = 56
@@ -41,27 +42,27 @@ class SearchesDialog(QDialog):
         self._context, self._thumbnails = context, thumbnails
         self._searches: list[SavedSearch] = []
         self._deleted: list[tuple[str, str]] = []
-        self.setWindowTitle("Searches")
+        self.setWindowTitle(tr("Searches"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(560, 460)
         self.list = QListWidget()
-        self.list.setAccessibleName("Kept searches, the newest first")
+        self.list.setAccessibleName(tr("Kept searches, the newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setItemDelegate(_Lines(self.list))
         self.list.itemActivated.connect(lambda _item: self.open_chosen())
         self.list.currentRowChanged.connect(lambda _row: self._enable())
         self._empty = EmptyState(
-            "No kept searches yet",
-            "Search > Save search… keeps the present one with its judgements, ranking and view.",
+            tr("No kept searches yet"),
+            tr("Search > Save search… keeps the present one with its judgements, ranking and view."),
         )
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        self.open_button = QPushButton("Open")
+        self.open_button = QPushButton(tr("Open"))
         self.open_button.setDefault(True)
-        self.rename_button, self.delete_button = QPushButton("Rename…"), QPushButton("Delete")
-        self.close_button = QPushButton("Close")
+        self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
+        self.close_button = QPushButton(tr("Close"))
         self.open_button.clicked.connect(self.open_chosen)
         self.rename_button.clicked.connect(self.rename)
         self.delete_button.clicked.connect(self.delete)
@@ -69,7 +70,7 @@ class SearchesDialog(QDialog):
         self._gone = QLabel()
         self._gone.setTextFormat(Qt.TextFormat.PlainText)
         set_look(self._gone, role="second")
-        self.undo_button = QPushButton("Bring it back")
+        self.undo_button = QPushButton(tr("Bring it back"))
         set_look(self.undo_button, link=True)
         self.undo_button.clicked.connect(self.undo)
         undone = QHBoxLayout()
@@ -119,7 +120,7 @@ class SearchesDialog(QDialog):
         chosen = self._chosen()
         if chosen is None or not self._writable:
             return
-        name, given = QInputDialog.getText(self, "Rename the search", "Name", text=chosen.name)
+        name, given = QInputDialog.getText(self, tr("Rename the search"), tr("Name"), text=chosen.name)
         if given and name.strip() and name.strip() != chosen.name:
             self._then(keeping.rename(self._context, chosen.name, name))
 
@@ -179,7 +180,7 @@ class SearchesDialog(QDialog):
         self._gone.setVisible(bool(self._deleted))
         self.undo_button.setVisible(bool(self._deleted))
         if self._deleted:
-            self._gone.setText(f"Deleted '{self._deleted[-1][0]}'.")
+            self._gone.setText(tr("Deleted '{name}'.", name=self._deleted[-1][0]))
 
     def _show(self, found: list[SavedSearch]) -> None:
         before = self._chosen()
@@ -227,7 +228,7 @@ class SearchesDialog(QDialog):
         index = columns.index_of_row(search.case_row)
         name = columns.labels[index] if index >= 0 else search.query
         judged = (
-            f"{search.judged:,} judgement{'s' * (search.judged > 1)}" if search.judged else "no judgements"
+            tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
         )
         try:
             when = datetime.fromisoformat(search.saved).astimezone().strftime("%Y-%m-%d %H:%M")

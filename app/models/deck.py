@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from core.language import tr
 from core.library.columns import CaseColumns, Indices, no_cases
 
 #: What a thumb says of a case.
-JUDGED = {1: "like the query", -1: "not like the query"}
+JUDGED = {1: tr("like the query"), -1: tr("not like the query")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +78,15 @@ class Deck:
         index = self.index(place)
         parts = [self.columns.ids[index]]
         if self.distances is not None:
-            parts.insert(0, f"rank {self.rank(place)}")
-        parts.append(self.columns.finding_name(index) or "finding not given")
+            parts.insert(0, tr("rank {rank}", rank=self.rank(place)))
+        parts.append(self.columns.finding_name(index) or tr("finding not given"))
         patient = self.columns.patient_name(index)
         if patient is not None:
-            parts.append(f"patient {patient}")
+            parts.append(tr("patient {patient}", patient=patient))
         if self.distances is not None:
-            parts.append(f"distance {distance_text(float(self.distances[place]))}")
+            parts.append(tr("distance {distance}", distance=distance_text(float(self.distances[place]))))
         if self.shift(place):
-            parts.append(f"moved {self.shift(place)}")
+            parts.append(tr("moved {shift}", shift=self.shift(place)))
         judged = JUDGED.get(self.judgements.get(self.case_row(place), 0))
         return ", ".join([*parts, judged] if judged else parts)
 

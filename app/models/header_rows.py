@@ -7,9 +7,10 @@ from PySide6.QtGui import QColor
 
 from app.theme import plain_tip, theme
 from core.imaging.dicom.listing import HeaderLine
+from core.language import tr
 
-COLUMNS = ("Tag", "Name", "VR", "Value")
-HIDDEN = "hidden"
+COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))
+HIDDEN = tr("hidden")
 _INDENT = "    "
 _VALUE = 3
 _Index = QModelIndex | QPersistentModelIndex

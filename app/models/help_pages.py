@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import resources
+from core.language import tr
 from core.parameters import Parameter
 
 FIRST = "start"
@@ -20,21 +21,21 @@ FIRST = "start"
 FALLBACK = "words"
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Begin", ("start", "tutorial", "words")),
-    ("Bring in and look", ("sources", "privacy", "library", "query", "large", "compare")),
+    (tr("Begin"), ("start", "tutorial", "words")),
+    (tr("Bring in and look"), ("sources", "privacy", "library", "query", "large", "compare")),
     (
-        "Ask and refine",
+        tr("Ask and refine"),
         ("ranking", "trust", "why", "refine", "ask_next", "examples", "two_metrics", "searches"),
     ),
-    ("Train and prove", ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
-    ("Hand over and keep", ("reports", "upkeep")),
-    ("In depth", ("mass", "colon_and_lung", "visual_words", "own_encoder")),
+    (tr("Train and prove"), ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
+    (tr("Hand over and keep"), ("reports", "upkeep")),
+    (tr("In depth"), ("mass", "colon_and_lung", "visual_words", "own_encoder")),
 )
 _REGISTRIES = (
-    ("learners", "Learners"),
-    ("extractors", "Features"),
-    ("kinds", "Kinds of sources"),
-    ("protocols", "Protocols"),
+    ("learners", tr("Learners")),
+    ("extractors", tr("Features")),
+    ("kinds", tr("Kinds of sources")),
+    ("protocols", tr("Protocols")),
 )
 #: Words shown around what was found.
 _AROUND = 60
@@ -140,10 +141,10 @@ def _learners() -> Iterator[tuple[str, str, str]]:
     from core.metrics.registry import learners
 
     for one in learners():
-        eats = ", ".join(sorted(one.accepts)) or "nothing but the numbers themselves"
-        facts = [("Name", f"`{one.name}`"), ("Learns from", eats), ("Paper", one.paper)]
+        eats = ", ".join(sorted(one.accepts)) or tr("nothing but the numbers themselves")
+        facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
         if one.needs:
-            facts.append(("Needs", f"the extra `{one.needs}`"))
+            facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
         yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
 
 
@@ -151,7 +152,7 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
     from core.features.registry import extractors
 
     for one in extractors():
-        facts = [("Name", f"`{one.name}`"), ("Version", str(one.version))]
+        facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
         yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
 
 
@@ -159,8 +160,8 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     from core.library.importers.registry import importers
 
     for one in importers():
-        headers = "yes, by codes unless told otherwise" if one.reads_headers else "no"
-        facts = [("Name", f"`{one.kind}`"), ("Reads patients from file headers", headers)]
+        headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
+        facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
         yield one.kind, one.title, _head(one.title, one.summary, facts, ())
 
 
@@ -169,10 +170,10 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
 
     for one in protocols():
         facts = [
-            ("Name", f"`{one.name}`"),
-            ("Paper", one.paper),
-            ("Repeats", str(one.repeats)),
-            ("Judged by", ", ".join(f"`{score}`" for score in one.compared)),
+            (tr("Name"), f"`{one.name}`"),
+            (tr("Paper"), one.paper),
+            (tr("Repeats"), str(one.repeats)),
+            (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
         ]
         yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
 
@@ -181,7 +182,8 @@ def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters
     lines = [f"# {title}", "", summary, ""]
     lines += [f"- **{label}:** {value}" for label, value in facts if value]
     if parameters:
-        lines += ["", "## Parameters", "", "| parameter | default | meaning |", "| --- | --- | --- |"]
+        heads = (tr("parameter"), tr("default"), tr("meaning"))
+        lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
         lines += [f"| {_cell(p.title)} (`{p.name}`) | {_value(p)} | {_cell(p.meaning)} |" for p in parameters]
     return "\n".join([*lines, ""])
 
@@ -189,7 +191,7 @@ def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters
 def _value(parameter: Parameter) -> str:
     shown = "–" if parameter.default in (None, "") else str(parameter.default)
     same = parameter.paper in (None, parameter.default)
-    return _cell(shown if same else f"{shown} (paper {parameter.paper})")
+    return _cell(shown if same else tr("{value} (paper {paper})", value=shown, paper=parameter.paper))
 
 
 def _cell(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from core.language import tr
 from core.library.columns import CaseColumns, no_cases
 from core.searches.contradictions import Contradiction
 from core.searches.influence import Influence
@@ -20,7 +21,6 @@ from core.workflows.refining import asked_key
 NONE = -1
 #: The whole :class:`LedgerRow`.
 ROW = int(Qt.ItemDataRole.UserRole)
-_SAID = {Kind.ALIKE: "like", Kind.NOT_ALIKE: "not like"}
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -56,20 +56,24 @@ class LedgerRow:
         """What was said, without the case it was said of."""
         one = self.judgement
         if one.kind == Kind.CLOSER:
-            return "closer than"
-        return f"{_SAID[one.kind]} {self.query}"
+            return tr("closer than")
+        if one.kind == Kind.ALIKE:
+            return tr("like {query}", query=self.query)
+        return tr("not like {query}", query=self.query)
 
     @property
     def query(self) -> str:
-        return "the query" if self.of_query else self.names[2]
+        return tr("the query") if self.of_query else self.names[2]
 
     @property
     def words(self) -> str:
         """The whole judgement in one sentence."""
         case, other, _ = self.names
         if self.judgement.kind == Kind.CLOSER:
-            return f"{case} is closer to {self.query} than {other}"
-        return f"{case} is {self.said}"
+            if self.of_query:
+                return tr("{case} is closer to the query than {other}", case=case, other=other)
+            return tr("{case} is closer to {query} than {other}", case=case, query=self.query, other=other)
+        return tr("{case} is {said}", case=case, said=self.said)
 
 
 class _Rows(Sequence[LedgerRow]):
@@ -176,7 +180,7 @@ class LedgerRows(QAbstractListModel):
         if role == ROW:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            state = ", undone" if row.undone else ", contradicts" if row.against else ""
+            state = tr(", undone") if row.undone else tr(", contradicts") if row.against else ""
             return f"{row.words}{state}"
         return None
 
@@ -191,19 +195,21 @@ def ago(time: str, now: datetime | None = None) -> str:
         then = then.replace(tzinfo=UTC)
     seconds = ((now or datetime.now(UTC)) - then).total_seconds()
     if seconds < 45:
-        return "now"
+        return tr("now")
     if seconds < 3570:
-        return f"{max(1, round(seconds / 60))} min"
-    return f"{round(seconds / 3600)} h" if seconds < 36 * 3600 else f"{round(seconds / 86400)} d"
+        return tr("{n} min", n=max(1, round(seconds / 60)))
+    if seconds < 36 * 3600:
+        return tr("{n} h", n=round(seconds / 3600))
+    return tr("{n} d", n=round(seconds / 86400))
 
 
 def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
     if not one.moved:
-        return f"moves none of the first {k}"
+        return tr("moves none of the first {k}", k=k)
     index = columns.index_of_row(one.most_moved)
-    case = columns.labels[index] if index >= 0 else "one that is gone"
+    case = columns.labels[index] if index >= 0 else tr("one that is gone")
     shift = f"{one.shift:+d}".replace("-", "\N{MINUS SIGN}")
-    return f"moves {one.moved} of {k}, most {shift} ({case})"
+    return tr("moves {n} of {k}, most {shift} ({case})", n=one.moved, k=k, shift=shift, case=case)
 
 
 def _short(query: str) -> str:

@@ -11,6 +11,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import questioning, refining
 from core.errors import SemblanceError
+from core.language import tr
 from core.searches.query import Query
 from core.searches.questions import Answer
 from core.workflows.questioning import AskedNext
@@ -122,18 +123,21 @@ class Questions(QObject):
         state = self._state
         if state.library is not None and not state.library.writable:
             return Nothing(
-                "This library is open for looking only",
-                "Another window or its folder's permissions keep answers from being kept.",
+                tr("This library is open for looking only"),
+                tr("Another window or its folder's permissions keep answers from being kept."),
             )
         if state.refusal is not None:
             return Nothing(state.refusal.message, state.refusal.hint)
         if state.search is None:
-            return Nothing("Ask with a case first", "Questions are about what is like the query.")
+            return Nothing(tr("Ask with a case first"), tr("Questions are about what is like the query."))
         query = state.search.query
         if not self._moves_on and (query.case is None or query.region is not None):
             return Nothing(
-                "Questions here are about whole cases",
-                "This query is a part of one, or from outside. Ask me next asks about cases of the library.",
+                tr("Questions here are about whole cases"),
+                tr(
+                    "This query is a part of one, or from outside. "
+                    "Ask me next asks about cases of the library."
+                ),
             )
         return None
 
@@ -178,8 +182,8 @@ class Questions(QObject):
 
     def _tell_end(self) -> None:
         self.problem = Nothing(
-            "All cases were judged" if self._state.judged else "Nothing is left to ask",
-            "Questions are about cases the metric was trained on, of other patients than the query.",
+            tr("All cases were judged") if self._state.judged else tr("Nothing is left to ask"),
+            tr("Questions are about cases the metric was trained on, of other patients than the query."),
         )
 
     def _fail(self, error: SemblanceError) -> None:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QImage
 
+from core.language import tr
+
 LIMIT_BYTES = 32 * 1024 * 1024
 BATCH = 24
 IN_FLIGHT = 2
@@ -136,7 +138,7 @@ class Thumbnails(ThumbnailSource):
         self._asked.difference_update(rows)
         for picture in answer:
             if picture.pixels is None:
-                self._problems[picture.row] = picture.problem or "not readable"
+                self._problems[picture.row] = picture.problem or tr("not readable")
             else:
                 self._keep(picture.row, as_image(picture.pixels))
         if answer:

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import SMALL, TICK, colour, theme
 from app.widgets.lettering import CENTRE, RIGHT, lettering
+from core.language import tr
 from core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from core.reports.curves import interval_text
 from core.reports.sheet import Box
 from core.workflows.refining_desk import HeldOutScore
 
-_EMPTY = "The curve begins with the first answer."
+_EMPTY = tr("The curve begins with the first answer.")
 
 
 class ClickCurve(QWidget):
@@ -24,7 +25,7 @@ class ClickCurve(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Accuracy @10 on held-out cases by judgements")
+        self.setAccessibleName(tr("Accuracy @10 on held-out cases by judgements"))
         self._points: dict[int, HeldOutScore] = {}
         self._now = 0
         self._words = _EMPTY
@@ -44,7 +45,14 @@ class ClickCurve(QWidget):
         self._points = {n: one for n, one in self._points.items() if n < judgements}
         self._points[judgements] = score
         told = interval_text(score.accuracy, *score.interval)
-        self.setAccessibleDescription(f"{told} after {judgements} judgements, {score.before:.2f} before any")
+        self.setAccessibleDescription(
+            tr(
+                "{told} after {n} judgements, {before:.2f} before any",
+                told=told,
+                n=judgements,
+                before=score.before,
+            )
+        )
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -87,7 +95,7 @@ class ClickCurve(QWidget):
             x = round(float(scale.across(tick)))
             ticks.draw(painter, QRect(x - 30, round(bottom) + 4, 60, size), str(tick), tokens.third, CENTRE)
         across = QRect(round(box.left), round(bottom) + 7 + size, round(box.width), size + 2)
-        ticks.draw(painter, across, "judgements", tokens.third, CENTRE)
+        ticks.draw(painter, across, tr("judgements"), tokens.third, CENTRE)
         start = round(float(scale.up(before))) + 0.5
         dashed = QPen(colour(tokens.second), 1)
         dashed.setDashPattern([3, 3])

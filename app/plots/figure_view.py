@@ -25,6 +25,7 @@ from app.context import Context
 from app.icons import icon
 from app.operations import drawing
 from app.theme import colour, font, news, theme
+from core.language import tr
 from core.reports.curves import Curve, in_words
 from core.reports.sheet import ThemeName
 
@@ -32,11 +33,11 @@ from core.reports.sheet import ThemeName
 REDRAW_MS = 120
 #: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
 SAVE_AS = (
-    ("PNG picture for print (*.png)", ".png", False),
-    ("PNG picture as seen (*.png)", ".png", True),
-    ("SVG for print (*.svg)", ".svg", False),
-    ("PDF for print (*.pdf)", ".pdf", False),
-    ("CSV, the numbers (*.csv)", ".csv", False),
+    (tr("PNG picture for print") + " (*.png)", ".png", False),
+    (tr("PNG picture as seen") + " (*.png)", ".png", True),
+    (tr("SVG for print") + " (*.svg)", ".svg", False),
+    (tr("PDF for print") + " (*.pdf)", ".pdf", False),
+    (tr("CSV, the numbers") + " (*.csv)", ".csv", False),
 )
 _numbers = itertools.count(1)
 
@@ -72,9 +73,11 @@ class FigureView(QWidget):
         go above saved plots and are read aloud."""
         changed = (tuple(curves), named) != (self._curves, self._named)
         self._curves, self._named, self._title, self._note = tuple(curves), named, title, note
-        self.setAccessibleName(title or "Plot")
+        self.setAccessibleName(title or tr("Plot"))
         words = in_words(self._curves)
-        self.setAccessibleDescription(f"{words} Measured on {note}." if note and curves else words)
+        self.setAccessibleDescription(
+            tr("{words} Measured on {note}.", words=words, note=note) if note and curves else words
+        )
         if changed:
             self._wanted(0)
 
@@ -89,9 +92,9 @@ class FigureView(QWidget):
     def save_as(self) -> None:
         """Ask for a file and write the plot to it."""
         if not self._curves:
-            self._context.messages.info("There is nothing in this plot to save yet.")
+            self._context.messages.info(tr("There is nothing in this plot to save yet."))
             return
-        path, as_seen = ask_where(self, self._context, self._title or "plot")
+        path, as_seen = ask_where(self, self._context, self._title or tr("plot"))
         if path is not None:
             drawing.save(
                 self._context,
@@ -110,9 +113,9 @@ class FigureView(QWidget):
     def menu(self) -> QMenu:
         """What can be done with the plot."""
         menu = QMenu(self)
-        save = menu.addAction(icon("save"), "Save as…", self.save_as)
+        save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)
         save.setEnabled(bool(self._curves))
-        copy = menu.addAction(icon("copy"), "Copy picture", self.copy_picture)
+        copy = menu.addAction(icon("copy"), tr("Copy picture"), self.copy_picture)
         copy.setEnabled(not self._image.isNull())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
@@ -200,7 +203,7 @@ def ask_where(parent: QWidget, context: Context, name: str) -> tuple[Path | None
     folder = Path(context.settings.text("plots_folder") or Path.home())
     given, chosen = QFileDialog.getSaveFileName(
         parent,
-        "Save plot",
+        tr("Save plot"),
         str(folder / f"{_file_name(name)}.png"),
         ";;".join(words for words, *_ in SAVE_AS),
     )
@@ -223,7 +226,9 @@ def _not_there(path: Path) -> Path:
 
 
 def _file_name(title: str) -> str:
-    return "-".join("".join(c if c.isalnum() or c in ".+" else " " for c in title).split()).lower() or "plot"
+    return "-".join("".join(c if c.isalnum() or c in ".+" else " " for c in title).split()).lower() or tr(
+        "plot"
+    )
 
 
 def theme_name() -> ThemeName:

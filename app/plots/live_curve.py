@@ -14,12 +14,13 @@ from app.plots.training_plot import Course, TrainingPlot
 from app.state import TrainingRun
 from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 from core.reports.curves import TrainingCurve, in_words, relative_objective
 from core.workflows.training import CurvePoint
 
 #: The curve is drawn at most this often, however fast points come.
 REDRAW_MS = 70
-NOTHING = "The curve appears with the first round."
+NOTHING = tr("The curve appears with the first round.")
 
 
 class LiveCurve(QWidget):
@@ -34,7 +35,7 @@ class LiveCurve(QWidget):
         self._stored: TrainingCurve | None = None
         self._stored_words = NOTHING
         self._points = _Points()
-        self._title = ElidedLabel("Training", role="title")
+        self._title = ElidedLabel(tr("Training"), role="title")
         self._note = ElidedLabel(role="second")
         self.plot = TrainingPlot()
         head = QHBoxLayout()
@@ -99,7 +100,7 @@ class LiveCurve(QWidget):
         elif self._stored is not None:
             self._show_stored(self._stored)
         else:
-            self._tell("Training", "", self._stored_words)
+            self._tell(tr("Training"), "", self._stored_words)
             self.plot.show_course(None, self._stored_words)
 
     def _show_run(self, run: TrainingRun) -> None:
@@ -108,24 +109,29 @@ class LiveCurve(QWidget):
         points = self._points
         points.follow(run.points)
         if not points.rounds:
-            self._tell(f"Training {run.name}", "", NOTHING)
-            self.plot.show_course(None, NOTHING if run.running else "No rounds to show.")
+            self._tell(tr("Training {name}", name=run.name), "", NOTHING)
+            self.plot.show_course(None, NOTHING if run.running else tr("No rounds to show."))
             return
         now = points.rounds[-1]
-        of = f" of {run.rounds:,}" if run.rounds else ""
+        note = (
+            tr("round {now:,} of {rounds:,}", now=now, rounds=run.rounds)
+            if run.rounds
+            else tr("round {now:,}", now=now)
+        )
         last = now
         if run.running:
             last = run.rounds or _beyond(now)
-        title = f"Training {run.name}"
-        note = f"round {now:,}{of}"
-        best = f", best held-out accuracy {max(points.accuracy):.2f}" if points.accuracy else ""
+        title = tr("Training {name}", name=run.name)
+        best = tr(", best held-out accuracy {best:.2f}", best=max(points.accuracy)) if points.accuracy else ""
         self._tell(title, note, "" if run.running else f"{title}: {note}{best}.")
         self.plot.show_course(points.course(last))
 
     def _show_stored(self, curve: TrainingCurve) -> None:
         pairs = zip(curve.rounds, curve.heldout_accuracy, strict=True)
         known = [(number, value) for number, value in pairs if value is not None]
-        self._tell(f"Training {curve.label}", f"{curve.rounds[-1]:,} rounds", in_words([curve]))
+        self._tell(
+            tr("Training {name}", name=curve.label), tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
+        )
         self.plot.show_course(
             Course(
                 np.array(curve.rounds, dtype=np.float64),

@@ -11,6 +11,7 @@ from app.plots.map_points import NONE, MapPoints
 from app.theme import BASE, SMALL, TICK, colour, theme
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, PictureState
 
 #: The nearest cases that are ringed, and those whose rank is written.
@@ -35,11 +36,11 @@ class Marks:
         index = columns.index_of_row(row)
         if index < 0:
             return ""
-        parts = [columns.ids[index], columns.finding_name(index) or "finding not given"]
+        parts = [columns.ids[index], columns.finding_name(index) or tr("finding not given")]
         if row == self.query:
-            parts.append("the query")
+            parts.append(tr("the query"))
         elif row in self.ranked:
-            parts.append(f"rank {self.ranked.index(row) + 1}")
+            parts.append(tr("rank {rank}", rank=self.ranked.index(row) + 1))
         return ", ".join(parts)
 
     def paint(self, painter: QPainter, columns: CaseColumns, points: MapPoints) -> None:
@@ -98,7 +99,7 @@ class Marks:
         if index < 0:
             return
         code = int(columns.finding[index])
-        name, finding = columns.labels[index], columns.finding_name(index) or "finding not given"
+        name, finding = columns.labels[index], columns.finding_name(index) or tr("finding not given")
         line, pad = tokens.px(18), 6
         side = max(32, min(tokens.px(_THUMB), view.height() - 2 * line - 3 * pad - 8))
         wide = max(side, min(tokens.px(200), int(lettering(SMALL).width(name)) + 4), tokens.px(150)) + 2 * pad
@@ -128,7 +129,7 @@ class Marks:
         painter.drawPixmap(
             upper.x(), upper.y() + (line - chip) // 2, chip_pixmap(code, letter, view.devicePixelRatioF())
         )
-        rank = f", rank {self.ranked.index(row) + 1}" if row in self.ranked else ""
-        rank = ", the query" if row == self.query else rank
+        rank = ", " + tr("rank {rank}", rank=self.ranked.index(row) + 1) if row in self.ranked else ""
+        rank = ", " + tr("the query") if row == self.query else rank
         lettering(BASE).draw(painter, upper.adjusted(chip + 5, 0, 0, 0), finding + rank, tokens.text)
         lettering(SMALL).draw(painter, upper.translated(0, line), name, tokens.second, middle=True)

@@ -27,6 +27,7 @@ from app.plots.map_marks import Marks
 from app.plots.map_points import NONE, MapPoints, Points, Rows, Seen
 from app.plots.map_raster import SHAPES, draw_points, width_for
 from app.theme import colour, finding_colour, news, theme
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
 
 #: A point is meant from this far, and a press becomes a line after so many pixels.
@@ -75,7 +76,7 @@ class MapView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setCursor(Qt.CursorShape.CrossCursor)
-        self.setAccessibleName("Map of the library")
+        self.setAccessibleName(tr("Map of the library"))
         news.changed.connect(self.redraw)
 
     # What is shown
@@ -249,9 +250,9 @@ class MapView(QWidget):
         self.picked.emit(rows)
 
     def _tell(self) -> None:
-        count = f"{len(self._points):,} cases"
+        count = tr("{n:,} cases", n=len(self._points))
         words = self._marks.words(self._columns, self._marks.current)
-        self.setAccessibleDescription(f"{count}; {words}" if words else f"{count}; arrow keys choose one")
+        self.setAccessibleDescription(f"{count}; {words or tr('arrow keys choose one')}")
 
     # Mouse
 

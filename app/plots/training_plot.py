@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import SMALL, TICK, colour, news, theme
 from app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
+from core.language import tr
 from core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from core.reports.sheet import Box
 
@@ -115,11 +116,11 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             x = round(float(self._below.across(tick)))
             ticks.draw(painter, QRect(x - 30, below + 5, 60, size), str(tick), tokens.third, CENTRE)
         across = QRect(round(box.left), below + 9 + size, round(box.width), size)
-        ticks.draw(painter, across, "round", tokens.third, CENTRE)
+        ticks.draw(painter, across, tr("round"), tokens.third, CENTRE)
         painter.save()
         painter.translate(11 + size / 2, (box.top + box.bottom) / 2)
         painter.rotate(-90)
-        ticks.draw(painter, QRect(-60, -size // 2 - 2, 120, size), "accuracy", tokens.third, CENTRE)
+        ticks.draw(painter, QRect(-60, -size // 2 - 2, 120, size), tr("accuracy"), tokens.third, CENTRE)
         painter.restore()
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
@@ -135,7 +136,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         painter.drawLine(QPointF(x, self._below.box.top), QPointF(x, self._below.box.bottom))
         ends = course.objective[~np.isnan(course.objective)]
         if len(ends):
-            self._name(painter, self._above, now, float(ends[-1]), "objective", tokens.third, 400)
+            self._name(painter, self._above, now, float(ends[-1]), tr("objective"), tokens.third, 400)
         best = course.best
         if best >= 0:
             place = QPointF(
@@ -144,7 +145,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             painter.setPen(QPen(colour(tokens.panel), 1.5))
             painter.setBrush(colour(tokens.accent))
             painter.drawEllipse(place, 3.5, 3.5)
-            words = f"held-out, best {course.accuracy[best]:.2f}"
+            words = tr("held-out, best {best:.2f}", best=course.accuracy[best])
             self._name(painter, self._below, now, float(course.accuracy[-1]), words, tokens.accent, 600)
 
     def _name(

@@ -12,6 +12,7 @@ from app import theme as looks
 from app.theme import colour, theme
 from app.viewer.window_level import Window, window_text
 from core.imaging.display import DisplayPicture
+from core.language import tr
 
 HEIGHT = 36
 INSET = 6
@@ -44,11 +45,14 @@ class HistogramStrip(QWidget):
         super().__init__(parent)
         self.setObjectName("histogram")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName("Window and level")
+        self.setAccessibleName(tr("Window and level"))
         self.setAccessibleDescription(
-            "Left and right arrows change the level, up and down arrows the width; Shift makes greater steps."
+            tr(
+                "Left and right arrows change the level, up and down arrows the width; "
+                "Shift makes greater steps."
+            )
         )
-        self.setToolTip("Drag the ends: black and white. Drag between them: brighter or darker.")
+        self.setToolTip(tr("Drag the ends: black and white. Drag between them: brighter or darker."))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         self._picture: DisplayPicture | None = None
@@ -66,7 +70,9 @@ class HistogramStrip(QWidget):
     def show_window(self, window: Window | None) -> None:
         self._window = window
         if window is not None and self._picture is not None:
-            self.setAccessibleName(f"Window and level, {window_text(self._picture, window)}")
+            self.setAccessibleName(
+                tr("Window and level, {window}", window=window_text(self._picture, window))
+            )
         self.update()
 
     def place_of(self, stored: float) -> float:

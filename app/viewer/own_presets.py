@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QInputDialog, QWidget
 from app.settings import Settings
 from app.viewer.picture_view import PictureView
 from app.viewer.window_level import Preset
+from core.language import tr
 
 _KEY = "presets"
 #: Keys of the first own presets; 3 to 7 are those of computed tomography.
@@ -46,7 +47,7 @@ def forget_preset(view: PictureView, settings: Settings, name: str) -> None:
 
 def ask_to_keep(view: PictureView, settings: Settings, parent: QWidget) -> None:
     """Ask for the name to keep the greys in force under."""
-    name, given = QInputDialog.getText(parent, "Keep these greys", "Name of the preset:")
+    name, given = QInputDialog.getText(parent, tr("Keep these greys"), tr("Name of the preset:"))
     if given:
         keep_preset(view, settings, name)
 

@@ -13,6 +13,7 @@ from app.context import Context
 from app.operations import exporting
 from app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
 from app.viewer.picture_view import PictureView
+from core.language import tr
 
 
 def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
@@ -20,25 +21,25 @@ def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.picture is not None
-    menu.addAction("Fit\tF", view.fit).setEnabled(shown)
-    menu.addAction("One to one\t1", view.actual_size).setEnabled(shown)
-    menu.addAction("Turn\tT", view.turn).setEnabled(shown)
-    menu.addAction("Mirror\tH", view.flip).setEnabled(shown)
+    menu.addAction(tr("Fit") + "\tF", view.fit).setEnabled(shown)
+    menu.addAction(tr("One to one") + "\t1", view.actual_size).setEnabled(shown)
+    menu.addAction(tr("Turn") + "\tT", view.turn).setEnabled(shown)
+    menu.addAction(tr("Mirror") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
     _add_greys(menu, view, context, parent)
-    words = menu.addAction("Words on the picture")
+    words = menu.addAction(tr("Words on the picture"))
     words.setCheckable(True)
     words.setChecked(view.words_shown)
     words.toggled.connect(view.show_words)
     menu.addSeparator()
     if view.editable:
-        outline = menu.addAction("Outline the mass in the region", view.refine_wanted.emit)
+        outline = menu.addAction(tr("Outline the mass in the region"), view.refine_wanted.emit)
         outline.setEnabled(region.region is not None)
-        menu.addAction("Undo region\tCtrl+Z", region.undo).setEnabled(region.can_undo)
-        menu.addAction("Remove region\tEsc", region.remove).setEnabled(region.region is not None)
+        menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
+        menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
-    menu.addAction("Copy the picture as seen", partial(copy_seen, view)).setEnabled(shown)
-    menu.addAction("Save the picture as seen…", partial(ask_and_save, view, context, parent)).setEnabled(
+    menu.addAction(tr("Copy the picture as seen"), partial(copy_seen, view)).setEnabled(shown)
+    menu.addAction(tr("Save the picture as seen…"), partial(ask_and_save, view, context, parent)).setEnabled(
         shown
     )
     menu.addSeparator()
@@ -48,15 +49,15 @@ def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
 def _add_greys(menu: QMenu, view: PictureView, context: Context, parent: QWidget) -> None:
     grey, settings = view.window_level is not None, context.settings
     view.own_presets = own_presets(settings)
-    menu.addAction("Automatic brightness and contrast\t0", view.auto).setEnabled(grey)
+    menu.addAction(tr("Automatic brightness and contrast") + "\t0", view.auto).setEnabled(grey)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(grey)
-    menu.addAction("Keep these greys…", partial(ask_to_keep, view, settings, parent)).setEnabled(grey)
+    menu.addAction(tr("Keep these greys…"), partial(ask_to_keep, view, settings, parent)).setEnabled(grey)
     if view.own_presets:
-        forget = menu.addMenu("Forget")
+        forget = menu.addMenu(tr("Forget"))
         for preset in view.own_presets:
             forget.addAction(preset.name, partial(forget_preset, view, settings, preset.name))
-    negative = menu.addAction("Invert\tI", view.invert)
+    negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.picture is not None)
@@ -70,7 +71,7 @@ def copy_seen(view: PictureView) -> None:
 def ask_and_save(view: PictureView, context: Context, parent: QWidget) -> None:
     """Ask where to, and write what the view shows as a PNG without any text in it."""
     name, _ = QFileDialog.getSaveFileName(
-        parent, "Save the picture as seen", "picture.png", "Picture (*.png)"
+        parent, tr("Save the picture as seen"), tr("picture") + ".png", f"{tr('Picture')} (*.png)"
     )
     if name:
         save_seen(view, context, Path(name).with_suffix(".png"))
@@ -82,7 +83,9 @@ def save_seen(view: PictureView, context: Context, path: Path) -> None:
     for key in image.textKeys():
         image.setText(key, "")
     if image.save(str(path)):
-        context.messages.info(f"Saved {path.name} in {path.parent}.")
+        context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
         exporting.note(context, "picture as seen", path.suffix)
     else:
-        context.messages.warning(f"{path.name} could not be written.", "Choose another folder.")
+        context.messages.warning(
+            tr("{name} could not be written.", name=path.name), tr("Choose another folder.")
+        )

@@ -17,6 +17,7 @@ from core.imaging.address import PictureAddress
 from core.imaging.display import DisplayPicture
 from core.imaging.planes import planes_of
 from core.imaging.region import Region
+from core.language import tr
 from core.workflows.looking import ViewedPicture
 
 #: Attributes of a case worth a corner of the picture, where the file itself says nothing.
@@ -118,7 +119,9 @@ class PicturePane(QWidget):
     def _tell_place(self, place: int) -> None:
         shown = None if self._case_region is None else self._case_region.on_slice(place)
         self.view.case_region = self._case_region if self.place is None else shown
-        self.view.slice_text = "" if self.place is None else f"Slice {place + 1} of {len(self.slices)}"
+        self.view.slice_text = (
+            "" if self.place is None else tr("Slice {place} of {n}", place=place + 1, n=len(self.slices))
+        )
         self.view.problem = ""
         self._tell_away()
 

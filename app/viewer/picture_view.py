@@ -33,6 +33,7 @@ from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset
 from core.imaging.display import DisplayPicture
 from core.imaging.planes import Edges
 from core.imaging.region import Region
+from core.language import tr
 
 _BY_KEYBOARD = (
     Qt.FocusReason.TabFocusReason,
@@ -64,7 +65,7 @@ class PictureView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("picture-view")
-        self.setAccessibleName("Picture")
+        self.setAccessibleName(tr("Picture"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)

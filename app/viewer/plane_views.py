@@ -15,11 +15,20 @@ from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.planes import Plane, Voxel, planes_of
+from core.language import tr
 from core.workflows import planes
 from core.workflows.looking import StackFacts
 from core.workflows.planes import ViewedPlane
 
 _BESIDE = (1, 2)
+_NAMES = {
+    "Axial": tr("Axial"),
+    "Coronal": tr("Coronal"),
+    "Sagittal": tr("Sagittal"),
+    "Slice": tr("Slice"),
+    "Row": tr("Row"),
+    "Column": tr("Column"),
+}
 
 
 class PlaneViews(QStackedWidget):
@@ -38,7 +47,7 @@ class PlaneViews(QStackedWidget):
         column.setSpacing(1)
         for axis, view in self.views.items():
             view.editable = False
-            view.setAccessibleName("Plane across the slices")
+            view.setAccessibleName(tr("Plane across the slices"))
             column.addWidget(view, 1)
             view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
@@ -141,7 +150,7 @@ class PlaneViews(QStackedWidget):
         library, what = self.source
         try:
             job = self._jobs.run(
-                "Reading the volume",
+                tr("Reading the volume"),
                 planes.view_planes,
                 library,
                 what,
@@ -169,13 +178,18 @@ class PlaneViews(QStackedWidget):
             view.show_picture(viewed.picture)
             view.inverted = main.inverted
             view.edges, view.scrolls = plane.edges, True
-            view.set_notes(() if viewed.picture.spacing_mm is not None else ("spacing not known",))
+            view.set_notes(() if viewed.picture.spacing_mm is not None else (tr("spacing not known"),))
         else:
             view.show_slice(viewed.picture)
         if main.window_level is not None and main.picture is not None:
             view.set_window(same_values(main.window_level, main.picture, viewed.picture))
         self._following = False
-        view.slice_text = f"{plane.name} {viewed.place + 1} of {self._shape[viewed.axis]}"
+        view.slice_text = tr(
+            "{plane} {place} of {n}",
+            plane=_NAMES[plane.name],
+            place=viewed.place + 1,
+            n=self._shape[viewed.axis],
+        )
         view.show_cross(self._point(viewed.axis))
         if len(self._shown) == len(_BESIDE):
             self.setCurrentIndex(1)
@@ -188,18 +202,18 @@ class PlaneViews(QStackedWidget):
         self._job = None
         self._shown.clear()
         self.notice.set_icon("warning")
-        self.notice.say("No planes", f"{error.message} {error.hint}")
+        self.notice.say(tr("No planes"), f"{error.message} {error.hint}")
         self.setCurrentIndex(0)
 
     def _say_reading(self) -> None:
         if not self._shown:
             self.notice.set_icon("hourglass")
-            self.notice.say("", "Reading the volume…")
+            self.notice.say("", tr("Reading the volume…"))
             self.setCurrentIndex(0)
 
     def _tell_progress(self, job: Job) -> None:
         if job is self._job and job.fraction is not None and job.age_ms > SHOW_AFTER_MS and not self._shown:
-            self.notice.say("", f"Reading the volume… {job.fraction:.0%}".replace("%", " %"))
+            self.notice.say("", tr("Reading the volume… {share} %", share=f"{100 * job.fraction:.0f}"))
 
     def _drop_job(self) -> None:
         if self._job is not None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QSlider, QToolButton, QVBoxLay
 from app.icons import icon
 from app.theme import set_look
 from app.viewer.slices import Slices
+from core.language import tr
 
 #: Slices a second while they run by themselves: the first rate, and those the menu offers.
 RATE, RATES = 12, (4, 8, 12, 20, 30)
@@ -27,13 +28,13 @@ class SliceBar(QWidget):
         self.slider = QSlider(Qt.Orientation.Vertical)
         self.slider.setInvertedAppearance(True)
         self.slider.setInvertedControls(True)
-        self.slider.setAccessibleName("Slice")
-        self.slider.setToolTip("Go through the slices (wheel, Page Up, Page Down)")
+        self.slider.setAccessibleName(tr("Slice"))
+        self.slider.setToolTip(tr("Go through the slices (wheel, Page Up, Page Down)"))
         self.play = QToolButton()
         self.play.setCheckable(True)
         self.play.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.play.setToolTip("Run through the slices (C)")
-        self.play.setAccessibleName("Run through the slices")
+        self.play.setToolTip(tr("Run through the slices (C)"))
+        self.play.setAccessibleName(tr("Run through the slices"))
         self.play.setIcon(icon("play"))
         self.pace = QToolButton()
         self.pace.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -41,7 +42,7 @@ class SliceBar(QWidget):
         set_look(self.pace, role="pace")
         menu = QMenu(self.pace)
         for rate in RATES:
-            act = menu.addAction(f"{rate} slices a second")
+            act = menu.addAction(tr("{rate} slices a second", rate=rate))
             act.triggered.connect(lambda _=False, rate=rate: self._choose(rate))
         self.pace.setMenu(menu)
         column = QVBoxLayout(self)
@@ -91,8 +92,8 @@ class SliceBar(QWidget):
         """Slices a second."""
         self.rate = rate
         self._timer.setInterval(round(1000 / rate))
-        self.pace.setText(f"{rate}/s")
-        self.pace.setToolTip(f"{rate} slices a second while they run by themselves")
+        self.pace.setText(tr("{rate}/s", rate=rate))
+        self.pace.setToolTip(tr("{rate} slices a second while they run by themselves", rate=rate))
         self.pace.setAccessibleName(self.pace.toolTip())
 
     def _choose(self, rate: int) -> None:

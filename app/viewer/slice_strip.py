@@ -17,6 +17,7 @@ from app.viewer.window_level import Window, same_values
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.display import DisplayPicture
+from core.language import tr
 from core.workflows import planes
 from core.workflows.looking import StackFacts, ViewedSlice
 
@@ -35,8 +36,8 @@ class SliceStrip(QWidget):
     def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("slice-strip")
-        self.setAccessibleName("Slices of the volume")
-        self.setToolTip("Click to go to a slice")
+        self.setAccessibleName(tr("Slices of the volume"))
+        self.setToolTip(tr("Click to go to a slice"))
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self._jobs = jobs
@@ -132,7 +133,7 @@ class SliceStrip(QWidget):
             return
         try:
             job = self._jobs.run(
-                "Thumbnails of the slices",
+                tr("Thumbnails of the slices"),
                 planes.slice_thumbnails,
                 self._library,
                 self._what,

@@ -11,6 +11,7 @@ from app.jobs import Job, Jobs, Lane
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
+from core.language import tr
 from core.workflows import looking
 from core.workflows.looking import StackFacts, ViewedSlice
 
@@ -119,7 +120,7 @@ class Slices(QObject):
                 return
             try:
                 job = self._jobs.run(
-                    "Reading slices",
+                    tr("Reading slices"),
                     looking.view_slices,
                     self._library,
                     self._what,

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from app.icons import icon
 from app.theme import BASE, colour, font, news, set_look, theme
 from app.viewer import tools
+from core.language import tr
 
 
 class ToolRow(QWidget):
@@ -48,7 +49,7 @@ class ToolRow(QWidget):
         row.addSpacing(2)
         row.addWidget(rule)
         row.addSpacing(2)
-        self.undo = _button("undo", "Undo the last change of the region (Ctrl+Z)")
+        self.undo = _button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
         self.undo.clicked.connect(self.undo_wanted)
         row.addWidget(self.undo)
@@ -66,10 +67,10 @@ class AutoButton(QPushButton):
     """ "Auto" with its key beside it in grey."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Auto", parent)
+        super().__init__(tr("Auto"), parent)
         self.setObjectName("auto-window")
-        self.setAccessibleName("Automatic brightness and contrast")
-        self.setToolTip("Brightness and contrast as the picture was opened (0)")
+        self.setAccessibleName(tr("Automatic brightness and contrast"))
+        self.setToolTip(tr("Brightness and contrast as the picture was opened (0)"))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._fit()
         news.changed.connect(self._fit)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import tr
+
 SELECT, RECTANGLE, ELLIPSE, POLYGON = "select", "rectangle", "ellipse", "polygon"
 FREEHAND, SEGMENT, BRUSH, RULER = "freehand", "segment", "brush", "ruler"
 
@@ -18,14 +20,14 @@ class Tool:
 
 
 ALL = (
-    Tool(SELECT, "V", "Brightness and contrast: drag on the picture"),
-    Tool(RECTANGLE, "R", "Draw a rectangle to search with"),
-    Tool(ELLIPSE, "E", "Draw an ellipse to search with"),
-    Tool(POLYGON, "P", "Draw a polygon: click its corners, the first one again to close it"),
-    Tool(FREEHAND, "L", "Draw around it in one stroke"),
-    Tool(SEGMENT, "S", "Click on a mass to outline it"),
-    Tool(BRUSH, "B", "Paint the region; with Alt take away; [ and ] change the size"),
-    Tool(RULER, "M", "Measure: drag a line"),
+    Tool(SELECT, "V", tr("Brightness and contrast: drag on the picture")),
+    Tool(RECTANGLE, "R", tr("Draw a rectangle to search with")),
+    Tool(ELLIPSE, "E", tr("Draw an ellipse to search with")),
+    Tool(POLYGON, "P", tr("Draw a polygon: click its corners, the first one again to close it")),
+    Tool(FREEHAND, "L", tr("Draw around it in one stroke")),
+    Tool(SEGMENT, "S", tr("Click on a mass to outline it")),
+    Tool(BRUSH, "B", tr("Paint the region; with Alt take away; [ and ] change the size")),
+    Tool(RULER, "M", tr("Measure: drag a line")),
 )
 
 #: Those that draw a box from corner to corner.

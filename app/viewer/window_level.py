@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.imaging.display import DisplayPicture
+from core.language import tr
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class Preset:
 
 
 PRESETS = (
-    Preset("3", "Brain", 80, 40),
-    Preset("4", "Abdomen", 400, 40),
-    Preset("5", "Mediastinum", 350, 50),
-    Preset("6", "Bone", 1800, 400),
-    Preset("7", "Lung", 1500, -600),
+    Preset("3", tr("Brain"), 80, 40),
+    Preset("4", tr("Abdomen"), 400, 40),
+    Preset("5", tr("Mediastinum"), 350, 50),
+    Preset("6", tr("Bone"), 1800, 400),
+    Preset("7", tr("Lung"), 1500, -600),
 )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from app.viewer.window_level import Window, window_text
 from core.imaging.display import DisplayPicture
 from core.imaging.region import Region
+from core.language import tr
 
 
 def zoom_text(zoom: float) -> str:
     """100 % is one screen pixel for a picture pixel."""
-    return f"Zoom {zoom * 100:.0f} %"
+    return tr("Zoom {percent} %", percent=f"{zoom * 100:.0f}")
 
 
 def size_text(picture: DisplayPicture | None, region: Region | None) -> str:

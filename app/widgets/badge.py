@@ -9,20 +9,21 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.icons import icon_pixmap
 from app.theme import SMALL, colour, theme
 from app.widgets.lettering import lettering
+from core.language import tr
 
 HEIGHT = 18
 _PAD, _ICON, _GAP = 6, 12, 3
 #: kind -> (text, icon, tip)
 KINDS = {
-    "held-out": ("held-out patients", "lock", "Measured on patients the metric never saw."),
-    "held-out cases": ("held-out cases", "lock", "Measured on cases the metric never saw."),
-    "training": ("training", "", "Measured on the very cases the metric was trained on."),
+    "held-out": (tr("held-out patients"), "lock", tr("Measured on patients the metric never saw.")),
+    "held-out cases": (tr("held-out cases"), "lock", tr("Measured on cases the metric never saw.")),
+    "training": (tr("training"), "", tr("Measured on the very cases the metric was trained on.")),
     "unknown": (
-        "unknown patients",
+        tr("unknown patients"),
         "help",
-        "Patients are not known: pictures of one patient may be on both sides.",
+        tr("Patients are not known: pictures of one patient may be on both sides."),
     ),
-    "stale": ("stale", "", "The metric has changed since this was measured."),
+    "stale": (tr("stale"), "", tr("The metric has changed since this was measured.")),
 }
 
 
@@ -50,7 +51,7 @@ class Badge(QWidget):
         usual, _, tip = KINDS[kind]
         self._kind, self._text = kind, text or usual
         self.setToolTip(tip)
-        self.setAccessibleName(f"Measured on: {self._text}")
+        self.setAccessibleName(tr("Measured on: {text}", text=self._text))
         self.updateGeometry()
         self.update()
 

@@ -8,15 +8,16 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from app.theme import news, theme
 from core.evaluation.reliability import Bin
+from core.language import tr
 from core.reports.curves import interval_text
 
 ROW = 24
-_HEADS = ("estimate", "cases", "mean", "observed")
+_HEADS = (tr("estimate"), tr("cases"), tr("mean"), tr("observed"))
 _TIPS = (
-    "Held-out cases with such an estimate",
-    "How many there are",
-    "Their mean estimate",
-    "The share that had the finding, with its 95 % interval",
+    tr("Held-out cases with such an estimate"),
+    tr("How many there are"),
+    tr("Their mean estimate"),
+    tr("The share that had the finding, with its 95 % interval"),
 )
 
 
@@ -27,7 +28,7 @@ class BinTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(0, len(_HEADS), parent)
-        self.setAccessibleName("Bins of held-out cases by their estimate; Enter shows the cases")
+        self.setAccessibleName(tr("Bins of held-out cases by their estimate; Enter shows the cases"))
         for column, tip in enumerate(_TIPS):
             item = QTableWidgetItem(_HEADS[column])
             item.setTextAlignment(_side(column))
@@ -58,7 +59,7 @@ class BinTable(QTableWidget):
             for column, text in enumerate(cells):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(_side(column))
-                item.setToolTip("Click to see these cases in the library")
+                item.setToolTip(tr("Click to see these cases in the library"))
                 self.setItem(row, column, item)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -6,9 +6,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QDropEvent
 
 from app.widgets.case_drag import dragged_case
+from core.language import tr
 
 NONE = -1
-CLOSER, FARTHER = "closer", "than this"
+CLOSER, FARTHER = tr("closer"), tr("than this")
 
 
 class Comparing(QObject):

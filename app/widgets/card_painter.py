@@ -17,6 +17,7 @@ from app.widgets.card_layout import MARGIN, CardLayout
 from app.widgets.card_pieces import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import CENTRE, RIGHT, lettering
+from core.language import tr
 from core.library.columns import NO_FINDING, PictureState
 
 SCALE_BUDGET_S = 0.0025
@@ -132,7 +133,7 @@ class CardPainter:
         if deck.ranked:
             self._mark(square, str(deck.rank(place)), deck.shift(place))
         if deck.alike is not None and deck.alike[place] > 0:
-            self._mark(square, f"+{deck.alike[place]} alike", at_bottom=True)
+            self._mark(square, tr("+{n} alike", n=deck.alike[place]), at_bottom=True)
         if state.role:
             self._role(square, state.role)
 
@@ -143,11 +144,13 @@ class CardPainter:
             word_room -= thumbs_width() + 2
         index = deck.index(place)
         if deck.waiting is not None and deck.waiting[place]:
-            self._small.draw(self._painter, line, "no features yet", tokens.third)
+            self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
             self._chip(index, QPoint(line.x(), line.y()))
             where = QRect(line.x() + line.height() + 4, line.y(), word_room, line.height())
-            self._small.draw(self._painter, where, deck.columns.finding_name(index) or "unknown", tokens.text)
+            self._small.draw(
+                self._painter, where, deck.columns.finding_name(index) or tr("unknown"), tokens.text
+            )
 
         lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
         if deck.distances is None:
@@ -201,11 +204,13 @@ class CardPainter:
                 sign = icon_pixmap(name, 14, tokens.picture_text, self._ratio)
                 painter.drawPixmap(square.center() - QPoint(6, 6), sign)
         elif state == PictureState.MISSING:
-            self._lines_in(square, ("picture moved", tokens.picture_text), ("Relink", tokens.picture_link))
+            self._lines_in(
+                square, (tr("picture moved"), tokens.picture_text), (tr("Relink"), tokens.picture_link)
+            )
         elif state == PictureState.NO_PICTURE:
-            self._sign(square, "table", "row of a table")
+            self._sign(square, "table", tr("row of a table"))
         elif state == PictureState.UNREADABLE or self._problem(case_row):
-            self._sign(square, "warning", "not readable")
+            self._sign(square, "warning", tr("not readable"))
         elif deck.waiting is not None and deck.waiting[place]:
             self._waiting(square)
 
@@ -321,7 +326,7 @@ class CardPainter:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
                 where = QRect(x, at.y(), wide, at.height())
-                word = deck.columns.finding_name(index) or "unknown"
+                word = deck.columns.finding_name(index) or tr("unknown")
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
             length = bar_length(at)
@@ -338,7 +343,7 @@ class CardPainter:
                 self._bold.draw(self._painter, told, state.role, tokens.accent, RIGHT)
                 right -= room + 12
             if deck.alike is not None and deck.alike[place] > 0 and right - x > tokens.px(140):
-                text = f"+{deck.alike[place]} alike"
+                text = tr("+{n} alike", n=deck.alike[place])
                 room = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter, QRect(right - room, at.y(), room, at.height()), text, tokens.third

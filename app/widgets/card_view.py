@@ -15,6 +15,7 @@ from app.theme import colour, plain_tip, theme
 from app.widgets.card_layout import NO_PLACE, USUAL, CardLayout
 from app.widgets.card_motion import Motion
 from app.widgets.card_painter import CardPainter, CardState, ScaledPictures
+from core.language import tr
 from core.library.columns import PictureState
 
 NONE = -1
@@ -51,7 +52,7 @@ class CardView(QAbstractScrollArea):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setAccessibleName("Cases")
+        self.setAccessibleName(tr("Cases"))
         themes.news.changed.connect(self._restyled)
 
     # What is shown
@@ -178,8 +179,13 @@ class CardView(QAbstractScrollArea):
 
     def _in_words(self) -> str:
         if self._place == NO_PLACE:
-            return f"{len(self._deck)} cases, none chosen"
-        return f"{self._place + 1} of {len(self._deck)}: {self._deck.words(self._place)}"
+            return tr("{n} cases, none chosen", n=len(self._deck))
+        return tr(
+            "{place} of {n}: {words}",
+            place=self._place + 1,
+            n=len(self._deck),
+            words=self._deck.words(self._place),
+        )
 
     def _show_current(self) -> None:
         if self._place == NO_PLACE:

@@ -24,6 +24,7 @@ from app.widgets.card_pieces import on_alike, on_relink, verdict_at
 from app.widgets.card_view import NONE, CardView
 from app.widgets.case_drag import drag, mime_data
 from app.widgets.grid_keys import led_to
+from core.language import tr
 from core.library.columns import PictureState
 
 __all__ = ["NONE", "CaseGrid"]
@@ -107,7 +108,7 @@ class CaseGrid(CardView):
 
     def _in_words(self) -> str:
         several = len(self._selection.rows)
-        return super()._in_words() + (f"; {several} chosen" if several > 1 else "")
+        return super()._in_words() + (tr("; {n} chosen", n=several) if several > 1 else "")
 
     # Mouse
 

@@ -24,6 +24,7 @@ from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, colour, plain_tip, theme
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
+from core.language import tr
 
 #: Height, side of the picture and width of a case, with words beneath each other, and in one line.
 TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 128
@@ -114,7 +115,7 @@ class CaseStrip(QWidget):
 
     def _told(self) -> None:
         self.setAccessibleName(self._name)
-        words = self._cases[self._place].words if self._cases else "none"
+        words = self._cases[self._place].words if self._cases else tr("none")
         self.setAccessibleDescription(words)
 
     def _restyled(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, 
 
 from app.theme import theme
 from core.errors import BadArguments
+from core.language import tr
 from core.parameters import Parameter, Value
 
 
@@ -23,8 +24,8 @@ class FileField(QWidget):
         self.line = QLineEdit(str(parameter.default))
         self.line.setFixedWidth(theme().px(192))
         self.line.textEdited.connect(self.edited)
-        self.button = QPushButton("Choose …")
-        self.button.setAccessibleName(f"Choose {parameter.title.lower()}")
+        self.button = QPushButton(tr("Choose …"))
+        self.button.setAccessibleName(tr("Choose {what}", what=parameter.title.lower()))
         self.button.clicked.connect(self._choose)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -41,8 +42,12 @@ class FileField(QWidget):
         """
         text = self.line.text().strip()
         if not Path(text).expanduser().is_file():
-            told = f"There is no file '{text}'." if text else f"No {self._parameter.title.lower()} is chosen."
-            raise BadArguments(told, f"Choose a file ({self._parameter.file}).")
+            told = (
+                tr("There is no file '{text}'.", text=text)
+                if text
+                else tr("No {what} is chosen.", what=self._parameter.title.lower())
+            )
+            raise BadArguments(told, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
         return self._parameter.check(text)
 
     def set_value(self, value: Value) -> None:
@@ -51,7 +56,9 @@ class FileField(QWidget):
     def _choose(self) -> None:
         title, pattern = self._parameter.title, self._parameter.file
         begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
-        name, _ = QFileDialog.getOpenFileName(self, title, begin, f"{title} ({pattern});;All files (*)")
+        name, _ = QFileDialog.getOpenFileName(
+            self, title, begin, f"{title} ({pattern});;{tr('All files')} (*)"
+        )
         if name:
             self.set_value(name)
             self.edited.emit()

@@ -30,6 +30,7 @@ from app.models.ledger_rows import NONE, ROW, LedgerRow, LedgerRows, ago
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
 from app.widgets.lettering import RIGHT, lettering
+from core.language import tr
 from core.searches.judgement import Kind
 
 HEIGHT, PICTURE, EDGE = 40, 30, 12
@@ -68,7 +69,7 @@ class JudgementList(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMouseTracking(True)
-        self.setAccessibleName("Judgements, the newest first")
+        self.setAccessibleName(tr("Judgements, the newest first"))
         self._clock = QTimer(self)
         self._clock.setInterval(_MINUTE_MS)
         self._clock.timeout.connect(self.viewport().update)
@@ -172,7 +173,7 @@ class JudgementList(QListView):
         for one in row.against:
             others = [self._rows.row_of(key) for key in one.entries if key != row.id]
             lines += [
-                f"Contradicts, for {one.reason}:",
+                tr("Contradicts, for {reason}:", reason=one.reason),
                 *(other.words for other in others if other is not None),
             ]
         return plain_tip("\n".join(lines))
@@ -206,7 +207,7 @@ class _Row(QStyledItemDelegate):
 
     def arrow(self, at: QRect, row: LedgerRow) -> QRect:
         """Where the arrow, or the word Redo, is in a row drawn at ``at``."""
-        width = int(lettering(BASE).width("Redo")) + 2 if row.undone else 16
+        width = int(lettering(BASE).width(tr("Redo"))) + 2 if row.undone else 16
         return QRect(at.right() + 1 - EDGE - width, at.y() + (at.height() - 18) // 2, width, 18)
 
     def paint(
@@ -277,7 +278,7 @@ class _Row(QStyledItemDelegate):
         tokens, base = theme(), lettering(BASE)
         arrow = self.arrow(at, row)
         if row.undone:
-            base.draw(painter, arrow, "Redo", tokens.second)
+            base.draw(painter, arrow, tr("Redo"), tokens.second)
         else:
             ratio = painter.device().devicePixelRatioF()
             sign = icon_pixmap("undo", 16, tokens.second, ratio)
@@ -286,7 +287,7 @@ class _Row(QStyledItemDelegate):
         if flagged or at.width() < tokens.px(NARROW):
             # The room is needed for what was said; the tooltip tells the time.
             return arrow.x()
-        when = "undone" if row.undone else ago(row.judgement.time)
+        when = tr("undone") if row.undone else ago(row.judgement.time)
         width = int(lettering(SMALL).width(when)) + 2
         where = QRect(arrow.x() - 10 - width, at.y(), width, at.height())
         lettering(SMALL).draw(painter, where, when, tokens.disabled if row.undone else tokens.third, RIGHT)
@@ -296,7 +297,7 @@ class _Row(QStyledItemDelegate):
         tokens = theme()
         sign = icon_pixmap("warning", 14, tokens.text, painter.device().devicePixelRatioF())
         painter.drawPixmap(QPoint(where.x(), where.center().y() - 6), sign)
-        lettering(SMALL).draw(painter, where.adjusted(18, 0, 0, 0), "contradicts", tokens.text)
+        lettering(SMALL).draw(painter, where.adjusted(18, 0, 0, 0), tr("contradicts"), tokens.text)
 
     def _picture(self, painter: QPainter, case_row: int, square: QRect, faded: bool) -> None:
         ratio = painter.device().devicePixelRatioF()

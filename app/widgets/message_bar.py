@@ -20,9 +20,11 @@ from PySide6.QtWidgets import (
 
 from app.icons import icon, icon_pixmap
 from app.theme import news, set_look, theme
+from core.language import tr, tr_n
 
 SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
+_SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
 Action = tuple[str, Callable[[], object]]
 
 
@@ -57,7 +59,7 @@ class MessageView(QFrame):
         self.level, self.what, self.hint, self.details = level, what, hint, details
         self.times = 1
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{level}: {what}")
+        self.setAccessibleName(f"{_SAID[level]}: {what}")
         self.setAccessibleDescription(hint)
         set_look(self, message=level)
         self._ratio = 0.0
@@ -75,13 +77,13 @@ class MessageView(QFrame):
         row.setSpacing(6)
         row.addWidget(self._sign)
         row.addLayout(words, 1)
-        for text, then in (*actions, *([("Copy details", self.copy)] if details else [])):
+        for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
             row.addWidget(_button(text, then))
         close = QToolButton()
         close.setIcon(icon("close"))
         close.setIconSize(QSize(14, 14))
-        close.setToolTip("Close this message")
-        close.setAccessibleName("Close this message")
+        close.setToolTip(tr("Close this message"))
+        close.setAccessibleName(tr("Close this message"))
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
         news.changed.connect(self._redraw)
@@ -89,7 +91,7 @@ class MessageView(QFrame):
     def again(self) -> None:
         """The same happened once more."""
         self.times += 1
-        self._what.setText(f"{self.what} ({self.times} times)")
+        self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
 
     def copy(self) -> None:
         """Put everything the message knows on the clipboard."""
@@ -124,7 +126,7 @@ class MessageBar(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(1)
         self._more = QPushButton()
-        self._close_all = QPushButton("Close all")
+        self._close_all = QPushButton(tr("Close all"))
         for button in (self._more, self._close_all):
             set_look(button, quiet=True)
         self._more.clicked.connect(self._toggle)
@@ -190,8 +192,8 @@ class MessageBar(QWidget):
         for place, view in enumerate(self._views):
             view.setVisible(self._all or place < SHOWN)
         self._foot.setVisible(hidden > 0)
-        noun = "message" if hidden == 1 else "messages"
-        self._more.setText("Show fewer" if self._all else f"{hidden} earlier {noun}")
+        earlier = tr_n("{n} earlier message", "{n} earlier messages", hidden)
+        self._more.setText(tr("Show fewer") if self._all else earlier)
         self.setVisible(bool(self._views))
         self.count_changed.emit(len(self._views))
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.theme import set_look
 from core.errors import BadArguments
+from core.language import tr
 from core.parameters import Parameter, Value
 
 _STEPS: dict[int, int] = {
@@ -105,7 +106,7 @@ def value_text(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return tr("yes") if value else tr("no")
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 

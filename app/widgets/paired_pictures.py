@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.models.thumbnails import as_image
 from app.theme import TICK, colour, font, theme
+from core.language import tr
 
 _DARK, _LIGHT = "#000000", "#FFFFFF"
 
@@ -56,7 +57,7 @@ class MarkedPicture(QWidget):
     def show_picture(self, shown: Marked) -> None:
         self._shown = shown
         self._image = None if shown.pixels is None else as_image(shown.pixels)
-        told = f", {len(shown.rings)} regions that agree" if shown.rings else ""
+        told = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
         self.setAccessibleName(f"{self._name}{told}{': ' + shown.problem if shown.problem else ''}")
         self.setToolTip(shown.problem)
         self.update()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QTabBar, QToolButton,
 from app.icons import icon
 from app.theme import BASE, font, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 
 HEIGHT = 32
 
@@ -24,7 +25,7 @@ class _Header(QFrame):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(12, 0, 8, 0)
         self._row.setSpacing(8)
-        self._help = header_button("help", "Help for this panel (F1)")
+        self._help = header_button("help", tr("Help for this panel (F1)"))
         self._help.clicked.connect(self.help_wanted)
         self._help.setVisible(help_button)
         news.changed.connect(self._fit)

@@ -14,6 +14,7 @@ from app.widgets.file_field import FileField
 from app.widgets.number_field import NumberField, value_text
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
+from core.language import tr
 from core.parameters import Parameter, Value
 
 _Editor = NumberField | FileField | QComboBox | QCheckBox
@@ -71,7 +72,7 @@ class ParameterForm(QWidget):
             self._add(parameter, 2 * line)
         self._header.set_title(title)
         papers = any(parameter.paper is not None for parameter in parameters)
-        self._header.set_action("paper’s defaults" if papers else "defaults" if parameters else "")
+        self._header.set_action(tr("paper’s defaults") if papers else tr("defaults") if parameters else "")
         self._header.setVisible(bool(title or parameters))
         self._meaning.setText("")
         self._settle_meaning()
@@ -150,7 +151,7 @@ class ParameterForm(QWidget):
                 if parameter.choices and parameter.paper == parameter.default
                 else value_text(parameter.paper)
             )
-            hint = QLabel(f"paper {told}" if told else "")
+            hint = QLabel(tr("paper {told}", told=told) if told else "")
             set_look(hint, role="small")
             self._grid.addWidget(hint, line, 2, Qt.AlignmentFlag.AlignRight)
         self._grid.addWidget(problem, line + 1, 0, 1, 3)

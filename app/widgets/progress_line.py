@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButto
 from app.icons import icon
 from app.theme import colour, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 
 _STEPS = 1000
 
@@ -87,9 +88,9 @@ class ProgressLine(QWidget):
         self._left = ElidedLabel(role="second")
         self.bar = ThinBar()
         self.bar.setAccessibleName(title)
-        self._pause = _button("pause", "Pause", self.pause_wanted)
-        self._stop = _button("stop", "Stop and keep the best so far", self.stop_wanted)
-        self._cancel = _button("close", "Cancel", self.cancel_wanted)
+        self._pause = _button("pause", tr("Pause"), self.pause_wanted)
+        self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_wanted)
+        self._cancel = _button("close", tr("Cancel"), self.cancel_wanted)
         self._pause.setVisible(can_pause)
         self._stop.setVisible(can_stop)
         self._title.setMinimumHeight(theme().px(26))
@@ -137,7 +138,7 @@ class ProgressLine(QWidget):
         if over:
             self._percent.setText("")
         self._pause.setIcon(icon("play" if state == "paused" else "pause"))
-        self._pause.setToolTip("Resume" if state == "paused" else "Pause")
+        self._pause.setToolTip(tr("Resume") if state == "paused" else tr("Pause"))
         self._pause.setAccessibleName(self._pause.toolTip())
         for button in (self._pause, self._stop, self._cancel):
             button.setEnabled(not over)
@@ -147,17 +148,25 @@ class ProgressLine(QWidget):
 def time_left(seconds: float) -> str:
     """Seconds as people say them, without pretending to know better."""
     if seconds < 5:
-        return "a moment left"
+        return tr("a moment left")
     if seconds < 90:
-        return f"{5 * round(seconds / 5)} s left"
+        return tr("{n} s left", n=5 * round(seconds / 5))
     minutes, rest = divmod(10 * round(seconds / 10), 60)
     if minutes < 5:
-        return f"{minutes} min {rest} s left" if rest else f"{minutes} min left"
+        return (
+            tr("{minutes} min {rest} s left", minutes=minutes, rest=rest)
+            if rest
+            else tr("{minutes} min left", minutes=minutes)
+        )
     minutes = round(seconds / 60)
     if minutes < 90:
-        return f"{minutes} min left"
+        return tr("{minutes} min left", minutes=minutes)
     hours, minutes = divmod(5 * round(minutes / 5), 60)
-    return f"{hours} h {minutes} min left" if minutes else f"{hours} h left"
+    return (
+        tr("{hours} h {minutes} min left", hours=hours, minutes=minutes)
+        if minutes
+        else tr("{hours} h left", hours=hours)
+    )
 
 
 def _button(name: str, tip: str, wanted: object) -> QToolButton:

@@ -23,6 +23,7 @@ from app.models.thumbnails import ThumbnailSource
 from app.theme import plain_tip, theme
 from app.widgets.card_painter import ScaledPictures
 from app.widgets.rank_columns_painter import Geometry, RankPainter
+from core.language import tr
 from core.library.columns import CaseColumns, PictureState, no_cases
 from core.workflows.two_metrics import Line
 
@@ -64,7 +65,7 @@ class RankColumns(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setMouseTracking(True)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setAccessibleName("Two rankings")
+        self.setAccessibleName(tr("Two rankings"))
         themes.news.changed.connect(self._restyled)
 
     # What is shown
@@ -78,7 +79,7 @@ class RankColumns(QAbstractScrollArea):
         columns: CaseColumns,
         left: Sequence[Line],
         right: Sequence[Line],
-        names: tuple[str, str] = ("left", "right"),
+        names: tuple[str, str] = (tr("left"), tr("right")),
     ) -> None:
         """The rankings of two metrics called ``names``, nearest first; the current case stays current."""
         self._columns, self._lines, self._names = columns, (left, right), names
@@ -147,19 +148,27 @@ class RankColumns(QAbstractScrollArea):
         """A place in words, for tooltips and screen readers."""
         line = self._shown[side][place]
         index = self._columns.index_of_row(line.row)
-        parts = [f"{self._names[side]}: rank {line.rank}", line.case_id, line.finding or "finding not given"]
+        parts = [
+            tr("{name}: rank {rank}", name=self._names[side], rank=line.rank),
+            line.case_id,
+            line.finding or tr("finding not given"),
+        ]
         patient = self._columns.patient_name(index) if index >= 0 else None
         if patient:
-            parts.append(f"patient {patient}")
-        parts.append(f"distance {distance_text(line.distance)}")
+            parts.append(tr("patient {patient}", patient=patient))
+        parts.append(tr("distance {distance}", distance=distance_text(line.distance)))
         other = self._names[1 - side]
-        parts.append(f"not ranked by {other}" if line.other is None else f"rank {line.other} by {other}")
+        parts.append(
+            tr("not ranked by {name}", name=other)
+            if line.other is None
+            else tr("rank {rank} by {name}", rank=line.other, name=other)
+        )
         return ", ".join(parts)
 
     def _tell(self) -> None:
         place = self._place(self._side, self._current)
         self.setAccessibleDescription(
-            self.line_words(self._side, place) if place != NONE else "nothing to show"
+            self.line_words(self._side, place) if place != NONE else tr("nothing to show")
         )
 
     # Geometry

@@ -15,6 +15,7 @@ from app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
 from app.widgets.card_painter import ScaledPictures
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import LEFT, RIGHT, lettering
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
 from core.workflows.two_metrics import Line
 
@@ -196,7 +197,7 @@ class RankPainter:
             chip_pixmap(code, letter, self._ratio),
         )
         lettering(BASE).draw(
-            painter, upper.adjusted(chip + 5, 0, 0, 0), line.finding or "not given", tokens.text
+            painter, upper.adjusted(chip + 5, 0, 0, 0), line.finding or tr("not given"), tokens.text
         )
         name = self._columns.labels[index] if index >= 0 else line.case_id
         lower = QRect(at.x(), at.y() + half, at.width(), half - 1)
@@ -273,8 +274,14 @@ class RankPainter:
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         self._painter.setPen(pen)
         self._painter.drawLine(at, tip)
-        other = "not ranked" if line.other is None else f"{line.other:,}"
-        text = other if line.other is None else f"to {other}" if side == 0 else f"from {other}"
+        other = tr("not ranked") if line.other is None else f"{line.other:,}"
+        text = (
+            other
+            if line.other is None
+            else tr("to {rank}", rank=other)
+            if side == 0
+            else tr("from {rank}", rank=other)
+        )
         room = tokens.px(72)
         x = round(tip.x()) + 6 if side == 0 else round(tip.x()) - 6 - room
         where = QRect(x, round(at.y()) - 10, room, 20)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.theme import BASE, SMALL, colour, font, news, theme
 from app.widgets.badge import badge_size, paint_badge
 from app.widgets.lettering import LEFT, RIGHT, lettering
+from core.language import tr
 from core.reports.axes import DASHES
 from core.reports.curves import interval_text
 from core.workflows.scoreboard import ScoredMetric
@@ -42,23 +43,29 @@ class Column:
     number: bool = True
 
 
-NAME = Column("name", "metric", 22, number=False)
-AT_10 = Column("@10", "accuracy @10", 16, "Share of the 10 nearest with the query's finding, 95 % interval")
-AUC = Column("auc", "AUC", 6, "Area under the ROC curve, mean over the findings")
+NAME = Column("name", tr("metric"), 22, number=False)
+AT_10 = Column(
+    "@10", tr("accuracy @10"), 16, tr("Share of the 10 nearest with the query's finding, 95 % interval")
+)
+AUC = Column("auc", tr("AUC"), 6, tr("Area under the ROC curve, mean over the findings"))
 BRIEF = (NAME, AT_10, AUC)
 FULL = (
     NAME,
-    Column("learner", "learner", 12, number=False),
-    Column("features", "features", 16, number=False),
-    Column("@1", "accuracy @1", 16, "Share of nearest cases with the query's finding, 95 % interval"),
+    Column("learner", tr("learner"), 12, number=False),
+    Column("features", tr("features"), 16, number=False),
+    Column("@1", tr("accuracy @1"), 16, tr("Share of nearest cases with the query's finding, 95 % interval")),
     AT_10,
-    Column("@50", "accuracy @50", 16, "Share of the 50 nearest with the query's finding, 95 % interval"),
+    Column(
+        "@50", tr("accuracy @50"), 16, tr("Share of the 50 nearest with the query's finding, 95 % interval")
+    ),
     AUC,
-    Column("ece", "calibration", 10, "Expected calibration error of the vote, ten bins: 0 is perfect"),
-    Column("n_train", "trained on", 10, "Training cases"),
-    Column("n_test", "held out", 10, "Cases it was measured on"),
-    Column("measured", "measured on", 28, number=False),
-    Column("seed", "seed", 6, "Seed of the split"),
+    Column(
+        "ece", tr("calibration"), 10, tr("Expected calibration error of the vote, ten bins: 0 is perfect")
+    ),
+    Column("n_train", tr("trained on"), 10, tr("Training cases")),
+    Column("n_test", tr("held out"), 10, tr("Cases it was measured on")),
+    Column("measured", tr("measured on"), 28, number=False),
+    Column("seed", tr("seed"), 6, tr("Seed of the split")),
 )
 
 
@@ -91,7 +98,7 @@ class ScoreTable(QTableWidget):
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
-        self.setAccessibleName("Metrics and their scores")
+        self.setAccessibleName(tr("Metrics and their scores"))
         self.verticalHeader().hide()
         head = self.horizontalHeader()
         head.setHighlightSections(False)
@@ -195,9 +202,9 @@ def _item(
     )
     item.setData(_SORT_ROLE, order)
     if column is NAME:
-        words = [metric.name] + (["the current metric"] if metric.name == current else [])
+        words = [metric.name] + ([tr("the current metric")] if metric.name == current else [])
         if metric.stale:
-            words.append("stale: score it again" if metric.measurable else "not scored")
+            words.append(tr("stale: score it again") if metric.measurable else tr("not scored"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
         item.setToolTip(_tip(metric))
     return item
@@ -215,7 +222,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
             return "–", -1.0
         return (f"{number:.2f}" if key in ("auc", "ece") else f"{number:,}"), float(number)
     if key == "measured":
-        unscored = "not measured yet" if metric.measurable else "not scored"
+        unscored = tr("not measured yet") if metric.measurable else tr("not scored")
         words = scores.measured_on if scores is not None else unscored
         return words, words
     words = str(getattr(metric, key))
@@ -224,12 +231,17 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
 
 def _tip(metric: ScoredMetric) -> str:
     if not metric.measurable:
-        return "Trained on all cases: there is none left to measure it on."
+        return tr("Trained on all cases: there is none left to measure it on.")
     if metric.scores is None:
-        return "Not measured yet: Score again measures it on cases it never saw."
+        return tr("Not measured yet: Score again measures it on cases it never saw.")
     if metric.stale:
-        return "The library has other cases now than when this was measured: Score again."
-    return f"{metric.name}, measured on {metric.scores.n_test:,} cases: {metric.scores.measured_on}"
+        return tr("The library has other cases now than when this was measured: Score again.")
+    return tr(
+        "{name}, measured on {n:,} cases: {measured}",
+        name=metric.name,
+        n=metric.scores.n_test,
+        measured=metric.scores.measured_on,
+    )
 
 
 class _Delegate(QStyledItemDelegate):

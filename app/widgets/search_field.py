@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.icons import icon
+from core.language import tr
 
 PAUSE_MS = 60
 
@@ -18,7 +19,7 @@ class SearchField(QLineEdit):
     down_wanted = Signal()
 
     def __init__(
-        self, hint: str = "Filter cases", parent: QWidget | None = None, *, sign: str = "filter"
+        self, hint: str = tr("Filter cases"), parent: QWidget | None = None, *, sign: str = "filter"
     ) -> None:
         super().__init__(parent)
         self.setPlaceholderText(hint)
@@ -27,7 +28,7 @@ class SearchField(QLineEdit):
         self.setAccessibleName(hint)
         self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition)
         self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)
-        self._clear.setToolTip("Clear")
+        self._clear.setToolTip(tr("Clear"))
         self._clear.setVisible(False)
         self._clear.triggered.connect(self.clear)
         self._pause = QTimer(self)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton
 from app.icons import icon
 from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 
 
 class SectionHeader(QWidget):
@@ -82,7 +83,7 @@ class SectionHeader(QWidget):
         self._fold = QToolButton()
         self._fold.setCheckable(True)
         self._fold.setChecked(True)
-        self._fold.setAccessibleName(f"Show {title}")
+        self._fold.setAccessibleName(tr("Show {title}", title=title))
         self._fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         set_look(self._fold, bare=True)
         self._fold.toggled.connect(self._folded)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import BASE, colour, theme
 from app.widgets.lettering import CENTRE, lettering
+from core.language import tr
 
 
 class Segmented(QWidget):
@@ -105,5 +106,5 @@ class Segmented(QWidget):
             self.changed.emit(self.value())
 
     def _told(self) -> None:
-        self.setAccessibleDescription(f"{self._options[self._chosen][1]} chosen")
+        self.setAccessibleDescription(tr("{name} chosen", name=self._options[self._chosen][1]))
         self.update()

@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDragMoveEvent,
     QDropEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
@@ -32,10 +33,11 @@ from PySide6.QtWidgets import (
 from app.icons import icon_pixmap
 from app.theme import colour, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 
 WIDEST = 896
 RECENT = 6
-KINDS = "DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST"
+KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST")
 
 
 class StartPage(QScrollArea):
@@ -62,26 +64,30 @@ class StartPage(QScrollArea):
         self.viewport().setAcceptDrops(True)
         self._demo = _Card(
             "play",
-            "Try the demo",
-            "A generated library, plainly synthetic, with a trained metric to look into. Made on this "
-            "machine; nothing is downloaded.",
-            "Try the demo",
+            tr("Try the demo"),
+            tr(
+                "A generated library, plainly synthetic, with a trained metric to look into. Made on this "
+                "machine; nothing is downloaded."
+            ),
+            tr("Try the demo"),
             "Ctrl+D",
         )
         set_look(self._demo.button, primary=True)
         self._new = _Card(
             "folder-plus",
-            "New library",
-            "From a folder of pictures, or with Ctrl+Shift+N from a zip or table. You see what was "
-            "recognised and can correct it before anything is kept.",
-            "Choose a folder…",
+            tr("New library"),
+            tr(
+                "From a folder of pictures, or with Ctrl+Shift+N from a zip or table. You see what was "
+                "recognised and can correct it before anything is kept."
+            ),
+            tr("Choose a folder…"),
             "Ctrl+N",
         )
         self._open = _Card(
             "folder",
-            "Open library",
-            "A folder ending in .semblance, made here or on another machine.",
-            "Open…",
+            tr("Open library"),
+            tr("A folder ending in .semblance, made here or on another machine."),
+            tr("Open…"),
             "Ctrl+O",
         )
         for card, signal in (
@@ -113,7 +119,7 @@ class StartPage(QScrollArea):
                 widget.setParent(None)
                 widget.deleteLater()
         if not paths:
-            self._recent.addWidget(_label("Libraries you open appear here.", "third"))
+            self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
         for path in paths[:RECENT]:
             self._recent.addWidget(self._recent_line(Path(path)))
 
@@ -163,7 +169,7 @@ class StartPage(QScrollArea):
     def _lay_out(self) -> None:
         self._cards.setContentsMargins(0, 0, 0, 0)
         self._cards.setSpacing(16)
-        words = QPushButton("What is a metric? A finding? Words used here")
+        words = QPushButton(tr("What is a metric? A finding? Words used here"))
         words.clicked.connect(self.words_wanted)
         set_look(words, link=True)
         lower = QGridLayout()
@@ -172,18 +178,20 @@ class StartPage(QScrollArea):
         lower.setVerticalSpacing(6)
         lower.setColumnStretch(0, 1)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
-        lower.addWidget(_label("Recent", "title"), 0, 0)
+        lower.addWidget(_label(tr("Recent"), "title"), 0, 0)
         lower.addWidget(words, 0, 1, right)
         lower.addLayout(self._recent, 1, 0)
-        lower.addWidget(_label("F1 opens help for any panel", "third"), 1, 1, right)
+        lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
         column = QVBoxLayout(self._column)
         column.setContentsMargins(0, 24, 0, 24)
         column.setSpacing(0)
-        column.addWidget(_label("Begin with a library", "display"))
+        column.addWidget(_label(tr("Begin with a library"), "display"))
         column.addSpacing(6)
         about = _label(
-            "A library is a folder that knows your cases, their findings and their features. "
-            "The pictures stay where they are.",
+            tr(
+                "A library is a folder that knows your cases, their findings and their features. "
+                "The pictures stay where they are."
+            ),
             "second",
         )
         about.setWordWrap(True)
@@ -214,7 +222,7 @@ class StartPage(QScrollArea):
         button.setToolTip(str(path))
         button.clicked.connect(lambda: self.recent_wanted.emit(str(path)))
         set_look(button, quiet=True)
-        where = str(path.parent) if there else f"{path.parent} (not there now)"
+        where = str(path.parent) if there else tr("{folder} (not there now)", folder=path.parent)
         row.addWidget(button)
         row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
         return line
@@ -238,7 +246,8 @@ class _Card(QFrame):
         foot = QHBoxLayout()
         foot.addWidget(self.button)
         foot.addStretch(1)
-        foot.addWidget(_label(shortcut, "small"))
+        keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+        foot.addWidget(_label(keys, "small"))
         column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
@@ -275,7 +284,7 @@ class _DropZone(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._held = False
-        title = _label("Or drop a folder or file anywhere in this window", "outcome")
+        title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
         kinds = _label(KINDS, "third")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 18, 16, 18)

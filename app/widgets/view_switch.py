@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import set_look
+from core.language import tr
 
-GRID_OR_LIST = (("grid", "grid", "As cards"), ("list", "list", "As a list"))
+GRID_OR_LIST = (("grid", "grid", tr("As cards")), ("list", "list", tr("As a list")))
 
 
 class ViewSwitch(QWidget):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidg
 
 from app.theme import colour, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from core.language import tr
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
@@ -77,7 +78,7 @@ class Waterfall(QWidget):
                 first=place == 0,
             )
         zero = -low / span
-        told = Line("Distance", total)
+        told = Line(tr("Distance"), total)
         self._total.keep_place(any(line.key for line in lines))
         self._total.show_line(told, distance_text(total), zero, zero + total / span, last=False, first=False)
 
@@ -186,7 +187,11 @@ class _Row(QWidget):
         self._name.setText(line.name)
         self._name.set_tip(line.tip)
         text = (
-            distance_text(line.amount) if self._total else signed_text(line.amount) if line.on else "left out"
+            distance_text(line.amount)
+            if self._total
+            else signed_text(line.amount)
+            if line.on
+            else tr("left out")
         )
         self._amount.setText(text)
         for label in (self._name, self._amount):
@@ -197,9 +202,11 @@ class _Row(QWidget):
         self.box.blockSignals(False)
         # Without all its features nothing could be compared.
         self.box.setEnabled(not last)
-        self.box.setToolTip("The last group stays in" if last else f"Clear to rank without {line.name}")
-        self.box.setAccessibleName(f"Rank with {line.name}")
-        self.box.setAccessibleDescription(f"{text} of the distance" if line.on else text)
+        self.box.setToolTip(
+            tr("The last group stays in") if last else tr("Clear to rank without {name}", name=line.name)
+        )
+        self.box.setAccessibleName(tr("Rank with {name}", name=line.name))
+        self.box.setAccessibleDescription(tr("{amount} of the distance", amount=text) if line.on else text)
         self.setToolTip(line.tip)
         self.setAccessibleName(f"{line.name}: {text}")
         self.bar.show_bar(start, end, on=line.on, first=first)
