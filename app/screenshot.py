@@ -6,7 +6,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop
 
-from app.operations import searching
 from app.program import make_application
 from app.settings import Settings
 from app.theme import set_theme
@@ -37,6 +36,8 @@ def picture_of_window(
         SemblanceError: it did not settle, or the file cannot be written.
     """
     application = make_application()
+    # Modules with texts come after the language is chosen.
+    from app.operations import searching
     from app.windows.main import MainWindow
 
     set_theme(application, theme, scale)
