@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput
 from core.library.catalogue import Catalogue
-from core.library.records import now
+from core.library.records import ConceptRecord, MarkRecord, now
 from core.library.schema import concept_marks, concepts
 
 #: Longer names would not fit where they are shown.
 LONGEST = 40
-
-
-@dataclass(frozen=True)
-class MarkRecord:
-    """A case, by its id, that has a concept or has it not; the case may be gone by now."""
-
-    case: str
-    has: bool
-    author: str
-    time: str
-
-
-@dataclass(frozen=True)
-class ConceptRecord:
-    """A concept and its marks in the order they were made; ``deleted``: when it was put away, or ``None``."""
-
-    id: int
-    name: str
-    author: str
-    time: str
-    deleted: str | None = None
-    marks: tuple[MarkRecord, ...] = ()
 
 
 class ConceptTable:

@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
 from core.library.catalogue import Catalogue
+from core.library.records import JudgementRecord
 from core.library.schema import judgements
-
-
-@dataclass(frozen=True)
-class JudgementRecord:
-    """A click in plain values; see :class:`core.searches.judgement.Judgement`."""
-
-    kind: str
-    query: str
-    case: str
-    other: str | None
-    region: dict[str, Any] | None
-    shown: tuple[str, ...]
-    author: str
-    time: str
 
 
 class JudgementTable:

@@ -17,9 +17,13 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput, SemblanceError
+from core.imaging.deidentify import Pseudonyms
 from core.library.catalogue import Catalogue
+from core.library.concepts import ConceptTable
 from core.library.database import create_tables, has_no_room, not_writable, plain_errors
 from core.library.feature_sets import FeatureSets
+from core.library.judgements import JudgementTable
+from core.library.pseudonyms import pseudonyms_of
 from core.library.records import CATALOGUE, DERIVED, SUFFIX, MetricRecord, now
 from core.library.schema import metrics, searches
 from core.library.thumbnails import ThumbnailStore
@@ -40,6 +44,7 @@ class Library:
             self.catalogue.close()
             raise
         self.features = FeatureSets(self.catalogue, path / "features")
+        self.concepts = ConceptTable(self.catalogue)
 
     @property
     def name(self) -> str:
@@ -119,6 +124,14 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def judgements(self, ledger: str) -> JudgementTable:
+        """Those kept under the name ``ledger``; none where there is no such ledger."""
+        return JudgementTable(self.catalogue, ledger)
+
+    def pseudonyms(self) -> Pseudonyms:
+        """See :func:`core.library.pseudonyms.pseudonyms_of`."""
+        return pseudonyms_of(self.catalogue)
 
     # Metrics
 

@@ -149,6 +149,42 @@ class MetricRecord:
     scores: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True)
+class JudgementRecord:
+    """A click in plain values; see :class:`core.searches.judgement.Judgement`."""
+
+    kind: str
+    query: str
+    case: str
+    other: str | None
+    region: dict[str, Any] | None
+    shown: tuple[str, ...]
+    author: str
+    time: str
+
+
+@dataclass(frozen=True)
+class MarkRecord:
+    """A case, by its id, that has a concept or has it not; the case may be gone by now."""
+
+    case: str
+    has: bool
+    author: str
+    time: str
+
+
+@dataclass(frozen=True)
+class ConceptRecord:
+    """A concept and its marks in the order they were made; ``deleted``: when it was put away, or ``None``."""
+
+    id: int
+    name: str
+    author: str
+    time: str
+    deleted: str | None = None
+    marks: tuple[MarkRecord, ...] = ()
+
+
 def unique_name(wanted: str, taken: Sequence[str]) -> str:
     """``wanted``, or ``wanted 2``, ``wanted 3`` ... when it is taken."""
     name, number = wanted, 2

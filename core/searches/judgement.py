@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import BadInput
-from core.library.judgements import JudgementRecord
+from core.library.records import JudgementRecord
 
 
 class Kind(StrEnum):

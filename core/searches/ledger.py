@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from core.errors import BadArguments
-from core.library.judgements import JudgementRecord
+from core.library.records import JudgementRecord
 from core.searches.judgement import Judgement
 
 

@@ -6,16 +6,17 @@ Every call answers with all concepts of the library as they are after it, measur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput, SemblanceError
-from core.library.concepts import ConceptRecord, ConceptTable
+from core.library.records import ConceptRecord
 from core.searches.concepts import MINIMUM, Strength, patients_of, strength
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from core.library.concepts import ConceptTable
     from core.workflows.refining_desk import Bench
 
 
@@ -51,7 +52,7 @@ def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) 
 
     if metric is None:
         with open_library(library) as opened:
-            return tuple(_facts(None, one, "") for one in ConceptTable(opened.catalogue).all())
+            return tuple(_facts(None, one, "") for one in opened.concepts.all())
     return _after(library, metric, lambda _table: None, reporter)
 
 
@@ -115,7 +116,7 @@ def _after(
     from core.workflows.desk import desk_for, own_write
     from core.workflows.refining_desk import bench_for
 
-    table = ConceptTable(desk_for(library, metric, reporter).library.catalogue)
+    table = desk_for(library, metric, reporter).library.concepts
     with own_write(library):
         write(table)
     bench, why = None, ""
@@ -134,8 +135,6 @@ def _facts(bench: Bench | None, one: ConceptRecord, why: str) -> ConceptFacts:
 
 
 def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFacts:
-    from dataclasses import replace
-
     from core.workflows.moving import learnt_direction, marked
 
     points, has, places = marked(bench, one)

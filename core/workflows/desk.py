@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.library import open_library
-from core.library.judgements import JudgementTable
 from core.library.records import DERIVED, MetricRecord
 from core.metrics.masking import without_groups
 from core.metrics.metric import Metric
@@ -188,7 +187,7 @@ class Desk:
     def ledger(self, name: str) -> Ledger:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
-            self._ledgers[name] = Ledger(JudgementTable(self.library.catalogue, name))
+            self._ledgers[name] = Ledger(self.library.judgements(name))
         return self._ledgers[name]
 
     @cached_property

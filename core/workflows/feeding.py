@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.constraints import Rows, from_judgements, sample_triplets
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData
-from core.library.judgements import JudgementRecord, JudgementTable, ledgers
+from core.library.records import JudgementRecord
 from core.metrics.registry import learners
 from core.searches.judgement import Judgement
 
@@ -62,6 +62,8 @@ def food_of(library: Library, request: TrainRequest, learner: Learner, train: Ev
     check_takes_judgements(type(learner))
     made = [Judgement.from_record(one) for one in _in_force(library, request.judgements)]
     if not made:
+        from core.library.judgements import ledgers
+
         there = ", ".join(ledgers(library.catalogue))
         raise BadInput(
             f"The ledger '{request.judgements}' has no judgement in force.",
@@ -102,6 +104,4 @@ def check_takes_judgements(learner: type[Learner]) -> None:
 
 
 def _in_force(library: Library, ledger: str) -> list[JudgementRecord]:
-    return [
-        record for _, record, undone in JudgementTable(library.catalogue, ledger).read() if undone is None
-    ]
+    return [record for _, record, undone in library.judgements(ledger).read() if undone is None]

@@ -111,9 +111,7 @@ class _Import:
         self.record = self._source_record(identified)
         self.privacy = ImportPrivacy(self.record.identified, asked=identified)
         if not self.record.identified:
-            from core.library.pseudonyms import pseudonyms_of
-
-            source.pseudonyms = pseudonyms_of(library.catalogue)
+            source.pseudonyms = library.pseudonyms()
         self.known = library.catalogue.files(self.record)
         self.labels = library.catalogue.labels(self.record)
         #: Content -> the case that shows it.

@@ -135,7 +135,6 @@ def part_with(library: Path, old: str, new: str, *, reporter: Reporter = SILENT)
 
 def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
     """Those with a name, the newest first; one that cannot be read is listed by its name alone."""
-    from core.library.judgements import JudgementTable
     from core.library.searches import kept_searches
 
     with open_library(library) as opened:
@@ -148,8 +147,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
             except (KeyError, TypeError, ValueError, AttributeError):
                 out.append(SavedSearch(kept.name, "cannot be read", "", -1, b"", 0, kept.saved))
                 continue
-            table = JudgementTable(opened.catalogue, search.ledger)
-            judged = sum(undone is None for _, _, undone in table.read())
+            judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
             row = rows.get(search.query.case or "", -1)
             out.append(
                 SavedSearch(kept.name, _named(search.query), search.metric, row, picture, judged, kept.saved)
@@ -264,13 +262,10 @@ def _present(library: Library, search: Search, told: list[str]) -> Search:
 
 
 def _tell_judged(library: Library, search: Search, told: list[str]) -> None:
-    from core.library.judgements import JudgementTable
-
     there = {case.case_id for case in library.catalogue.all_cases()}
-    table = JudgementTable(library.catalogue, search.ledger)
     lost = sum(
         one.case not in there or (one.other is not None and one.other not in there)
-        for _, one, undone in table.read()
+        for _, one, undone in library.judgements(search.ledger).read()
         if undone is None
     )
     if lost:

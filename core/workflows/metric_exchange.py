@@ -147,9 +147,7 @@ def _features(feature_set: FeatureSet) -> dict[str, Any]:
 
 def _mark(library: Library) -> str:
     """Equal for exports from one library and no other; empty for one that has no key yet."""
-    from core.library.pseudonyms import pseudonyms_of
-
-    return pseudonyms_of(library.catalogue).reference("the library itself") if library.writable else ""
+    return library.pseudonyms().reference("the library itself") if library.writable else ""
 
 
 def _matching(library: Library, wanted: Mapping[str, Any], file: Path) -> FeatureSet:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import SemblanceError
-from core.library.concepts import ConceptRecord, ConceptTable
+from core.library.records import ConceptRecord
 from core.metrics.distance import Matrix
 from core.searches.concepts import REACH, direction, spread
 from core.searches.examples import moved_query
@@ -46,7 +46,7 @@ def moved(bench: Bench, search: Search) -> Moved:
     left_out: list[str] = []
     sides = [_examples(bench, side, left_out) for side in (search.like, search.unlike)]
     vector = moved_query(start, *sides)
-    known = {one.name: one for one in ConceptTable(bench.desk.library.catalogue).all()}
+    known = {one.name: one for one in bench.desk.library.concepts.all()}
     for name, amount in search.concepts:
         if not amount:
             continue

@@ -10,19 +10,19 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, SemblanceError
 from core.imaging.region import Region
 from core.library import open_library
-from core.library.judgements import JudgementTable
-from core.library.library import Library
-from core.library.pseudonyms import pseudonyms_of
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
 from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 VERSION = 1
 #: Larger files are no reports, and folders with more files are no place to look for a picture.
@@ -38,7 +38,7 @@ def sealed(
     pictures from outside are told only if ``identified``."""
     if not library.writable:
         return {}
-    digest = pseudonyms_of(library.catalogue).reference
+    digest = library.pseudonyms().reference
 
     def query(one: Query) -> dict[str, Any]:
         region = None if one.region is None else one.region.to_json()
@@ -89,7 +89,7 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
                 f"{opened.name} is open for looking only, so it cannot take up a report's judgements.",
                 "Copy it to a folder you may write to.",
             )
-        digest = pseudonyms_of(opened.catalogue).reference
+        digest = opened.pseudonyms().reference
         if values.get("library") != digest(_LIBRARY):
             raise BadInput(
                 f"{report.name} was not made from {opened.name}.", "Open the library it was made from first."
@@ -128,7 +128,7 @@ def _opened(
     judgements = [_judgement(data, cases) for data in values["judgements"]]
     known = [one for one in judgements if one is not None]
     if known:
-        Ledger(JudgementTable(library.catalogue, ledger)).add(known)
+        Ledger(library.judgements(ledger)).add(known)
     return Search(
         metric.name,
         query(values["query"]),
@@ -146,9 +146,7 @@ def _opened(
 
 
 def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
-    from core.library.concepts import ConceptTable
-
-    return {digest(concept.name): concept.name for concept in ConceptTable(library.catalogue).all()}
+    return {digest(concept.name): concept.name for concept in library.concepts.all()}
 
 
 def _judgement(data: Mapping[str, Any], cases: Mapping[str, str]) -> Judgement | None:

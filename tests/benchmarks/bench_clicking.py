@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from core.engine import limit_threads
-from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.library.records import CHUNK, CaseRecord, FileRecord
 from core.metrics.online.click_learning import Judged, replay
@@ -110,7 +109,7 @@ def undone() -> list[dict[str, Any]]:
     made = [Judgement(Kind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
     times, checking = [], []
     with TemporaryDirectory() as folder, Library.create(Path(folder) / "lib") as library:
-        ledger = Ledger(JudgementTable(library.catalogue, "l"))
+        ledger = Ledger(library.judgements("l"))
         ids = ledger.add(made)
         for seed in range(5):
             order = np.random.default_rng(seed).permutation(ids).tolist()

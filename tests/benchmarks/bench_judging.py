@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from core.engine import limit_threads
-from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
@@ -99,7 +98,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
             Judgement(Kind.ALIKE if n % 3 else Kind.NOT_ALIKE, f"s/{n % 97}", f"s/{100 + int(a) % 1800}")
             for n, (a, _) in enumerate(pairs)
         ]
-        Ledger(JudgementTable(opened.catalogue, "bench")).add(said)
+        Ledger(opened.judgements("bench")).add(said)
     with open_window(library) as window:
         window.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))

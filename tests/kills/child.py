@@ -72,7 +72,6 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
 
 def click(library: Path, reporter: Logging) -> None:
     """Judge cases one after the other; goes on where an earlier life was ended."""
-    from core.library.judgements import JudgementTable
     from core.library.library import Library
     from core.searches.query import Query
     from core.searches.search import Search
@@ -80,7 +79,7 @@ def click(library: Path, reporter: Logging) -> None:
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]
-        made = len(JudgementTable(opened.catalogue, LEDGER).read())
+        made = len(opened.judgements(LEDGER).read())
     search = Search(METRIC, Query(names[0]), LEDGER)
     for number in range(made, CLICKS):
         refining.judge(library, search, [refining.thumb(search, names[1 + number], number % 3 > 0)])

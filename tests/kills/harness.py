@@ -22,7 +22,6 @@ import numpy as np
 from core.features.registry import make_extractor
 from core.imaging import open_picture
 from core.library.content import content_of_file
-from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.library.records import CATALOGUE
 from core.metrics.storage import load_metric
@@ -233,7 +232,7 @@ class Harness:
             counted = self._check_numbers(opened, told)
             assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, PICTURES), told
             if phase == "click":
-                assert done <= len(JudgementTable(opened.catalogue, LEDGER).read()) <= done + 1, told
+                assert done <= len(opened.judgements(LEDGER).read()) <= done + 1, told
             if phase == "save":
                 self._check_searches(opened, done, told)
             for record in opened.metrics():
@@ -287,7 +286,7 @@ def end_of(library: Path) -> End:
         scores = dict(metrics[0].scores or {}) if metrics else {}
         # How often the curve is scored depends on the clock.
         scores.pop("training_curve", None)
-        judged = JudgementTable(opened.catalogue, LEDGER).read()
+        judged = opened.judgements(LEDGER).read()
         judgements = [(record.kind, record.query, record.case) for _, record, _ in judged]
         searches = {name: opened.load_search(name) for name in sorted(opened.searches())}
         return End(cases, files, numbers, metric, scores, judgements, searches)

@@ -15,7 +15,6 @@ from app.panels.ranking import RankingPanel
 from app.settings import Settings
 from app.state import State
 from app.widgets.card_pieces import thumbs_of
-from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.searches.judgement import Kind
 from core.searches.query import Query
@@ -109,7 +108,7 @@ def test_who_judged_when_and_what_was_seen_is_kept(panel, context, jobs):
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
     with Library.open(context.state.path, writable=False) as opened:
-        ((_, kept, _),) = JudgementTable(opened.catalogue, context.state.ledger).read()
+        ((_, kept, _),) = opened.judgements(context.state.ledger).read()
     assert entry.judgement.case in kept.shown
     assert len(kept.shown) > 3
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.library import schema
-from core.library.judgements import JudgementTable
 from core.library.library import Library
 from core.library.records import CATALOGUE
 from core.workflows.checking import check_library
@@ -53,7 +52,7 @@ def test_it_opens_with_all_it_holds(tmp_path, version):
         np.testing.assert_array_equal(values, np.arange(8, dtype=np.float32).reshape(4, 2))
         assert opened.load_search("mine") == {"query": "s/0.png"}
         assert opened.metric("plain").training.tolist() == [1, 2]
-        judged = JudgementTable(opened.catalogue, "mine").read()
+        judged = opened.judgements("mine").read()
         assert [record.case for _, record, _ in judged] == (["s/1.png"] if version >= 4 else [])
         assert [source.identified for source in opened.catalogue.sources()] == [True]
     with raw(path) as connection:

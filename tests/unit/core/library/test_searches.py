@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import BadArguments
-from core.library.judgements import JudgementRecord, JudgementTable
+from core.library.judgements import JudgementTable
 from core.library.library import Library
+from core.library.records import JudgementRecord
 from core.library.searches import (
     MOST_DELETED,
     add_search,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadArguments, BadInput
-from core.library.judgements import JudgementTable, ledgers
+from core.library.judgements import ledgers
 from core.library.library import Library
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
@@ -86,13 +86,13 @@ def test_a_kept_ledger_opens_as_it_was(tmp_path) -> None:
         unlike("s/0.png", "gone", region={"kind": "rectangle", "x": 1}),
     ]
     with Library.open(path) as library:
-        ledger = Ledger(JudgementTable(library.catalogue, "first"))
+        ledger = Ledger(library.judgements("first"))
         ids = ledger.add(made)
         ledger.undo([ids[2], ids[0]])
-        Ledger(JudgementTable(library.catalogue, "second")).add([like("x", "y")])
+        Ledger(library.judgements("second")).add([like("x", "y")])
         before = ledger.entries
     with Library.open(path) as library:
-        again = Ledger(JudgementTable(library.catalogue, "first"))
+        again = Ledger(library.judgements("first"))
         assert again.entries == before
         assert [entry.judgement for entry in again.entries] == made
         assert again.redo_last() == [ids[0]]
@@ -102,22 +102,22 @@ def test_a_kept_ledger_opens_as_it_was(tmp_path) -> None:
 def test_an_unknown_kind_is_told_not_dropped(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     with Library.open(path) as library:
-        Ledger(JudgementTable(library.catalogue, "l")).add([like("a", "b")])
+        Ledger(library.judgements("l")).add([like("a", "b")])
     with raw(path) as connection:
         connection.execute("UPDATE judgements SET kind='smells like'")
     with Library.open(path) as library, pytest.raises(BadInput, match="smells like"):
-        Ledger(JudgementTable(library.catalogue, "l"))
+        Ledger(library.judgements("l"))
 
 
 def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     with Library.open(path) as library:
-        ledger = Ledger(JudgementTable(library.catalogue, "l"))
+        ledger = Ledger(library.judgements("l"))
         ids = ledger.add([like("q", f"c{n}") for n in range(10_000)])
         order = np.random.default_rng(0).permutation(ids).tolist()
         assert len(ledger.undo(order)) == 10_000
         assert ledger.in_force == []
-        assert Ledger(JudgementTable(library.catalogue, "l")).redo_last() == order[-1:]
+        assert Ledger(library.judgements("l")).redo_last() == order[-1:]
 
 
 def test_what_is_told_leaves_out_what_was_on_screen() -> None:
