@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -104,8 +103,7 @@ class RefinePanel(QWidget):
         for widget in (self.reset, self.undo, self.redo):
             row.addWidget(widget)
         self._body = QWidget()
-        inner = QWidget()
-        body = QVBoxLayout(inner)
+        body = QVBoxLayout(self._body)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         #: What asks the next question stands here.
@@ -117,22 +115,28 @@ class RefinePanel(QWidget):
         body.addWidget(self.list, 1)
         body.addWidget(self.detail)
         body.addWidget(self.measures)
-        # In a low window everything can still be reached; the foot stays.
+        self._foot = foot
+        inner = QWidget()
+        self._sections = QVBoxLayout(inner)
+        self._sections.setContentsMargins(0, 0, 0, 0)
+        self._sections.setSpacing(0)
+        self._sections.addWidget(self._empty, 1)
+        self._sections.addWidget(self._body, 1)
+        # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inner)
-        whole = QVBoxLayout(self._body)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(scroll, 1)
-        whole.addWidget(foot)
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self._empty)
-        self._pages.addWidget(self._body)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._pages)
+        column.setSpacing(0)
+        column.addWidget(scroll, 1)
+        column.addWidget(foot)
+
+    def _show_page(self, page: QWidget) -> None:
+        for one in (self._empty, self._body):
+            one.setVisible(one is page)
+        self._foot.setVisible(page is self._body)
 
     def _connect(self) -> None:
         state, context = self._state, self._context
@@ -170,6 +174,13 @@ class RefinePanel(QWidget):
         """What asks the next question, above the judgements."""
         self.questions.addWidget(widget)
 
+    def add_section(self, widget: QWidget) -> None:
+        """Another section, below the judgements; it is there without a query too."""
+        rule = QFrame()
+        set_look(rule, role="rule")
+        self._sections.addWidget(rule)
+        self._sections.addWidget(widget)
+
     # Following
 
     def _later(self) -> None:
@@ -201,7 +212,7 @@ class RefinePanel(QWidget):
             self._empty.say(
                 "Ask with a case", "Then judge the ranked cases; the ranking follows every click."
             )
-            self._pages.setCurrentWidget(self._empty)
+            self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
             self._empty.say(
@@ -210,16 +221,16 @@ class RefinePanel(QWidget):
                 "Train another metric",
                 self.train_wanted.emit,
             )
-            self._pages.setCurrentWidget(self._empty)
+            self._show_page(self._empty)
             return
         if state.library is not None and not state.library.writable and not entries:
             self._empty.say(
                 "Open for looking only",
                 "Judgements are kept in the library. Copy it to a folder you may write to; judge there.",
             )
-            self._pages.setCurrentWidget(self._empty)
+            self._show_page(self._empty)
             return
-        self._pages.setCurrentWidget(self._body)
+        self._show_page(self._body)
         self._refused.setText(
             "" if state.refusal is None else f"Not followed by this metric. {state.refusal.hint}"
         )

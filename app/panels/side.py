@@ -32,17 +32,12 @@ class SidePanel(QWidget):
         self.refine.train_wanted.connect(lambda: self.show_tab("train"))
         self.concepts = ConceptsSection(context, concepts)
         self.concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
-        refining = QWidget()
-        both = QVBoxLayout(refining)
-        both.setContentsMargins(0, 0, 0, 0)
-        both.setSpacing(1)
-        both.addWidget(self.refine, 1)
-        both.addWidget(self.concepts)
+        self.refine.add_section(self.concepts)
         self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()
-        for page in (self.why, self.train, refining):
+        for page in (self.why, self.train, self.refine):
             # A tab nobody looks at asks for no room.
             page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
             self._pages.addWidget(page)

@@ -50,6 +50,8 @@ class WhyPanel(QWidget):
         self.sentence.setWordWrap(True)
         set_look(self.sentence, role="second")
         self.card = WhyMetric(self._state)
+        #: Names of the groups in the order their boxes stand in.
+        self._order: tuple[str, ...] = ()
         self.empty = EmptyState()
         self._pages = QStackedWidget()
         self._pages.addWidget(self.empty)
@@ -169,25 +171,46 @@ class WhyPanel(QWidget):
         if why is None:
             return
         by_group = self.kind.value() == _GROUPS
-        lines, hidden = _group_lines(why.groups) if by_group else (_share_lines(why), [])
         left_out = any(part.left_out for part in why.groups)
+        if not left_out:
+            self._order = ()
+        lines, hidden = _group_lines(why.groups, self._order) if by_group else (_share_lines(why), [])
+        if by_group:
+            self._order = tuple(line.key for line in lines if line.key)
         self.waterfall.show_lines(lines, why.distance, hidden)
         self.head.set_note("" if left_out or not by_group else tr("untick to omit"))
         self.head.set_action(tr("Reset") if left_out else "")
 
 
-def _group_lines(parts: tuple[GroupPart, ...]) -> tuple[list[Line], list[str]]:
-    """The largest parts first, what is left out last, the smallest summed; and what is left out unseen."""
+def _group_lines(parts: tuple[GroupPart, ...], order: tuple[str, ...] = ()) -> tuple[list[Line], list[str]]:
+    """The largest parts first, what is left out last, the smallest summed; and what is left out unseen.
+
+    While something is left out the lines stay in the ``order`` they stood in: a box that is cleared is to be
+    ticked where it was.
+    """
     inside = sorted((part for part in parts if not part.left_out), key=lambda part: -part.amount)
     out = [part for part in parts if part.left_out]
-    room = max(2, LINES - len(out))
-    kept, rest = (inside, []) if len(inside) <= room else (inside[: room - 1], inside[room - 1 :])
+    by_name = {part.name: part for part in parts if part.group}
+    kept = [by_name[name] for name in order if name in by_name]
+    if kept:
+        kept += [part for part in inside if not part.group]
+        inside, out = _without(inside, kept), _without(out, kept)
+        rest = inside
+    else:
+        room = max(2, LINES - len(out))
+        kept, rest = (inside, []) if len(inside) <= room else (inside[: room - 1], inside[room - 1 :])
     lines = [_group_line(part) for part in kept]
     if rest:
         names = ", ".join(part.name for part in rest[:12]) + (" …" if len(rest) > 12 else "")
         lines.append(Line(tr("{n} others", n=len(rest)), sum(part.amount for part in rest), names))
-    lines += [_group_line(part) for part in out[:LINES]]
-    return lines, [part.name for part in out[LINES:]]
+    room = max(0, LINES - len(kept)) if order else LINES
+    lines += [_group_line(part) for part in out[:room]]
+    return lines, [part.name for part in out[room:]]
+
+
+def _without(parts: list[GroupPart], kept: list[GroupPart]) -> list[GroupPart]:
+    names = {part.name for part in kept}
+    return [part for part in parts if part.name not in names]
 
 
 def _group_line(part: GroupPart) -> Line:

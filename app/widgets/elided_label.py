@@ -22,7 +22,7 @@ class ElidedLabel(QLabel):
     ) -> None:
         super().__init__(text, parent)
         self._mode = mode
-        self._tip = ""
+        self._tip = self._short = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         if role:
@@ -33,11 +33,19 @@ class ElidedLabel(QLabel):
         self._tip = tip
         self._told()
 
+    def set_short(self, text: str) -> None:
+        """What is said instead of a shortened text, and nothing where that has no room; empty for none."""
+        self._short = text
+        self.update()
+
     def setText(self, text: str) -> None:
         super().setText(text)
         self._told()
 
     def shown_text(self) -> str:
+        room, width = self.contentsRect().width(), self.fontMetrics().horizontalAdvance
+        if self._short and width(self.text()) > room:
+            return self._short if width(self._short) <= room else ""
         return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
     def minimumSizeHint(self) -> QSize:

@@ -9,6 +9,8 @@ from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
 
 NAMES = 88
+#: Pixels at least between a name and its value.
+GAP = 8
 ROW = 22
 
 
@@ -21,7 +23,6 @@ class FactList(QWidget):
         self._values: dict[str, QWidget] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(0)
         self._grid.setVerticalSpacing(0)
         self._grid.setColumnStretch(1, 1)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -68,6 +69,7 @@ class FactList(QWidget):
         return value.text() if isinstance(value, ElidedLabel) and not value.isHidden() else ""
 
     def _fit(self) -> None:
-        self._grid.setColumnMinimumWidth(0, theme().px(NAMES))
+        self._grid.setHorizontalSpacing(theme().px(GAP))
+        self._grid.setColumnMinimumWidth(0, theme().px(NAMES) - theme().px(GAP))
         for row, label in enumerate(self._names.values()):
             self._grid.setRowMinimumHeight(row, 0 if label.isHidden() else theme().px(ROW))

@@ -34,6 +34,8 @@ from core.language import tr
 from core.searches.judgement import Kind
 
 HEIGHT, PICTURE, EDGE = 40, 30, 12
+#: Judgements seen in the lowest window.
+SEEN = 4
 #: Times are told anew this often.
 _MINUTE_MS = 30_000
 #: Below this width no time is told.
@@ -77,6 +79,7 @@ class JudgementList(QListView):
         self.selectionModel().currentChanged.connect(lambda *_: self._tell())
         rows.dataChanged.connect(lambda *_: self._tell())
         rows.modelReset.connect(self._tell)
+        rows.modelReset.connect(self.updateGeometry)
         news.changed.connect(self._restyle)
 
     def current_row(self) -> LedgerRow | None:
@@ -180,10 +183,13 @@ class JudgementList(QListView):
 
     def sizeHint(self) -> QSize:
         # The rest of the room is given by the layout, so that what stands below it stays in sight.
-        return QSize(280, theme().px(HEIGHT) * 2)
+        return QSize(280, self._least_height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, theme().px(HEIGHT) * 2)
+        return QSize(120, self._least_height())
+
+    def _least_height(self) -> int:
+        return theme().px(HEIGHT) * min(SEEN, max(2, self._rows.rowCount()))
 
 
 class _Row(QStyledItemDelegate):

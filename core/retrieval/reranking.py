@@ -50,11 +50,6 @@ class ClickIndex:
         """(m,) what is asked."""
         return self._query
 
-    @property
-    def start(self) -> Matrix:
-        """(n,) squared distances before any click."""
-        return self._base
-
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -85,7 +85,8 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     from_ = moved(bench, search)
     index = bench.index_for(from_.vector)
     index.form = bench.form(entries, search.strength)
-    asked = bench.rank_query(from_.vector, asked_of(desk, search.query))
+    as_it_was = asked_of(desk, search.query)
+    asked = bench.rank_query(from_.vector, as_it_was)
     result = ranked_result(
         desk,
         search.metric,
@@ -110,7 +111,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         search,
         result,
         # Ranks made various cannot be compared with those by distance alone.
-        () if search.diverse else bench.shifts(asked, [place for place in places if place is not None]),
+        () if search.diverse else bench.shifts(as_it_was, [place for place in places if place is not None]),
         ledger.told,
         tuple(contradictions(entries, bench.patient_of)),
         trust(len(entries)),

@@ -51,8 +51,8 @@ class Bench:
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
-        #: The distances before any click as the index holds them, and those of the others in order.
-        self._ordered: tuple[Matrix, Matrix] | None = None
+        #: What was asked last, and the rank of every case under the metric as it was.
+        self._before: tuple[RankQuery, Rows] | None = None
         self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
 
     # Cases by id
@@ -172,26 +172,37 @@ class Bench:
     def shifts(self, asked: RankQuery, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case moved forward from where the metric as it was had it.
 
-        Ranks are counted among all cases but the query's own patient's.
+        ``asked`` as the desk asks it. Ranks are counted among all cases but the query's own patient's.
         """
-        assert self._index is not None
-        start = self._index.start
-        if self._ordered is None or self._ordered[0] is not start:
-            others = np.ones(len(start), dtype=np.bool_)
-            if asked.row is not None:
-                others[asked.row] = False
-            if asked.patient:
-                others &= self.desk.patients != asked.patient
-            self._ordered = (start, np.sort(start[others]))
-        before = np.searchsorted(self._ordered[1], start[list(places)]).tolist()
+        if self._before is None or not _same_question(self._before[0], asked):
+            self._before = (asked, self._ranks(asked))
+        before = self._before[1][list(places)].tolist()
         return tuple(was - now for now, was in enumerate(before))
+
+    def _ranks(self, asked: RankQuery) -> Rows:
+        """(n,) the rank of every case under the metric as it was, from 0; equal ones as its index has."""
+        desk = self.desk
+        rows = np.arange(len(desk.rows))
+        keys = [rows, desk.index.distances(asked.embedded, rows)]
+        if desk.ties is not None and asked.tie_break is not None:
+            apart = desk.ties - asked.tie_break
+            keys.insert(1, np.einsum("ij,ij->i", apart, apart))
+        order = np.lexsort(keys)
+        others = np.ones(len(rows), dtype=np.bool_)
+        if asked.row is not None:
+            others[asked.row] = False
+        if asked.patient:
+            others &= desk.patients != asked.patient
+        ranks = np.empty(len(rows), dtype=np.int64)
+        ranks[order] = np.cumsum(others[order]) - others[order]
+        return ranks
 
     def held_out_accuracy(self, entries: Sequence[Entry], strength: float, most: int) -> float | None:
         """See :func:`core.workflows.refining.held_out_accuracy`."""
         part = self._held_out(entries, most)
         if part is None:
             return None
-        per_query = part.accuracies(self, self.form(entries, strength))
+        per_query = part.accuracies(self._embedded(part.places, entries, strength))
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
     def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
@@ -199,8 +210,8 @@ class Bench:
         part = self._held_out(entries, most)
         if part is None:
             return None
-        now = part.accuracies(self, self.form(entries, strength))
-        before = part.accuracies(self, ClickForm.start(self.coordinates.shape[1]))
+        now = part.accuracies(self._embedded(part.places, entries, strength))
+        before = part.accuracies(self._embedded(part.places, (), strength))
         if np.isnan(now).all():
             return None
         mean, low, high = (
@@ -208,6 +219,13 @@ class Bench:
         )
         words = HELD_OUT_CASES if part.patients is None else HELD_OUT_PATIENTS
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
+
+    def _embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
+        """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
+        if not entries or not strength > 0.0:
+            plain: Matrix = self.desk.embedding[places]
+            return plain
+        return self.form(entries, strength).embed(self.coordinates[places])
 
     def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
@@ -225,10 +243,14 @@ class Bench:
         return _HeldOut(places, findings.astype(np.intp), None if codes is None else codes[places])
 
 
+def _same_question(one: RankQuery, other: RankQuery) -> bool:
+    return one.row == other.row and np.array_equal(one.embedded, other.embedded)
+
+
 @dataclass(frozen=True)
 class HeldOutScore:
-    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` any click, on
-    ``cases`` that nobody trained on or judged; ``measured_on`` says of what kind they are."""
+    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` that of the metric
+    as it was, on ``cases`` that nobody trained on or judged; ``measured_on`` says of what kind they are."""
 
     accuracy: float
     interval: tuple[float, float]
@@ -245,9 +267,8 @@ class _HeldOut:
     findings: Rows
     patients: Rows | None
 
-    def accuracies(self, bench: Bench, form: ClickForm) -> Matrix:
-        """(q,) retrieval accuracy@10 of each under ``form``, NaN where it has none."""
-        embedded = form.embed(bench.coordinates[self.places])
+    def accuracies(self, embedded: Matrix) -> Matrix:
+        """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""
         distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded)
         per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
         return per_query

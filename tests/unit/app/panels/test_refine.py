@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
 from app.context import Context
 from app.models.thumbnails import Thumbnails
@@ -123,6 +123,21 @@ def test_it_lists_what_was_said_and_what_it_did(asked, context, jobs):
     assert asked.save.isEnabled()
     assert not asked.redo.isEnabled()
     assert not asked.list.viewport().grab().isNull()
+
+
+def test_in_a_low_window_four_judgements_are_seen_and_what_stands_below_is_scrolled_to(asked, context, jobs):
+    below = QLabel("another section")
+    asked.add_section(below)
+    judge(context, jobs, asked, *((place, True) for place in range(4, 10)))
+    asked.resize(296, 300)
+    settle(asked, jobs)
+    row = asked.list.visualRect(asked.rows.index(0)).height()
+    assert asked.list.viewport().height() >= 4 * row
+    assert below.visibleRegion().isEmpty()
+    area = asked.findChild(QScrollArea)
+    area.ensureWidgetVisible(below)
+    assert not below.visibleRegion().isEmpty()
+    assert not asked.save.visibleRegion().isEmpty(), "saving stays in sight"
 
 
 def test_the_arrow_takes_back_and_redo_puts_in_force_again(qtbot, asked, context, jobs):

@@ -69,6 +69,12 @@ def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
     assert label.toolTip() == ""
     label.set_tip("what it is")
     assert label.toolTip() == "what it is"
+    label.set_short("a.png")
+    assert label.shown_text() == label.text()
+    label.resize(80, 20)
+    assert label.shown_text() == "a.png"
+    label.resize(10, 20)
+    assert label.shown_text() == "", "nothing rather than a torn word"
 
 
 def test_progress_says_share_and_time(qtbot) -> None:
