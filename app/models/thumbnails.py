@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QImage
+from shiboken6 import isValid
 
 from core.language import tr
 
@@ -132,7 +133,8 @@ class Thumbnails(ThumbnailSource):
             self._fetch(rows, partial(self._arrived, rows, self._generation))
 
     def _arrived(self, rows: list[int], generation: int, answer: Sequence[CardPicture]) -> None:
-        if generation != self._generation:
+        # An answer may come when the window is gone already.
+        if not isValid(self) or generation != self._generation:
             return
         self._running -= 1
         self._asked.difference_update(rows)

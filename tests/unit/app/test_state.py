@@ -101,7 +101,7 @@ def test_what_commands_need_follows_what_is_there(state):
     state.set_library(replace(snapshot(), feature_sets=()))
     assert state.there == {"library", "writable"}
     state.set_library(snapshot(metric("unscored", None)))
-    assert state.there == {"library", "writable", "features", "metric", "to score"}
+    assert state.there == {"library", "writable", "features", "metric", "to score", "concept"}
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
     state.set_asked(asked_for(RANKING))

@@ -70,7 +70,7 @@ def test_what_it_tells() -> None:
     for told in (
         "de-identified",
         "4 nearest: 2 malignant, 2 benign",
-        "Counts only: not calibrated on held-out cases.",
+        "Counts only. Not calibrated on held-out cases.",
         "Support, not a diagnosis.",
         "2026-03-01 14:05 UTC",
         "Hidden: 1 of the same patient and 2 near-duplicates.",
