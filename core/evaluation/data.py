@@ -19,8 +19,10 @@ class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
     ``X`` is float64, or stays float32, as rows of local descriptors are kept: they are many and exact in it.
-    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``feature_names`` (d,) and
-    ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
+    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) say what stands on
+    one side of a split and never answers itself: patients, and cases that show the same picture; left out,
+    the patients alone. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the
+    path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
     ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) what
     cases are called, ``None`` where they have no names. ``attributes`` by name, (n,) each: what else is known
@@ -40,12 +42,13 @@ class EvaluationData:
     case_rows: npt.NDArray[np.int64] | None = None
     case_ids: npt.NDArray[np.str_] | None = None
     attributes: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
+    units: npt.NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)
         if X.dtype != np.float32:
             X = np.asarray(X, dtype=np.float64)
-        beside = [*self.attributes.values(), *([] if self.groups is None else [self.groups])]
+        beside = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
         if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in beside):
             raise BadInput(
                 f"The features, findings and patients of {self.name} differ in number.",
@@ -63,6 +66,8 @@ class EvaluationData:
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", np.array(["" if v is None else str(v) for v in self.y], dtype=np.str_))
         object.__setattr__(self, "groups", None if texts is None else np.array(texts, dtype=np.str_))
+        if self.units is None:
+            object.__setattr__(self, "units", self.groups)
         object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "feature_groups", groups)
 
@@ -85,11 +90,17 @@ class EvaluationData:
         """``known`` when every case has a patient, else ``unknown``."""
         return "known" if patients_known(self.groups) else "unknown"
 
+    @property
+    def by_patient(self) -> bool:
+        """True when some patient is known, so that splits keep patients apart."""
+        return self.groups is not None and bool((self.groups != "").any())
+
     def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
         """The same with these rows only, in this order; itself where that is all of them as they are."""
         if len(rows) == self.n_cases and (rows == np.arange(self.n_cases)).all():
             return self
         groups = None if self.groups is None else self.groups[rows]
+        units = None if self.units is None else self.units[rows]
         ids = None if self.case_rows is None else self.case_rows[rows]
         names = None if self.case_ids is None else self.case_ids[rows]
         attributes = {name: values[rows] for name, values in self.attributes.items()}
@@ -101,6 +112,7 @@ class EvaluationData:
             case_rows=ids,
             case_ids=names,
             attributes=attributes,
+            units=units,
         )
 
     def source_json(self) -> dict[str, Any]:

@@ -196,14 +196,14 @@ def evaluate_metric(
         BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
         Cancelled: the reporter asked for it.
     """
-    check_no_leak(train, test, data.groups, data.n_cases)
+    check_no_leak(train, test, data.units, data.n_cases)
     if not len(train) or not len(test):
         raise BadInput(
             "No case was held out from training.", "Hold out some cases, to measure the metric on."
         )
     names, findings = np.unique(data.y, return_inverse=True)
     asked = findings[test]
-    patients = patient_codes(data.groups, data.n_cases)
+    patients = patient_codes(data.units, data.n_cases)
     of_test = None if patients is None else patients[test]
     reporter.progress(0, 3, "Retrieval accuracy")
     rows, training = metric.transform(data.X[test]), metric.transform(data.X[train])

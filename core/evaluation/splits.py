@@ -11,6 +11,8 @@ import numpy.typing as npt
 from core.errors import BadInput
 
 Rows = npt.NDArray[np.intp]
+#: Begins the names that :func:`together` makes for cases of one picture and no known patient.
+ONE_PICTURE = "one picture, "
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
 
@@ -64,6 +66,37 @@ def patient_codes(groups: Groups | None, n: int) -> Rows | None:
     codes: dict[tuple[str, int], int] = {}
     keys = ((name, -1 if name else row) for row, name in enumerate(names))
     return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.intp)
+
+
+def together(patients: Sequence[str | None], *shown: Sequence[object]) -> npt.NDArray[np.str_] | None:
+    """(n,) a name for what must not be split: cases of one patient, and cases equal in one of ``shown``.
+
+    ``None`` in ``shown`` is equal to nothing. Whoever is joined to a patient has the patient's name; ""
+    stands for a case that is alone and of no known patient. ``None`` where that is all of them.
+    """
+    n = len(patients)
+    parent = list(range(n))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    for values in (patients, *shown):
+        first: dict[object, int] = {}
+        for row, value in enumerate(values):
+            if value is not None and value != "":
+                a, b = root(first.setdefault(value, row)), root(row)
+                parent[max(a, b)] = min(a, b)
+    roots = [root(row) for row in range(n)]
+    names: dict[int, str] = {}
+    for row, patient in enumerate(patients):
+        if patient:
+            names.setdefault(roots[row], patient)
+    sizes = np.bincount(roots, minlength=n)
+    out = [names.get(one) or (f"{ONE_PICTURE}{one}" if sizes[one] > 1 else "") for one in roots]
+    return np.array(out, dtype=np.str_) if any(out) else None
 
 
 def patients_known(groups: Groups | None) -> bool:

@@ -199,7 +199,7 @@ def _measured(
         "steps": steps_text(steps),
         "train": len(prepared.split.train),
         "test": len(prepared.split.test),
-        "by_patient": prepared.split.by_patient,
+        "by_patient": plan.told.by_patient,
         "fit_seconds": seconds,
     }
 

@@ -66,7 +66,7 @@ def choose(
     part = data.rows(train)
     means: list[float | None] = []
     reason = ""
-    splits = folds(part.y.tolist(), part.groups, seed, inner_folds)
+    splits = folds(part.y.tolist(), part.units, seed, inner_folds)
     prepared = [PreparedSplit(part, split, steps, None) for split in splits]
     for combination in combinations:
         reporter.check_cancelled()
@@ -93,7 +93,7 @@ def _score(trial: Trial, criterion: str) -> Measured:
     _, findings = np.unique(data.y, return_inverse=True)
     asked = data.X[split.test]
     if name == "retrieval_accuracy":
-        patients = patient_codes(data.groups, data.n_cases)
+        patients = patient_codes(data.units, data.n_cases)
         inside = metric_distances(trial.metric, asked, asked)
         own = None if patients is None else patients[split.test]
         curve = mean_over_queries(retrieval_accuracy(inside, findings[split.test], own, k, trial.reporter))

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.evaluation.builtin_tables import PREFIX
 from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import Source, read_source
-from core.evaluation.splits import HoldOut, patient_codes
+from core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
 from core.experiments.spec import CasesSpec
 from core.features.registry import extractor_class
 
@@ -50,6 +51,8 @@ class Cases:
             *(data.attributes[name] for name in sorted(data.attributes)),
         ):
             _feed(digest, array)
+        if _units_differ(data):
+            _feed(digest, data.units)
         _feed(digest, self.train)
         names = [list(data.feature_names), sorted(data.attributes), data.masses, self.extractor]
         digest.update(json.dumps(names).encode())
@@ -62,6 +65,8 @@ class Cases:
         for name in ("groups", "case_rows", "case_ids"):
             if getattr(data, name) is not None:
                 arrays[name] = getattr(data, name)
+        if _units_differ(data):
+            arrays["units"] = data.units
         if self.train is not None:
             arrays |= {"train": self.train, "test": self.test}
         arrays |= {f"attribute {name}": values for name, values in data.attributes.items()}
@@ -87,9 +92,8 @@ class Cases:
                 for name in arrays.files
                 if name.startswith("attribute ")
             }
-            given = {
-                name: arrays[name] for name in ("groups", "case_rows", "case_ids") if name in arrays.files
-            }
+            names = ("groups", "units", "case_rows", "case_ids")
+            given = {name: arrays[name] for name in names if name in arrays.files}
             sides = {name: arrays[name] for name in ("train", "test") if name in arrays.files}
             data = EvaluationData(
                 arrays["X"],
@@ -102,6 +106,11 @@ class Cases:
                 **given,
             )
         return cls(data, facts["extractor"], notes=tuple(facts["notes"]), **sides)
+
+
+def _units_differ(data: EvaluationData) -> bool:
+    """Whether more than patients keep cases together."""
+    return data.units is not None and (data.groups is None or bool((data.units != data.groups).any()))
 
 
 def _feed(digest: Any, array: npt.NDArray[Any] | None) -> None:
@@ -153,10 +162,7 @@ def _both(
             "Extract the same feature set of both, or give the tables the same columns in the same order.",
         )
     assert spec.test is not None
-    same_source = (spec.table, spec.library, spec.features) == (
-        spec.test.table, spec.test.library, spec.test.features,
-    )  # fmt: skip
-    if same_source:
+    if _same_place(spec, spec.test):
         raise BadInput(
             f"{train.name} would be trained on and tested: every case would be on both sides.",
             "Name another table or library to test on, or leave 'test' out for random splits.",
@@ -190,13 +196,15 @@ def _both(
             f"Too few cases of {train.name} are left that {test.name} does not hold too.",
             "Name a library with other pictures to train on.",
         )
-    groups = _patients(train, test, unrelated=spec.unrelated)
+    groups = _patients(train.groups, test.groups, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
+    units = _patients(train.units, test.units, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
     names = [f"train {name}" for name in _ids(train)] + [f"test {name}" for name in _ids(test)]
     both = replace(
         train,
         X=np.concatenate([train.X, test.X]),
         y=np.concatenate([train.y, test.y]),
         groups=groups,
+        units=units,
         # The catalogue of only one library knows a row; pictures are found by the tested one's.
         case_rows=None
         if test.case_rows is None
@@ -210,8 +218,16 @@ def _both(
         },
     )
     sides = np.arange(train.n_cases), train.n_cases + np.arange(test.n_cases)
-    whole_split(Cases(both, extractor, *sides), 0).check(both.groups, both.n_cases)
+    whole_split(Cases(both, extractor, *sides), 0).check(both.units, both.n_cases)
     return Cases(both, extractor, *sides, notes)
+
+
+def _same_place(a: CasesSpec, b: CasesSpec) -> bool:
+    """Whether both name one table or library, however they write its path."""
+    names = [one.table or one.library or "" for one in (a, b)]
+    if any(name.startswith(PREFIX) for name in names):
+        return names[0] == names[1]
+    return Path(names[0]).resolve() == Path(names[1]).resolve()
 
 
 def _ids(data: EvaluationData) -> list[str]:
@@ -224,14 +240,23 @@ def _twins(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.array([row.tobytes() in rows for row in np.ascontiguousarray(a)], dtype=np.bool_)
 
 
-def _patients(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> npt.NDArray[np.str_] | None:
+def _patients(
+    train: npt.NDArray[np.str_] | None,
+    test: npt.NDArray[np.str_] | None,
+    sizes: tuple[int, int],
+    *,
+    unrelated: bool,
+) -> npt.NDArray[np.str_] | None:
     """Patients of both sides; with ``unrelated`` those of one are others than those of the other."""
-    if train.groups is None and test.groups is None:
+    if train is None and test is None:
         return None
-    sides = []
-    for mark, side in (("train", train), ("test", test)):
-        own = [""] * side.n_cases if side.groups is None else side.groups.tolist()
-        sides += [f"{mark} {name}" if name and unrelated else name for name in own]
+    sides: list[str] = []
+    for mark, side, size in (("train", train, sizes[0]), ("test", test, sizes[1])):
+        own = [""] * size if side is None else side.tolist()
+        # What only shows one picture is numbered within its own library.
+        sides += [
+            f"{mark} {name}" if name and (unrelated or name.startswith(ONE_PICTURE)) else name for name in own
+        ]
     return np.array(sides, dtype=np.str_)
 
 

@@ -263,6 +263,16 @@ class Catalogue:
         )
         return self.read(query)
 
+    def shown_pictures(self) -> dict[int, tuple[int, str, int | None]]:
+        """Row id -> file, member and frame of the picture that a case is, or is a region of.
+
+        Rows of tables are left out, those with pictures too: their file is the table.
+        """
+        query = sa.select(cases.c.id, cases.c.file, cases.c.member, cases.c.frame).where(
+            cases.c.numbers.is_(None)
+        )
+        return {r.id: (r.file, r.member, r.frame) for r in self.read(query)}
+
     def attributes(self, names: Collection[str]) -> dict[int, dict[str, str]]:
         """Row id -> those of the attributes ``names`` that the case has, of all cases."""
         rows = self.read(sa.select(cases.c.id, cases.c.attributes))

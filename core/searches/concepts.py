@@ -7,7 +7,6 @@ direction is that of a linear classifier: the score it ranks by is the one whose
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,10 +163,3 @@ def newcombe(auc: float, m: int, n: int) -> tuple[float, float]:
         return inside
 
     return end(auc, 0.0), end(auc, 1.0)
-
-
-def patients_of(patients: Sequence[Hashable]) -> Groups:
-    """(n,) a number per patient; ``None`` and "" are someone of their own."""
-    codes: dict[Hashable, int] = {}
-    keys = ((name, None) if name else (None, row) for row, name in enumerate(patients))
-    return np.array([codes.setdefault(key, len(codes)) for key in keys], dtype=np.intp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +12,9 @@ from core.evaluation.calibration import Calibration, calibrate
 from core.evaluation.data import EvaluationData
 from core.evaluation.findings_map import DROPPED
 from core.evaluation.held_out_votes import VOTERS, held_out_votes
-from core.evaluation.splits import patient_codes
 from core.retrieval.scan import index_for
 from core.tasks import SILENT, Reporter
+from core.workflows.never_seen import WhoIsWho
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -29,10 +29,13 @@ def calibrated_vote(
     *,
     findings: Mapping[str, str] | None,
     measured_on: str,
+    elsewhere: Collection[str] = (),
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> Calibration | None:
     """Of ``metric``, trained on the case ids ``training``, by every other patient's cases of ``everything``.
+
+    ``elsewhere``: contents of cases it was trained on in another library.
 
     All cases answer, as in a search. ``findings`` renames and drops as it did in training. ``None`` where too
     few cases were held out.
@@ -45,9 +48,7 @@ def calibrated_vote(
     told = [renamed.get(name, name) for name in everything.y.tolist()]
     named = [name if name and name != DROPPED else None for name in told]
     n = everything.n_cases
-    trained = np.isin(everything.case_rows, training)
-    codes = patient_codes(everything.groups, n)
-    fresh = ~trained if codes is None else ~np.isin(codes, codes[trained])
+    fresh = np.isin(everything.case_rows, WhoIsWho(library).fresh(training, elsewhere))
     contents = {int(r.id): r.content for r in library.catalogue.all_cases()}
     numbers: dict[str, int] = {}
     keys = [numbers.setdefault(contents[int(row)], len(numbers)) for row in everything.case_rows]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import BadInput, SemblanceError
 from core.library.records import ConceptRecord
-from core.searches.concepts import MINIMUM, Strength, patients_of, strength
+from core.searches.concepts import MINIMUM, Strength, strength
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -139,11 +139,12 @@ def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFa
 
     points, has, places = marked(bench, one)
     patients = [bench.desk.patients[place] for place in places]
+    units = bench.desk.who_is_who.codes(bench.desk.rows[places])
     found, why = None, ""
     try:
         moves = learnt_direction(bench, one) is not None
         if moves:
-            found = strength(points, has, patients_of(patients), patients_known=all(patients))
+            found = strength(points, has, units, patients_known=all(patients))
     except SemblanceError as error:
         moves, why = False, error.message
     if found is None and not why:

@@ -31,6 +31,7 @@ from core.searches.ledger import Ledger
 from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
 from core.workflows.near_duplicates import Lookalikes
+from core.workflows.never_seen import WhoIsWho
 from core.workflows.stepped import SteppedCases
 from core.workflows.trusting import calibration_of
 
@@ -198,8 +199,13 @@ class Desk:
     @cached_property
     def trained_patients(self) -> frozenset[str]:
         """Their patients, as far as they are known."""
-        trained = np.isin(self.rows, self.record.training)
-        return frozenset(str(patient) for patient in self.patients[trained] if patient)
+        facts = (self._facts.get(row) for row in self.trained_rows)
+        return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
+
+    @cached_property
+    def who_is_who(self) -> WhoIsWho:
+        """Which cases are of one patient or show one picture."""
+        return WhoIsWho(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:

@@ -18,6 +18,7 @@ from core.library.export_log import note_export
 from core.library.records import FeatureSet, unique_name
 from core.metrics.storage import load_metric
 from core.tasks import SILENT, Reporter
+from core.workflows.never_seen import ELSEWHERE, elsewhere
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -90,6 +91,10 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             rows = np.array([row.id for row in cases if row.content in trained], dtype=np.int64)
             here = about["library"] == _mark(opened)
             card = {**metric.card.to_json(), **about["card"], "name": called}
+            card.pop(ELSEWHERE, None)
+            # Not known here, but they may be imported, or the metric handed on to where they are.
+            if unknown := trained.difference(row.content for row in cases):
+                card[ELSEWHERE] = sorted(unknown)
             if not here:
                 card |= {"scores": {}, "measured_on": ""}
             opened.add_metric(
@@ -119,6 +124,7 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
     feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
+    contents.update(elsewhere(record.card))
     scores = dict(record.scores or {})
     if scores.get("calibration"):
         # Rows of this library's catalogue mean nothing elsewhere.
@@ -129,7 +135,7 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
         "library": _mark(library),
         "name": record.name,
         "learner": record.learner,
-        "card": {key: value for key, value in record.card.items() if key != "authors"},
+        "card": {key: value for key, value in record.card.items() if key not in ("authors", ELSEWHERE)},
         "scores": scores or None,
         "features": _features(feature_set),
         "training": sorted(contents),

@@ -27,6 +27,7 @@ from core.tasks import SILENT, Reporter
 from core.workflows.asking import Asked, ask
 from core.workflows.desk import desk_for, own_write
 from core.workflows.moving import moved
+from core.workflows.never_seen import ELSEWHERE, elsewhere
 from core.workflows.refining_desk import HeldOutScore, bench_for
 
 #: Cases among which influence is looked for.
@@ -200,7 +201,9 @@ def save_refined(
     file = opened.new_metric_file()
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
-    card = {**metric.card.to_json(), "findings_map": findings_map}
+    card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
+    if seen := elsewhere(record.card):
+        card[ELSEWHERE] = list(seen)
     training = np.union1d(record.training, bench.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
     return card

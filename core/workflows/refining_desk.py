@@ -15,7 +15,7 @@ from core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from core.evaluation.intervals import over_queries
 from core.evaluation.neighbours import distances_after_steps
 from core.evaluation.scores import retrieval_accuracy
-from core.evaluation.splits import patient_codes
+from core.evaluation.splits import patients_known
 from core.imaging.region import Region
 from core.metrics.distance import Matrix
 from core.metrics.distances import LinearDistance
@@ -30,6 +30,7 @@ from core.searches.query import Query
 from core.searches.teaching import Coordinates, learn, triplets_of
 from core.tasks import SILENT, Reporter
 from core.workflows.desk import Desk, desk_for, too_many
+from core.workflows.never_seen import elsewhere
 from core.workflows.searching import numbers_of
 
 
@@ -217,7 +218,7 @@ class Bench:
         mean, low, high = (
             float(values[0]) for values in over_queries(now[:, np.newaxis], seed=0, groups=part.patients)
         )
-        words = HELD_OUT_CASES if part.patients is None else HELD_OUT_PATIENTS
+        words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
 
     def _embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
@@ -230,9 +231,8 @@ class Bench:
     def _held_out(self, entries: Sequence[Entry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         desk = self.desk
-        seen = np.isin(desk.rows, desk.record.training) | np.isin(desk.rows, self.judged_rows(entries))
-        codes = patient_codes([patient or "" for patient in desk.patients], len(desk.rows))
-        fresh = ~seen if codes is None else ~np.isin(codes, codes[seen])
+        seen = np.concatenate([desk.record.training, self.judged_rows(entries)])
+        fresh = np.isin(desk.rows, desk.who_is_who.fresh(seen, elsewhere(desk.record.card)))
         fresh &= np.array([bool(finding) for finding in desk.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
@@ -240,7 +240,12 @@ class Bench:
         if len(places) < 2:
             return None
         findings = np.unique([str(desk.findings[place]) for place in places], return_inverse=True)[1]
-        return _HeldOut(places, findings.astype(np.intp), None if codes is None else codes[places])
+        known = patients_known(desk.patients[np.isin(desk.rows, seen)]) and patients_known(
+            desk.patients[places]
+        )
+        known = known and not elsewhere(desk.record.card)
+        own = desk.who_is_who.codes(desk.rows[places])
+        return _HeldOut(places, findings.astype(np.intp), own, known)
 
 
 def _same_question(one: RankQuery, other: RankQuery) -> bool:
@@ -261,11 +266,15 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Places (q,) of cases to measure on, with their findings and patients as numbers."""
+    """Places (q,) of cases to measure on, with their findings, and their patients or pictures, as numbers.
+
+    ``patients_known``: of all of them, and of all that was seen.
+    """
 
     places: Rows
     findings: Rows
-    patients: Rows | None
+    patients: Rows
+    patients_known: bool
 
     def accuracies(self, embedded: Matrix) -> Matrix:
         """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""

@@ -113,7 +113,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
             )
         renamed = parse_findings_map(request.findings) if request.findings else None
         data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-        split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+        split = holdout(data.y.tolist(), data.units, request.seed, request.held_out)
         split = _bounded(split, request.seed)
         made = []
         for number, place in enumerate(PLACES):

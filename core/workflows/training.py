@@ -12,7 +12,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.evaluate_metric import accuracy_after_steps, evaluate_metric
+from core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps, evaluate_metric
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout, patient_codes
@@ -29,6 +29,7 @@ from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.calibrating import calibrated_vote
 from core.workflows.feeding import food_of
+from core.workflows.never_seen import WhoIsWho, elsewhere
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -114,7 +115,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             )
         try:
             data = prepare(everything, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-            split = holdout(data.y.tolist(), data.groups, request.seed, request.held_out)
+            split = holdout(data.y.tolist(), data.units, request.seed, request.held_out)
         except BadInput as few:
             if learner.accepts:
                 raise BadInput(few.message, f"{few.hint} {_needing_none()}".strip()) from few
@@ -175,7 +176,7 @@ def fit_and_score(
         name=request.name,
         library=library.name,
         feature_set=feature_set.name,
-        split=Split(request.seed, request.held_out, split.by_patient),
+        split=Split(request.seed, request.held_out, data.by_patient),
         scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"], **error},
         measured_on=scores["measured_on"],
     )
@@ -258,12 +259,21 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         data = prepare(everything, findings=renamed)
         assert data.case_rows is not None
         trained = np.isin(data.case_rows, record.training)
-        patients = patient_codes(data.groups, data.n_cases)
-        fresh = ~trained if patients is None else ~np.isin(patients, patients[trained])
+        if not trained.any():
+            raise BadInput(
+                f"{opened.name} has none of the cases that '{name}' was trained on.",
+                "Its vote asks them, so it can be scored only where they are: in the library it came from.",
+            )
+        # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
+        seen = elsewhere(record.card)
+        fresh = np.isin(data.case_rows, WhoIsWho(opened).fresh(record.training, seen))
         metric = load_metric(record.file)
         scores = evaluate_metric(
             metric, data, np.flatnonzero(trained), np.flatnonzero(fresh), reporter=reporter
         ).to_json()
+        if seen:
+            # Patients have other codes in every library: some may have been trained on where it came from.
+            scores["measured_on"] = HELD_OUT_CASES
         calibration = calibrated_vote(
             opened,
             metric,
@@ -271,6 +281,7 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
             record.training,
             findings=renamed,
             measured_on=scores["measured_on"],
+            elsewhere=seen,
             reporter=reporter,
         )
         scores["calibration"] = None if calibration is None else calibration.to_json()
@@ -298,7 +309,7 @@ class _Curve(Reporter):
         part = data.rows(chosen)
         self._rows = held_out[chosen]
         self._findings = np.unique(part.y, return_inverse=True)[1].astype(np.intp)
-        self._patients = patient_codes(part.groups, part.n_cases)
+        self._patients = patient_codes(part.units, part.n_cases)
         self._points: list[CurvePoint] = []
         self._next = 0.0
 

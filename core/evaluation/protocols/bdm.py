@@ -60,7 +60,7 @@ class BDMProtocol(SplitProtocol):
         if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
             seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
             rule = f"{MASSES} training cases of each finding"
-            return rule, [per_finding(data.y.tolist(), data.groups, one, MASSES) for one in seeds]
+            return rule, [per_finding(data.y.tolist(), data.units, one, MASSES) for one in seeds]
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
@@ -70,7 +70,7 @@ class BDMProtocol(SplitProtocol):
 def _measure(trial: Trial) -> Measured:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
-    patients = patient_codes(data.groups, data.n_cases)
+    patients = patient_codes(data.units, data.n_cases)
     test, train = data.X[split.test], data.X[split.train]
     asked = findings[split.test]
     per_query = retrieval_accuracy(

@@ -42,7 +42,7 @@ class BoostMetricProtocol(SplitProtocol):
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
         return "70 % to train on, 15 % to choose by, 15 % to test", [
-            three_parts(data.y.tolist(), data.groups, one, VALIDATION, TEST) for one in seeds
+            three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 
     def measure(self, trial: Trial) -> Measured:

@@ -57,5 +57,5 @@ class TrainingQueries:
 
 def own_patients(data: EvaluationData) -> Rows:
     """(n,) a number for each patient; each case is one where none is known."""
-    known = patient_codes(data.groups, data.n_cases)
+    known = patient_codes(data.units, data.n_cases)
     return np.arange(data.n_cases) if known is None else known

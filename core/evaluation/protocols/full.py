@@ -86,12 +86,12 @@ class FullProtocol(SplitProtocol):
         assert isinstance(share, float)
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
         rule = "random halves" if share == 0.5 else f"{share:.0%} tested, at random"
-        return rule, [holdout(data.y.tolist(), data.groups, one, share) for one in seeds]
+        return rule, [holdout(data.y.tolist(), data.units, one, share) for one in seeds]
 
     def measure(self, trial: Trial) -> Measured:
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
-        patients = patient_codes(data.groups, data.n_cases)
+        patients = patient_codes(data.units, data.n_cases)
         own = None if patients is None else patients[split.test]
         asked = findings[split.test]
         inside, curves, queries = _inside(trial, asked, own)

@@ -72,7 +72,7 @@ class MatchingProtocol(SplitProtocol):
         strata = np.where(data.y == self.settings["negative"], "no polyp", "polyp").tolist()
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
         return f"{FOLDS} folds of patients", [
-            split for one in seeds for split in folds(strata, data.groups, one, FOLDS)
+            split for one in seeds for split in folds(strata, data.units, one, FOLDS)
         ]
 
     def plan(

@@ -82,7 +82,7 @@ class Plan:
             BadInput: a case or a patient is in two of its parts.
         """
         split = self.splits[place]
-        split.check(self.data.groups, self.data.n_cases)
+        split.check(self.data.units, self.data.n_cases)
         if baseline is not None:
             return PreparedSplit(self.baselines[baseline], split, (), None)
         return PreparedSplit(self.data, split, steps, self.triplets)
@@ -287,7 +287,7 @@ def _result(
         source=plan.told.source_json(),
         seed=seed,
         repeats=len(splits),
-        split=SplitFacts(plan.rule, splits[0].by_patient, n_train, n_test),
+        split=SplitFacts(plan.rule, plan.told.by_patient, n_train, n_test),
         results=tuple(results),
         comparisons=compare(results, compared, n_train, n_test),
         failed=tuple(run.failure for run in runs if run.failure is not None),

@@ -94,10 +94,10 @@ class SplitProtocol(Protocol):
 def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
     """A stratified random half to train on in each repeat, the other to test."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-    return "random halves", [halves(data.y.tolist(), data.groups, one) for one in seeds]
+    return "random halves", [halves(data.y.tolist(), data.units, one) for one in seeds]
 
 
 def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:
     """``k`` stratified folds, dealt anew in each repeat; every case is tested once a repeat."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-    return [split for one in seeds for split in folds(data.y.tolist(), data.groups, one, k)]
+    return [split for one in seeds for split in folds(data.y.tolist(), data.units, one, k)]

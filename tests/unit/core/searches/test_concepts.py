@@ -162,7 +162,3 @@ def test_the_interval_covers_the_area_most_of_the_time() -> None:
         low, high = newcombe(float((upper[:, None] > lower).mean()), 12, 15)
         inside += low <= 0.7602 <= high
     assert inside / 400 == pytest.approx(0.95, abs=0.035)
-
-
-def test_unknown_patients_are_someone_of_their_own() -> None:
-    assert patients_of(["a", None, "a", "", None]).tolist() == [0, 1, 0, 2, 3]

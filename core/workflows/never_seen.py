@@ -1,0 +1,60 @@
+"""Which cases of a library a metric never saw: what it may be measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.splits import Rows, patient_codes, together
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+
+Ids = npt.NDArray[np.int64]
+
+#: Key of a card: contents of training cases that the library did not have when the metric came into it.
+ELSEWHERE = "trained_elsewhere"
+
+
+class WhoIsWho:
+    """All cases of a library, without features too, and which are of one patient or show one picture."""
+
+    def __init__(self, library: Library) -> None:
+        cases = library.catalogue.all_cases()
+        pictures = library.catalogue.shown_pictures()
+        ids = [int(r.id) for r in cases]
+        self.ids: Ids = np.array(ids, dtype=np.int64)
+        self._contents = [r.content for r in cases]
+        # Equal rows of a table are two measurements; equal pictures are one.
+        shown = [
+            content if row in pictures else None for row, content in zip(ids, self._contents, strict=True)
+        ]
+        units = together([r.patient for r in cases], shown, [pictures.get(row) for row in ids])
+        codes = patient_codes(units, len(ids))
+        self._codes = np.arange(len(ids)) if codes is None else codes
+
+    def fresh(self, seen: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
+        """(f,) ids of the cases that are none of ``seen`` (s,) ids, nor their patients, nor their pictures.
+
+        ``elsewhere``: contents seen in another library.
+        """
+        taken = np.isin(self.ids, np.asarray(seen, dtype=np.int64))
+        if elsewhere:
+            known = frozenset(elsewhere)
+            taken |= np.array([content in known for content in self._contents], dtype=np.bool_)
+        out: Ids = self.ids[~np.isin(self._codes, self._codes[taken])]
+        return out
+
+    def codes(self, rows: npt.ArrayLike) -> Rows:
+        """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one picture."""
+        found: Rows = self._codes[np.searchsorted(self.ids, rows)]
+        return found
+
+
+def elsewhere(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """The contents under :data:`ELSEWHERE` of a card; none where it has no such list."""
+    told = card.get(ELSEWHERE)
+    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
