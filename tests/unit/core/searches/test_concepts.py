@@ -12,7 +12,6 @@ from core.searches.concepts import (
     direction,
     enough,
     newcombe,
-    patients_of,
     spread,
     strength,
 )
