@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
 from app.dialogs.extract import ExtractDialog
 from app.dialogs.header import HeaderDialog
 from app.dialogs.help import HelpDialog
-from app.dialogs.import_source import ImportDialog
-from app.dialogs.not_read import NotReadDialog
 from app.dialogs.prepare_slider import PrepareSliderDialog
 from app.dialogs.save_refined import SaveRefinedDialog
-from app.operations import demo, drawing, extracting, likeness, refining, searching, training
+from app.operations import demo, extracting, likeness, refining, searching, training
 from app.operations import library as libraries
 from app.panels.ranking import GLIDE
 from app.theme import set_theme
-from app.windows import experiments, metric_files, report_files, upkeep
+from app.windows import experiments, library_files, metric_files, report_files, upkeep
 from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
 from app.windows.search_commands import SearchCommands
@@ -48,13 +46,13 @@ class Commands(QObject):
         self._header: HeaderDialog | None = None
         self.searches = SearchCommands(window)
         runs = {
-            "new_library": self.new_library,
-            "new_library_folder": self.new_library_folder,
-            "open_library": self.open_library,
+            "new_library": lambda: library_files.new_from_file(window),
+            "new_library_folder": lambda: library_files.new_from_folder(window),
+            "open_library": lambda: library_files.open_library(window),
             "demo": lambda: demo.open_demo(self._context),
-            "import_more": self.import_more,
-            "not_read": self.show_not_read,
-            "relink": self.relink,
+            "import_more": lambda: library_files.import_more(window),
+            "not_read": lambda: library_files.show_not_read(window),
+            "relink": lambda: library_files.relink(window),
             "back_up": lambda: upkeep.back_up(window),
             "restore": lambda: upkeep.restore(window),
             "check_library": lambda: upkeep.check(window),
@@ -132,80 +130,11 @@ class Commands(QObject):
         for command in ("judge_alike", "judge_not_alike", "judge_closer"):
             window.actions_.keep_within(command, window.ranking)
 
-    # Libraries
-
-    def new_library(self) -> None:
-        """From a file: a zip, a table, an array file."""
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._window,
-            tr("New library from a file"),
-            "",
-            ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)"))),
-        )
-        if chosen:
-            self.bring_in(Path(chosen), into=None)
-
-    def new_library_folder(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, tr("New library from a folder"))
-        if chosen:
-            self.bring_in(Path(chosen), into=None)
-
-    def open_library(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(
-            self._window, tr("Open a library (a folder ending in .semblance)")
-        )
-        if chosen:
-            self._window.open_library(Path(chosen))
-
-    def import_more(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, tr("Add pictures to this library"))
-        if chosen:
-            self.bring_in(Path(chosen), into=self._state.path)
-
-    def bring_in(self, source: Path, into: Path | None = None) -> None:
-        """A dropped or chosen source: a library is opened, a picture asked with, the rest imported."""
-        if (source / "catalogue.sqlite").is_file():
-            self._window.open_library(source)
-            return
-        if into is None and "metric" in self._state.there and source.suffix.lower() in searching.ENDINGS:
-            searching.ask(self._context, Query(image=source))
-            return
-
-        def ask(found: list[Any]) -> None:
-            dialog = ImportDialog(source, found, into, self._window)
-            if dialog.exec() == QDialog.DialogCode.Accepted:
-                libraries.import_source(
-                    self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
-                )
-            dialog.deleteLater()
-
-        # The dialog waits for its answer: only once the job that recognised the source has ended.
-        libraries.recognise(
-            self._context, source, lambda found: QTimer.singleShot(0, self, lambda: ask(found))
-        )
-
-    def show_not_read(self) -> None:
-        if self._state.library is not None:
-
-            def save(path: Path, text: str) -> None:
-                # Its paths may be called after patients.
-                what = "list of files not read"
-                drawing.save_scores(self._context, path, text, what=what, identified=True)
-
-            dialog = NotReadDialog(self._state.library, save, self._window)
-            dialog.exec()
-            dialog.deleteLater()
-
-    def relink(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self._window, tr("Where the moved pictures are now"))
-        if chosen:
-            libraries.relink(self._context, Path(chosen))
-
     # Asking
 
     def find_case(self) -> None:
         self._window.docks["library"].show()
-        self._window.open_rail("filter")
+        self._window.arrangement.open_rail("filter")
 
     def ask_case(self) -> None:
         """With the region drawn on the case that is compared, else with a whole case."""
@@ -368,11 +297,11 @@ class Commands(QObject):
             set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
 
     def reset_layout(self) -> None:
-        self._window.place_docks()
+        self._window.arrangement.place()
         for dock in self._window.docks.values():
             dock.wanted = True
             dock.setVisible(self._state.library is not None)
-        self._window.usual_sizes()
+        self._window.arrangement.usual_sizes()
 
     def full_screen(self) -> None:
         if self._window.isFullScreen():

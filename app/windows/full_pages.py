@@ -111,7 +111,7 @@ class FullPages:
         window = self._window
         self._from_two = window.pages.currentWidget() is window.two_metrics or (self.open and self._from_two)
         if not self.open:
-            window.keep_layout()
+            window.arrangement.keep()
             self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
         elif page is not window.large:
             window.large.leave()

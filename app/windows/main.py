@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QPoint, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -36,16 +36,18 @@ from app.panels.side import SidePanel
 from app.panels.two_metrics import TwoMetricsPanel
 from app.settings import Settings
 from app.state import State
-from app.theme import news, theme
+from app.theme import news
 from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
+from app.windows import library_files
+from app.windows.arrangement import Arrangement
 from app.windows.commands import Commands
 from app.windows.docks import Dock
 from app.windows.full_pages import FullPages
+from app.windows.library_lock import LibraryLock
 from app.windows.likeness import LikenessSlider
 from app.windows.map_links import MapLinks
 from app.windows.pickers import make_pickers
-from app.windows.rail import LibraryRail
 from app.windows.search_view import SearchView
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
@@ -57,11 +59,8 @@ from core.workflows.looking import CardImage
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
-#: Below this width the Library panel folds to a rail.
-NARROW = 1360
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
-LAYOUT_VERSION = 2
 
 
 class MainWindow(QMainWindow):
@@ -77,8 +76,8 @@ class MainWindow(QMainWindow):
         self.state, self.jobs = self.context.state, self.context.jobs
         self.actions_ = Actions(self)
         self.thumbnails = Thumbnails(self._fetch, self)
-        self._open_lock: QLockFile | None = None
-        self._was_narrow = self._laid_out = False
+        self._lock = LibraryLock(self.context)
+        self.arrangement = Arrangement(self)
         self.full = FullPages(self)
         self._make_centre()
         self._make_docks()
@@ -142,7 +141,7 @@ class MainWindow(QMainWindow):
                 tr("Evaluation"), "evaluation", self.evaluation, header=self.evaluation.header
             ),
         }
-        self.place_docks()
+        self.arrangement.place()
         for dock in self.docks.values():
             dock.help_wanted.connect(self._help)
         self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
@@ -151,60 +150,9 @@ class MainWindow(QMainWindow):
         self.ranking.grid.current_changed.connect(self.side.why.follow)
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
 
-    def place_docks(self) -> None:
-        """Every dock where it usually is."""
-        left, right, bottom = (
-            Qt.DockWidgetArea.LeftDockWidgetArea,
-            Qt.DockWidgetArea.RightDockWidgetArea,
-            Qt.DockWidgetArea.BottomDockWidgetArea,
-        )
-        self.setCorner(Qt.Corner.BottomLeftCorner, bottom)
-        self.setCorner(Qt.Corner.BottomRightCorner, bottom)
-        for dock in self.docks.values():
-            dock.setFloating(False)
-        self.addDockWidget(left, self.docks["library"])
-        self.splitDockWidget(self.docks["library"], self.docks["query"], Qt.Orientation.Horizontal)
-        self.addDockWidget(right, self.docks["side"])
-        self.addDockWidget(bottom, self.docks["evaluation"])
-
-    def usual_sizes(self) -> None:
-        """The widths and heights of LOOK.md, for the present width of the window."""
-        small = self.narrow
-        horizontal = [self.docks["library"], self.docks["query"], self.docks["side"]]
-        widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
-        self.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
-        height = theme().px(216 if small else 236)
-        self.resizeDocks([self.docks["evaluation"]], [height], Qt.Orientation.Vertical)
-
-    @property
-    def narrow(self) -> bool:
-        """Whether the library gives its room to the ranking."""
-        return self.width() < theme().px(NARROW)
-
-    def open_rail(self, what: str = "") -> None:
-        """Show the whole Library panel, also in a narrow window."""
-        dock = self.docks["library"]
-        dock.fold(None)
-        self.resizeDocks([dock], [theme().px(200)], Qt.Orientation.Horizontal)
-        if what == "filter":
-            self.library.focus_filter()
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._follow_width()
-
-    def _follow_width(self) -> None:
-        if self.narrow != self._was_narrow:
-            self._was_narrow = self.narrow
-            self.docks["library"].fold(self._make_rail() if self.narrow else None)
-            if self._laid_out:
-                self.usual_sizes()
-
-    def _make_rail(self) -> LibraryRail:
-        rail = LibraryRail()
-        rail.open_wanted.connect(self.open_rail)
-        rail.add_wanted.connect(self.actions_["import_more"].trigger)
-        return rail
+        self.arrangement.follow_width()
 
     def _connect(self) -> None:
         self.state.library_changed.connect(self._show_library)
@@ -216,7 +164,7 @@ class MainWindow(QMainWindow):
         self.state.search_changed.connect(self._enable)
         self.concepts.changed.connect(self._enable)
         self.state.refusal_changed.connect(self._enable)
-        news.changed.connect(self._follow_width)
+        news.changed.connect(self.arrangement.follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
         self.status.jobs_wanted.connect(self.commands.show_jobs)
@@ -252,7 +200,7 @@ class MainWindow(QMainWindow):
         self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
         self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
         self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
-        self.start_page.dropped.connect(lambda path: self.commands.bring_in(Path(path)))
+        self.start_page.dropped.connect(lambda path: library_files.bring_in(self, Path(path)))
         self.start_page.words_wanted.connect(self.actions_["words"].trigger)
 
     # Opening and closing
@@ -281,16 +229,16 @@ class MainWindow(QMainWindow):
         there = library is not None
         self.pages.setCurrentWidget(self.ranking if there else self.start_page)
         if not there:
-            self.keep_layout()
+            self.arrangement.keep()
             self.start_page.set_recent(self.context.settings.recent)
         for dock in self.docks.values():
             dock.setVisible(there and dock.wanted)
         if there:
             self.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
-        if there and not self._laid_out:
-            QTimer.singleShot(0, self, self._lay_out)
+        if there:
+            self.arrangement.lay_out_once()
         self._enable()
-        self._tell_locked()
+        self._lock.follow()
 
     def _tell_name(self) -> None:
         """The library, and the kept search that is open, in the window's title."""
@@ -298,36 +246,10 @@ class MainWindow(QMainWindow):
         parts = [search, library.name if library else "", "Semblance"]
         self.setWindowTitle(" – ".join(part for part in parts if part))
 
-    def _tell_locked(self) -> None:
-        """Take the lock of a window on the library, or say who has it."""
-        path = self.state.path
-        if self._open_lock is not None:
-            self._open_lock.unlock()
-            self._open_lock = None
-        if path is None or self.state.library is None or not self.state.library.writable:
-            return
-        lock = QLockFile(str(path / "window.lock"))
-        lock.setStaleLockTime(0)
-        if lock.tryLock(0):
-            self._open_lock = lock
-            return
-        process, host, _program = lock.getLockInfo()
-        self.context.messages.info(
-            tr(
-                "{name} is open in another window too (process {process} on {host}).",
-                name=path.name,
-                process=process,
-                host=host,
-            )
-            if host
-            else tr("{name} is open in another window too.", name=path.name),
-            tr("Both can be used; what the other adds is seen here when the library is opened again."),
-        )
-
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
         if self.state.library is not None:
-            self.keep_layout()
+            self.arrangement.keep()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
@@ -337,15 +259,8 @@ class MainWindow(QMainWindow):
         libraries.remember_before_end(self.context)
         self.jobs.shutdown()
         self.context.messages.remove_hooks()
-        if self._open_lock is not None:
-            self._open_lock.unlock()
+        self._lock.release()
         super().closeEvent(event)
-
-    def keep_layout(self) -> None:
-        """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
-        if self._laid_out and not self.full.open:
-            layout = self.saveState(LAYOUT_VERSION)
-            self.context.settings.set_bytes(f"layout{LAYOUT_VERSION}", layout)
 
     def _restore(self) -> None:
         geometry = self.context.settings.bytes("geometry")
@@ -358,16 +273,6 @@ class MainWindow(QMainWindow):
         if size != self.size():
             self.resize(size)
             self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
-
-    def _lay_out(self) -> None:
-        """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
-        self._laid_out = True
-        layout = self.context.settings.bytes(f"layout{LAYOUT_VERSION}")
-        if layout is None or not self.restoreState(layout, LAYOUT_VERSION):
-            self.usual_sizes()
-        for dock in self.docks.values():
-            dock.wanted = not dock.isHidden()
-        QTimer.singleShot(0, self, self.library.show_current)
 
     def show_side(self, name: str) -> None:
         """Bring one of the panels at the right to the front."""
@@ -466,7 +371,7 @@ class MainWindow(QMainWindow):
         self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                self.commands.bring_in(Path(url.toLocalFile()))
+                library_files.bring_in(self, Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return
 

@@ -17,7 +17,7 @@ from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
 from app.theme import theme
-from app.windows import commands, main
+from app.windows import library_files, main
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
 from core.searches.query import Query
@@ -319,10 +319,10 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
             seen.append((self.kind(), [job.title for job in window.jobs.active if job.title]))
             return 0
 
-    monkeypatch.setattr(commands, "ImportDialog", Asked)
+    monkeypatch.setattr(library_files, "ImportDialog", Asked)
     source = striped_folder(tmp_path / "pictures")
     with open_window() as window:
-        window.commands.bring_in(source)
+        library_files.bring_in(window, source)
         wait_for(window, lambda: bool(seen))
         assert seen == [("folder", [])]
 

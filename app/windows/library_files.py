@@ -1,0 +1,90 @@
+"""What the window's commands on libraries and their sources do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QDialog, QFileDialog
+
+from app.dialogs.import_source import ImportDialog
+from app.dialogs.not_read import NotReadDialog
+from app.operations import drawing, searching
+from app.operations import library as libraries
+from core.language import tr
+from core.searches.query import Query
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+
+def new_from_file(window: MainWindow) -> None:
+    """From a file: a zip, a table, an array file."""
+    kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
+    chosen, _ = QFileDialog.getOpenFileName(window, tr("New library from a file"), "", kinds)
+    if chosen:
+        bring_in(window, Path(chosen))
+
+
+def new_from_folder(window: MainWindow) -> None:
+    """From a folder of pictures."""
+    if chosen := QFileDialog.getExistingDirectory(window, tr("New library from a folder")):
+        bring_in(window, Path(chosen))
+
+
+def open_library(window: MainWindow) -> None:
+    """Ask for a library and show it."""
+    if chosen := QFileDialog.getExistingDirectory(
+        window, tr("Open a library (a folder ending in .semblance)")
+    ):
+        window.open_library(Path(chosen))
+
+
+def import_more(window: MainWindow) -> None:
+    """Ask for a folder of pictures that the open library is to have too."""
+    if chosen := QFileDialog.getExistingDirectory(window, tr("Add pictures to this library")):
+        bring_in(window, Path(chosen), into=window.state.path)
+
+
+def bring_in(window: MainWindow, source: Path, into: Path | None = None) -> None:
+    """A dropped or chosen source: a library is opened, a picture asked with, the rest imported."""
+    if (source / "catalogue.sqlite").is_file():
+        window.open_library(source)
+        return
+    if into is None and "metric" in window.state.there and source.suffix.lower() in searching.ENDINGS:
+        searching.ask(window.context, Query(image=source))
+        return
+
+    def ask(found: list[Any]) -> None:
+        dialog = ImportDialog(source, found, into, window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            libraries.import_source(
+                window.context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
+            )
+        dialog.deleteLater()
+
+    # The dialog waits for its answer: only once the job that recognised the source has ended.
+    libraries.recognise(
+        window.context, source, lambda found: QTimer.singleShot(0, window, lambda: ask(found))
+    )
+
+
+def show_not_read(window: MainWindow) -> None:
+    """The files that could not be read, each with its reason."""
+    if window.state.library is None:
+        return
+
+    def save(path: Path, text: str) -> None:
+        # Its paths may be called after patients.
+        drawing.save_scores(window.context, path, text, what="list of files not read", identified=True)
+
+    dialog = NotReadDialog(window.state.library, save, window)
+    dialog.exec()
+    dialog.deleteLater()
+
+
+def relink(window: MainWindow) -> None:
+    """Ask where moved pictures are now, and find them there."""
+    if chosen := QFileDialog.getExistingDirectory(window, tr("Where the moved pictures are now")):
+        libraries.relink(window.context, Path(chosen))
