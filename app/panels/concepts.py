@@ -25,6 +25,7 @@ from app.theme import colour, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel_header import header_button
 from app.widgets.section_header import SectionHeader
+from core.language import tr
 from core.searches.concepts import Strength
 from core.workflows.concepts import ConceptFacts
 
@@ -34,7 +35,7 @@ STEPS = 20
 SEEN = 2
 #: Width of a handle, as the style sheet has it.
 _HANDLE = 12
-_EMPTY = (
+_EMPTY = tr(
     "Name something cases have or have not. Mark a few of each; then a slider moves the ranking along it."
 )
 
@@ -48,15 +49,15 @@ class ConceptsSection(QWidget):
         super().__init__()
         self._context, self._state, self._concepts = context, context.state, concepts
         self._rows: dict[int, ConceptRow] = {}
-        self.setAccessibleName("Concepts")
+        self.setAccessibleName(tr("Concepts"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.header = SectionHeader("Concepts", action="New…")
+        self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
         self.header.action_wanted.connect(self.ask_name)
-        self.undo = QPushButton("Undo")
+        self.undo = QPushButton(tr("Undo"))
         set_look(self.undo, link=True)
         self.undo.clicked.connect(concepts.undo)
-        help_button = header_button("help", "Help for concepts")
+        help_button = header_button("help", tr("Help for concepts"))
         help_button.clicked.connect(self.help_wanted)
         self._told = QLabel(_EMPTY)
         self._told.setWordWrap(True)
@@ -95,7 +96,9 @@ class ConceptsSection(QWidget):
 
     def ask_name(self) -> None:
         """Make a new concept once it has a name."""
-        name, given = QInputDialog.getText(self, "New concept", "What some cases have and others have not:")
+        name, given = QInputDialog.getText(
+            self, tr("New concept"), tr("What some cases have and others have not:")
+        )
         if given:
             self._concepts.add(name)
 
@@ -114,11 +117,11 @@ class ConceptsSection(QWidget):
         self._told.setVisible(not facts)
         self._scroll.setVisible(bool(facts))
         writable = self._state.library is not None and self._state.library.writable
-        self.header.set_action("New…" if writable and self._state.metric is not None else "")
+        self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
         what = self._concepts.undoable
         self.undo.setVisible(bool(what))
-        self.undo.setToolTip(f"Take back: {what}" if what else "")
-        self.undo.setAccessibleName(f"Undo {what}")
+        self.undo.setToolTip(tr("Take back: {what}", what=what) if what else "")
+        self.undo.setAccessibleName(tr("Undo {what}", what=what))
         self._follow()
         self._fit()
 
@@ -141,7 +144,7 @@ class ConceptRow(QWidget):
         self.name = ElidedLabel(role="title")
         self.value = QLabel()
         set_look(self.value, role="second")
-        self.more = header_button("more", "More for this concept")
+        self.more = header_button("more", tr("More for this concept"))
         self.more.clicked.connect(lambda: self.make_menu().popup(self._below(self.more)))
         self.bar = _Amount()
         self.bar.moved.connect(self._moved)
@@ -171,15 +174,16 @@ class ConceptRow(QWidget):
         chosen = self._concepts.current is not None and self._concepts.current.id == self._key
         self.name.setText(facts.name)
         set_look(self, chosen=chosen)
-        gone = f" · {facts.gone} gone" if facts.gone else ""
-        keys = " · Y and N mark" if chosen else ""
-        self.marks.setText(f"{len(facts.with_)} with · {len(facts.without)} without{gone}{keys}")
+        marks = [tr("{n} with", n=len(facts.with_)), tr("{n} without", n=len(facts.without))]
+        marks += [tr("{n} gone", n=facts.gone)] if facts.gone else []
+        marks += [tr("Y and N mark")] if chosen else []
+        self.marks.setText(" · ".join(marks))
         self.strength.setText(facts.why if facts.strength is None else told(facts.strength))
         self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
-        self.bar.setAccessibleName(f"How much of {facts.name}, from less to more")
+        self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))
         how = measured(facts.strength) if facts.strength is not None else ""
         self.bar.setAccessibleDescription(f"{self.marks.text()}. {self.strength.text()}. {how}".strip())
-        self.more.setAccessibleName(f"More for {facts.name}")
+        self.more.setAccessibleName(tr("More for {concept}", concept=facts.name))
 
     def follow(self, *, asked: bool) -> None:
         """Show how far the search goes along it."""
@@ -187,7 +191,7 @@ class ConceptRow(QWidget):
             return
         amount = self._concepts.amount(self._facts.name)
         self.bar.setEnabled(asked and self._facts.moves)
-        self.bar.setToolTip("" if self._facts.moves else "Mark a case with it and one without it first.")
+        self.bar.setToolTip("" if self._facts.moves else tr("Mark a case with it and one without it first."))
         if not self._soon.isActive():
             self.bar.show_amount(amount)
         self._tell(amount)
@@ -199,18 +203,20 @@ class ConceptRow(QWidget):
         facts = self._facts
         if facts is None:
             return menu
-        menu.addAction("Mark cases of this one", partial(self._concepts.choose, self._key))
-        menu.addAction("No more of it", partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
+        menu.addAction(tr("Mark cases of this one"), partial(self._concepts.choose, self._key))
+        menu.addAction(tr("No more of it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
             bool(self._concepts.amount(facts.name))
         )
-        for title, cases in (("With it", facts.with_), ("Without it", facts.without)):
+        for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):
             shown = menu.addMenu(f"{title} ({len(cases)})")
             shown.setEnabled(bool(cases))
             for case in cases:
-                shown.addAction(f"Unmark {case}", partial(self._concepts.mark, self._key, [case], None))
+                shown.addAction(
+                    tr("Unmark {case}", case=case), partial(self._concepts.mark, self._key, [case], None)
+                )
         menu.addSeparator()
-        menu.addAction("Rename…", self._rename)
-        menu.addAction("Delete", partial(self._concepts.delete, self._key))
+        menu.addAction(tr("Rename…"), self._rename)
+        menu.addAction(tr("Delete"), partial(self._concepts.delete, self._key))
         return menu
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -218,7 +224,9 @@ class ConceptRow(QWidget):
 
     def _rename(self) -> None:
         if self._facts is not None:
-            name, given = QInputDialog.getText(self, "Rename", "Name of the concept:", text=self._facts.name)
+            name, given = QInputDialog.getText(
+                self, tr("Rename"), tr("Name of the concept:"), text=self._facts.name
+            )
             if given:
                 self._concepts.rename(self._key, name)
 
@@ -240,17 +248,26 @@ class ConceptRow(QWidget):
 
 def told(strength: Strength) -> str:
     """How well a concept can be told, on one line; :func:`measured` says on what."""
-    doubt = "" if strength.tells else ", maybe chance"
-    return f"Strength {strength.auc:.2f} ({strength.low:.2f}–{strength.high:.2f}) cross-validated{doubt}"
+    text = tr(
+        "Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated",
+        auc=strength.auc,
+        low=strength.low,
+        high=strength.high,
+    )
+    return text if strength.tells else tr("{strength}, maybe chance", strength=text)
 
 
 def measured(strength: Strength) -> str:
     """What the strength means and on what it was measured."""
-    whose = f" of {strength.patients} patients" if strength.patients is not None else ", patients unknown"
-    return (
+    n = strength.with_ + strength.without
+    if strength.patients is None:
+        marks = tr("{n} marks, patients unknown", n=n)
+    else:
+        marks = tr("{n} marks of {patients} patients", n=n, patients=strength.patients)
+    return tr(
         "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
-        f"interval. Cross-validated on {strength.with_ + strength.without} marks{whose}: every pair was left "
-        "out of what was learnt, with its patients."
+        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, with its patients.",
+        marks=marks,
     )
 
 

@@ -31,6 +31,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
+from core.language import tr, tr_n
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.map_figure import MapDrawing
 from core.searches.query import Query
@@ -59,16 +60,16 @@ class MapPanel(QWidget):
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.view)
 
-        self.title = ElidedLabel("Map", role="title")
+        self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
         self.detail, self.picked = _told("small"), _told("second")
-        self.clear = QPushButton("Show all cases")
-        self.clear.setToolTip("Forget what was chosen on the map (Esc)")
-        self.again = QPushButton("Map again")
-        self.again.setToolTip("Map the library under the current metric (R)")
-        self.stop = QPushButton("Stop here")
-        self.stop.setToolTip("Keep the map as it is now")
+        self.clear = QPushButton(tr("Show all cases"))
+        self.clear.setToolTip(tr("Forget what was chosen on the map (Esc)"))
+        self.again = QPushButton(tr("Map again"))
+        self.again.setToolTip(tr("Map the library under the current metric (R)"))
+        self.stop = QPushButton(tr("Stop here"))
+        self.stop.setToolTip(tr("Keep the map as it is now"))
         for button in (self.clear, self.again, self.stop):
             set_look(button, link=True)
         self._key = _Key()
@@ -201,7 +202,7 @@ class MapPanel(QWidget):
 
     def _renew(self) -> None:
         found, metric = self._map, self._state.metric
-        self.title.setText(f"Map of {found.metric}" if found is not None else "Map")
+        self.title.setText(tr("Map of {metric}", metric=found.metric) if found is not None else tr("Map"))
         self.badge.setVisible(self.stale and self._job is None)
         self.view.set_stale(self.stale and self._job is None)
         self.again.setVisible(self._job is None and metric is not None)
@@ -216,16 +217,16 @@ class MapPanel(QWidget):
             if self._focus_due and self.isVisible():
                 self.take_focus()
         elif self._job is not None:
-            self._empty.say("Mapping the library", "It appears in a moment and goes on growing.")
+            self._empty.say(tr("Mapping the library"), tr("It appears in a moment and goes on growing."))
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.say(self._problem.message, self._problem.hint or "", "Map again", self.make)
+            self._empty.say(self._problem.message, self._problem.hint or "", tr("Map again"), self.make)
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
-            self._empty.say("No metric yet", "Train one: the map shows which cases it calls near.")
+            self._empty.say(tr("No metric yet"), tr("Train one: the map shows which cases it calls near."))
             self._pages.setCurrentWidget(self._empty)
         else:
-            self._empty.say("No map yet", "", "Map the library", self.make)
+            self._empty.say(tr("No map yet"), "", tr("Map the library"), self.make)
             self._pages.setCurrentWidget(self._empty)
 
     def take_focus(self) -> None:
@@ -255,10 +256,10 @@ class MapPanel(QWidget):
         counts = np.bincount(columns.finding[at].astype(np.int64) + 1, minlength=len(columns.findings) + 1)
         parts = [
             f"{count:,} {name}"
-            for count, name in zip(counts.tolist(), ("not given", *columns.findings), strict=True)
+            for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]
-        self.picked.setText(f"{len(at):,} chosen: {', '.join(parts)}")
+        self.picked.setText(tr("{n:,} chosen: {findings}", n=len(at), findings=", ".join(parts)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_R and self._job is None:
@@ -281,9 +282,9 @@ class MapPanel(QWidget):
         """Ask for a file and write the map as a picture, or its places as a table."""
         found = self._map
         if found is None:
-            self._context.messages.info("There is no map to save yet.", "Wait until it appears.")
+            self._context.messages.info(tr("There is no map to save yet."), tr("Wait until it appears."))
             return
-        path, as_seen = ask_where(self, self._context, f"map {found.metric}")
+        path, as_seen = ask_where(self, self._context, tr("map {metric}", metric=found.metric))
         if path is not None:
             self.save_to(path, as_seen=as_seen)
 
@@ -300,7 +301,7 @@ class MapPanel(QWidget):
                 found.places,
                 codes.astype(np.int16),
                 columns.findings,
-                f"Map of {found.metric}",
+                tr("Map of {metric}", metric=found.metric),
                 _facts(found),
             ),
             theme=theme_name() if as_seen else "print",
@@ -318,21 +319,29 @@ def _told(role: str) -> QLabel:
 def _facts(found: LibraryMap) -> str:
     """How far the map is, or how true."""
     if found.growing:
-        return f"round {found.done:,} of {found.total:,}" if found.kind == NEIGHBOURS else "first look"
+        if found.kind != NEIGHBOURS:
+            return tr("first look")
+        return tr("round {done:,} of {total:,}", done=found.done, total=found.total)
     if found.kept is not None:
-        return f"{found.kept:.0%} of the 10 nearest kept".replace("%", " %")
-    return f"{len(found.rows):,} cases"
+        return tr("{share:.0%} of the 10 nearest kept", share=found.kept).replace("%", " %")
+    return tr_n("{n} case", "{n} cases", len(found.rows))
 
 
 def _detail(found: LibraryMap) -> str:
     n = len(found.rows)
     if found.kind == NEIGHBOURS:
         if found.moved < n:
-            return f"{found.moved:,} of {n:,} cases drawn by neighbours, the others between their nearest"
-        return f"{n:,} cases, near where the metric calls them near; the axes have no meaning"
-    share = "" if found.share is None else f", {found.share:.0%} of the spread".replace("%", " %")
-    what = "placed by landmarks" if found.kind == LANDMARK else "two principal axes"
-    return f"{n:,} cases, {what}{share}"
+            return tr(
+                "{moved:,} of {n:,} cases drawn by neighbours, the others between their nearest",
+                moved=found.moved,
+                n=n,
+            )
+        return tr("{n:,} cases, near where the metric calls them near; the axes have no meaning", n=n)
+    what = tr("placed by landmarks") if found.kind == LANDMARK else tr("two principal axes")
+    told = tr("{n:,} cases, {what}", n=n, what=what)
+    if found.share is None:
+        return told
+    return tr("{told}, {share:.0%} of the spread", told=told, share=found.share).replace("%", " %")
 
 
 class _Key(QScrollArea):
@@ -361,7 +370,7 @@ class _Key(QScrollArea):
         counts = columns.finding_counts.tolist()
         known = [(code, name, counts[code]) for code, name in enumerate(columns.findings)]
         if counts[-1]:
-            known.append((NO_FINDING, "not given", counts[-1]))
+            known.append((NO_FINDING, tr("not given"), counts[-1]))
         if tuple(known) != self._known:
             self._known = tuple(known)
             self._letters = columns.letters
@@ -386,7 +395,9 @@ class _Key(QScrollArea):
             letter = "?" if code == NO_FINDING else self._letters[name]
             box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))
             box.setIconSize(key_size())
-            box.setToolTip(plain_tip(f"{name}: {count:,} cases. Untick to leave them out."))
+            box.setToolTip(
+                plain_tip(tr("{finding}: {n:,} cases. Untick to leave them out.", finding=name, n=count))
+            )
             box.toggled.connect(lambda _on: self.changed.emit())
             self._rows.addWidget(box)
             self._boxes[code] = box

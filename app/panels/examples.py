@@ -28,13 +28,14 @@ from app.widgets.case_drag import dragged_case
 from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
 from app.widgets.section_header import SectionHeader
+from core.language import tr
 from core.searches.query import Query
 from core.workflows import looking
 from core.workflows.looking import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16
-_HINT = "drop cases here, or press E"
+_HINT = tr("drop cases here, or press E")
 
 
 class ExamplesStrip(QWidget):
@@ -46,9 +47,9 @@ class ExamplesStrip(QWidget):
         self._outside: dict[Query, QImage | None] = {}
         self._asked_for: set[Query] = set()
         self._tiles: list[_Tile] = []
-        self.setAccessibleName("Examples")
+        self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
-        self.header = SectionHeader("Examples")
+        self.header = SectionHeader(tr("Examples"))
         self.header.action_wanted.connect(lambda: examples.clear(context))
         self.note = QLabel()
         self.note.setWordWrap(True)
@@ -107,31 +108,35 @@ class ExamplesStrip(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         example = tile.example
         menu.addAction(
-            "Make it a negative example\t−" if tile.like else "Make it a positive example\t+",
+            tr("Make it a negative example\t−") if tile.like else tr("Make it a positive example\t+"),
             tile.turned.emit,
         )
-        menu.addAction("Remove\tDel", tile.removed.emit)
+        menu.addAction(tr("Remove\tDel"), tile.removed.emit)
         menu.addSeparator()
-        menu.addAction("Ask with it", lambda: searching.ask(self._context, example))
+        menu.addAction(tr("Ask with it"), lambda: searching.ask(self._context, example))
         return menu
 
     def _name(self, example: Query) -> str:
-        part = " (a region of it)" if example.region is not None else ""
         if example.image is not None:
-            return example.image.name + part
-        index = self._state.columns.index_of_id(example.case or "")
-        return (self._state.columns.labels[index] if index >= 0 else f"{example.case}, gone") + part
+            name = example.image.name
+        else:
+            index = self._state.columns.index_of_id(example.case or "")
+            there = index >= 0
+            name = self._state.columns.labels[index] if there else tr("{case}, gone", case=example.case)
+        return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _tell(self) -> None:
         search, asked = self._state.search, self._state.asked
         count = len(self._tiles)
         self.setVisible(search is not None)
         self.header.set_note("" if count else _HINT)
-        self.header.set_action("Remove all" if count else "")
+        self.header.set_action(tr("Remove all") if count else "")
         problems = []
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
-                problems.append(f"Ranked without them. {asked.refused.message} {asked.refused.hint}")
+                problems.append(
+                    tr("Ranked without them. {why}", why=f"{asked.refused.message} {asked.refused.hint}")
+                )
             problems += asked.left_out
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
@@ -159,7 +164,7 @@ class ExamplesStrip(QWidget):
     def _fetch(self, example: Query) -> None:
         self._asked_for.add(example)
         job = self._context.jobs.run(
-            "Thumbnail", looking.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
+            tr("Thumbnail"), looking.file_image, example.image, 2 * TILE, lane=Lane.LOOK, quiet=True
         )
 
         def show(found: CardImage | None) -> None:
@@ -220,7 +225,7 @@ class _Sides(QWidget):
         painter.fillRect(self.rect(), colour(tokens.panel, 0.9))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         half = self.width() // 2
-        for like, left, text in ((True, 0, "+ like this"), (False, half, "− not like this")):
+        for like, left, text in ((True, 0, tr("+ like this")), (False, half, tr("− not like this"))):
             box = QRect(left, 0, half, self.height()).adjusted(1, 1, -2, -2)
             on = like == self._like
             painter.setPen(QPen(colour(tokens.accent if on else tokens.strong_line), 2 if on else 1))
@@ -241,9 +246,13 @@ class _Tile(QAbstractButton):
         self.example, self.like = example, like
         self._image: QImage | None = None
         self._gone = False
-        kind = "Positive" if like else "Negative"
-        self.setAccessibleName(f"{kind} example {name}")
-        self.setToolTip(f"{kind} example: {name}\n+ or − changes its side, Del removes it")
+        if like:
+            self.setAccessibleName(tr("Positive example {name}", name=name))
+            head = tr("Positive example: {name}", name=name)
+        else:
+            self.setAccessibleName(tr("Negative example {name}", name=name))
+            head = tr("Negative example: {name}", name=name)
+        self.setToolTip(f"{head}\n{tr('+ or − changes its side, Del removes it')}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -24,19 +24,20 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel_header import header_button
 from app.widgets.section_header import SectionHeader
+from core.language import tr, tr_n
 from core.searches.influence import Influence
 from core.searches.search import Search
 
 #: Ranks whose movement is told.
 TOP = 20
-SAVE = "Save as new metric…"
+SAVE = tr("Save as new metric…")
 #: Below this width words are shortened.
 NARROW = 280
-HOW = (
+HOW = tr(
     "Thumbs under the ranked cases, or the keys U and D, say what is like the query and what is not; T, or "
     "dragging one case onto another, says which of two is closer. The ranking follows every click."
 )
-_INFLUENCE, _NO_INFLUENCE = "Influence", "Hide influence"
+_INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 
 
 class RefinePanel(QWidget):
@@ -68,7 +69,7 @@ class RefinePanel(QWidget):
 
     def _make_parts(self) -> None:
         self._empty = EmptyState()
-        self.head = SectionHeader("Judgements")
+        self.head = SectionHeader(tr("Judgements"))
         self.detail = QLabel()
         self.detail.setWordWrap(True)
         self.detail.setTextFormat(Qt.TextFormat.PlainText)
@@ -82,12 +83,12 @@ class RefinePanel(QWidget):
         self._how.setContentsMargins(12, 0, 12, 8)
         set_look(self._how, role="second")
         self.save = QPushButton(SAVE)
-        self.save.setToolTip("Keep the refined metric under a name (Ctrl+Shift+S)")
+        self.save.setToolTip(tr("Keep the refined metric under a name (Ctrl+Shift+S)"))
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
-        self.undo = header_button("undo", "Undo the last judgement (Ctrl+Z)")
-        self.redo = header_button("redo", "Redo (Ctrl+Shift+Z)")
-        self.reset = header_button("refresh", "Undo all judgements; each can be redone")
+        self.undo = header_button("undo", tr("Undo the last judgement (Ctrl+Z)"))
+        self.redo = header_button("redo", tr("Redo (Ctrl+Shift+Z)"))
+        self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -197,7 +198,7 @@ class RefinePanel(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.save.setText(SAVE if self.width() >= theme().px(NARROW) else "Save…")
+        self.save.setText(SAVE if self.width() >= theme().px(NARROW) else tr("Save…"))
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._soon.stop()
@@ -210,29 +211,34 @@ class RefinePanel(QWidget):
         if asked is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
             self._empty.say(
-                "Ask with a case", "Then judge the ranked cases; the ranking follows every click."
+                tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
             )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:
             self._empty.say(
-                "Clicks cannot refine this metric",
-                f"{state.refusal.message} {state.refusal.hint} Choose one above the ranking, or train one.",
-                "Train another metric",
+                tr("Clicks cannot refine this metric"),
+                tr(
+                    "{why} Choose one above the ranking, or train one.",
+                    why=f"{state.refusal.message} {state.refusal.hint}",
+                ),
+                tr("Train another metric"),
                 self.train_wanted.emit,
             )
             self._show_page(self._empty)
             return
         if state.library is not None and not state.library.writable and not entries:
             self._empty.say(
-                "Open for looking only",
-                "Judgements are kept in the library. Copy it to a folder you may write to; judge there.",
+                tr("Open for looking only"),
+                tr("Judgements are kept in the library. Copy it to a folder you may write to; judge there."),
             )
             self._show_page(self._empty)
             return
         self._show_page(self._body)
         self._refused.setText(
-            "" if state.refusal is None else f"Not followed by this metric. {state.refusal.hint}"
+            ""
+            if state.refusal is None
+            else tr("Not followed by this metric. {hint}", hint=state.refusal.hint)
         )
         self._refused.setVisible(state.refusal is not None)
         if self._influence_of is not None:
@@ -253,7 +259,7 @@ class RefinePanel(QWidget):
 
     def _tell_head(self) -> None:
         total = len(self.rows.rows)
-        self.head.set_note(f"{total:,} in the ledger" if total else "")
+        self.head.set_note(tr("{n:,} in the ledger", n=total) if total else "")
         shown = self._state.judged > 0 and self._state.refusal is None
         self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
 
@@ -264,20 +270,28 @@ class RefinePanel(QWidget):
         count = len(self._state.asked.contradictions) if self._state.asked is not None else 0
         self.detail.setVisible(count > 0)
         if row is None or not against:
-            told = "1 contradiction" if count == 1 else f"{count:,} contradictions"
-            self.detail.setText(f"{told}: click a flagged judgement to see what disagrees.")
+            told = tr_n("{n} contradiction", "{n} contradictions", count)
+            self.detail.setText(tr("{told}: click a flagged judgement to see what disagrees.", told=told))
             return
         lines = []
         for one in against[:2]:
             others = [found.words for key in one.entries if key != entry and (found := self.rows.row_of(key))]
-            more = f" and {len(others) - 2} more" if len(others) > 2 else ""
             told = "; ".join(others[:2])
+            if len(others) > 2:
+                told = tr("{judgements} and {n} more", judgements=told, n=len(others) - 2)
             lines.append(
-                f"{row.words}, but {told}{more}: {one.reason}." if told else f"{row.words}: {one.reason}."
+                tr(
+                    "{judgement}, but {others}: {reason}.",
+                    judgement=row.words,
+                    others=told,
+                    reason=one.reason,
+                )
+                if told
+                else f"{row.words}: {one.reason}."
             )
         if len(against) > 2:
-            lines.append(f"{len(against) - 2:,} more contradictions.")
-        self.detail.setText("\n".join([*lines, "Both are followed halfway. Undo what was wrong."]))
+            lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))
+        self.detail.setText("\n".join([*lines, tr("Both are followed halfway. Undo what was wrong.")]))
 
     # Influence
 

@@ -12,6 +12,7 @@ from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from core.language import tr, tr_n
 from core.searches.search import Search
 from core.workflows.asking import Asked
 from core.workflows.refining_desk import HeldOutScore
@@ -21,7 +22,7 @@ TOP = 20
 RESTED_MS = 400
 #: Up to so many judgements a score rarely moves.
 FEW = 10
-_WAITING = "measuring…"
+_WAITING = tr("measuring…")
 
 
 class RefineMeasures(QWidget):
@@ -37,7 +38,7 @@ class RefineMeasures(QWidget):
         self._score = ("", "")
         self.moved = QLabel()
         self.accuracy = QLabel()
-        self.badge = Badge("held-out", "held-out")
+        self.badge = Badge("held-out", tr("held-out"))
         self.note = QLabel()
         self.note.setWordWrap(True)
         set_look(self.note, role="small")
@@ -46,7 +47,7 @@ class RefineMeasures(QWidget):
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)
         self.strength.setValue(100)
-        self.strength.setAccessibleName("Strength: how far the judgements are followed, in percent")
+        self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
         self._percent = QLabel()
         self._lay_out()
         self._rest = QTimer(self)
@@ -65,9 +66,9 @@ class RefineMeasures(QWidget):
         column.setSpacing(4)
         slider = (self.strength, self._percent)
         for name, widgets in (
-            ("Strength", slider),
-            ("Moved by these", (self.moved,)),
-            ("Accuracy @10", (self.badge, self.accuracy)),
+            (tr("Strength"), slider),
+            (tr("Moved by these"), (self.moved,)),
+            (tr("Accuracy @10"), (self.badge, self.accuracy)),
             ("", (self.note,)),
         ):
             line = QHBoxLayout()
@@ -87,11 +88,15 @@ class RefineMeasures(QWidget):
         judged = sum(entry.undone is None for entry in asked.entries)
         self.setVisible(judged > 0 and asked.refused is None)
         first = asked.shifts[:TOP]
-        self.moved.setText(f"{sum(map(bool, first))} of the first {TOP}")
+        self.moved.setText(tr("{k} of the first {n}", k=sum(map(bool, first)), n=TOP))
         share = f"{100 * asked.trust:.0f} %"
         self.strength.setToolTip(
-            f"{judged:,} judgements are followed by {share} at full strength: "
-            "few say little, and one of them may be wrong."
+            tr(
+                "{n:,} judgements are followed by {share} at full strength: "
+                "few say little, and one of them may be wrong.",
+                n=judged,
+                share=share,
+            )
         )
         if self._key() != self._measured:
             self._rest.start()
@@ -123,25 +128,32 @@ class RefineMeasures(QWidget):
 
     def _tell(self, score: HeldOutScore | None, judged: int) -> None:
         self.badge.setVisible(score is not None)
-        few = (
-            f" {judged} click{'' if judged == 1 else 's'} rarely show here; twenty often do."
-            if judged <= FEW
-            else ""
-        )
+        few = ""
+        if judged <= FEW:
+            few = " " + tr_n(
+                "{n} click rarely show here; twenty often do.",
+                "{n} clicks rarely show here; twenty often do.",
+                judged,
+            )
         if score is None:
             self._score = ("", "")
-            self.accuracy.setText("not measured")
-            self.note.setText("No case is left that nobody trained on or judged." + few)
+            self.accuracy.setText(tr("not measured"))
+            self.note.setText(tr("No case is left that nobody trained on or judged.") + few)
             return
         low, high = score.interval
         self._score = (f"{score.accuracy:.2f}", f" ({low:.2f}–{high:.2f})")
         self._fit()
         if score.measured_on == HELD_OUT_PATIENTS:
-            self.badge.set_kind("held-out", "held-out")
+            self.badge.set_kind("held-out", tr("held-out"))
         else:
             self.badge.set_kind("unknown")
         self.note.setText(
-            f"{score.before:.2f} without them; on {score.cases:,} cases nobody trained on or judged.{few}"
+            tr(
+                "{before:.2f} without them; on {n:,} cases nobody trained on or judged.",
+                before=score.before,
+                n=score.cases,
+            )
+            + few
         )
 
     def _set_strength(self, value: int) -> None:
@@ -165,7 +177,7 @@ class RefineMeasures(QWidget):
         mean, interval = self._score
         if mean:
             text = self.fontMetrics().horizontalAdvance
-            needed = text("Accuracy @10") + self.badge.sizeHint().width() + text(mean + interval)
+            needed = text(tr("Accuracy @10")) + self.badge.sizeHint().width() + text(mean + interval)
             self.accuracy.setText(mean if needed + 40 > self.width() else mean + interval)
-            self.accuracy.setToolTip(f"{mean}{interval}, with its 95 % interval")
+            self.accuracy.setToolTip(tr("{score}, with its 95 % interval", score=mean + interval))
         self._percent.setMinimumWidth(theme().px(40))

@@ -33,6 +33,7 @@ from app.widgets.rank_columns import USUAL, RankColumns
 from app.widgets.rank_columns_painter import FAR
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
 from core.searches.query import Query
 from core.searches.search import Search
@@ -42,7 +43,7 @@ from core.workflows.two_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.
-REFINED = "This search, refined"
+REFINED = tr("This search, refined")
 LEFT_WIDTH = 336
 
 
@@ -63,29 +64,31 @@ class TwoMetricsPanel(QWidget):
         self._viewed: ViewedPicture | None = None
         self._scored: dict[str, scoreboard.ScoredMetric] = {}
         self.setObjectName("two-metrics-panel")
-        self.setAccessibleName("Two metrics, one query")
+        self.setAccessibleName(tr("Two metrics, one query"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
-        self.header = PanelHeader("Two metrics, one query")
-        self.back = QPushButton("Ranking")
+        self.header = PanelHeader(tr("Two metrics, one query"))
+        self.back = QPushButton(tr("Ranking"))
         self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip("Back to the ranking (Esc)")
+        self.back.setToolTip(tr("Back to the ranking (Esc)"))
         self.header.add_leading(self.back)
-        self.far_only = QCheckBox(f"Only moves of {FAR} ranks or more")
-        self.far_only.setToolTip("Lines of cases that hardly moved are left out (3)")
-        self.ranks = Segmented(((str(USUAL), f"first {USUAL}"), (str(DEPTH), f"first {DEPTH}")))
-        self.ranks.setAccessibleName("Ranks shown")
-        self.which = Segmented(((ONE, "this query"), (ALL, "all queries")))
-        self.which.setAccessibleName("Which queries")
+        self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
+        self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
+        self.ranks = Segmented(
+            ((str(USUAL), tr("first {n}", n=USUAL)), (str(DEPTH), tr("first {n}", n=DEPTH)))
+        )
+        self.ranks.setAccessibleName(tr("Ranks shown"))
+        self.which = Segmented(((ONE, tr("this query")), (ALL, tr("all queries"))))
+        self.which.setAccessibleName(tr("Which queries"))
         for widget in (self.far_only, self.ranks, self.which):
             self.header.add_action(widget)
 
-        self.name = PanelHeader("Query", help_button=False)
+        self.name = PanelHeader(tr("Query"), help_button=False)
         self.picture = PictureView()
         self.picture.editable = False
         self.facts = TwoMetricsFacts()
-        self.pickers = (_metric_box("Left metric"), _metric_box("Right metric"))
+        self.pickers = (_metric_box(tr("Left metric")), _metric_box(tr("Right metric")))
         self.chips = (_Chips(), _Chips())
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
@@ -274,11 +277,13 @@ class TwoMetricsPanel(QWidget):
         for chips in self.chips:
             chips.setVisible(one)
         if not left or len(set(self._names())) < 2:
-            self._say("Nothing to compare yet", "Two metrics are needed. Train another one.")
+            self._say(tr("Nothing to compare yet"), tr("Two metrics are needed. Train another one."))
         elif not one:
             self._show_all(left, right)
         elif query is None:
-            self._say("No query yet", "Choose a case of the library, or drop a picture, and come back.")
+            self._say(
+                tr("No query yet"), tr("Choose a case of the library, or drop a picture, and come back.")
+            )
         else:
             self._ask(left, right)
         self._open_picture()
@@ -320,7 +325,7 @@ class TwoMetricsPanel(QWidget):
         if REFINED in (left, right):
             self._all_due = True
             self.every.say(
-                "A refined search has one query", "Choose two metrics to ask every case under both."
+                tr("A refined search has one query"), tr("Choose two metrics to ask every case under both.")
             )
         elif self._all_due:
             self.ask_all()
@@ -333,16 +338,19 @@ class TwoMetricsPanel(QWidget):
             return
         self._all_due = False
         self.every.say(
-            "Asking every case under both metrics", "It goes on in the background.", "Cancel", job.cancel
+            tr("Asking every case under both metrics"),
+            tr("It goes on in the background."),
+            tr("Cancel"),
+            job.cancel,
         )
         job.done.connect(self._found)
         job.failed.connect(
-            lambda error: self.every.say(error.message, error.hint or "", "Ask again", self.ask_all)
+            lambda error: self.every.say(error.message, error.hint or "", tr("Ask again"), self.ask_all)
         )
         job.cancelled.connect(lambda: self._cancelled(job))
 
     def _cancelled(self, job: Job) -> None:
-        self.every.say("Cancelled", "The queries were not all asked.", "Ask again", self.ask_all)
+        self.every.say(tr("Cancelled"), tr("The queries were not all asked."), tr("Ask again"), self.ask_all)
 
     def _found(self, found: Disagreements) -> None:
         self.every.show_found(self._state.columns, self.metrics, found)
@@ -420,7 +428,12 @@ class TwoMetricsPanel(QWidget):
     def _look(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            "Opening the picture", function, *args, lane=Lane.LOOK, channel="two metrics picture", quiet=True
+            tr("Opening the picture"),
+            function,
+            *args,
+            lane=Lane.LOOK,
+            channel="two metrics picture",
+            quiet=True,
         )
 
     def _seen(self, viewed: ViewedPicture) -> None:
@@ -457,8 +470,10 @@ class _Chips(QWidget):
         places = [columns.index_of_row(row) for row in rows]
         self._columns = columns
         self._codes = [int(columns.finding[place]) if place >= 0 else NO_FINDING for place in places]
-        names = [columns.findings[code] if code != NO_FINDING else "not given" for code in self._codes]
-        self.setAccessibleName(f"Findings of the {len(names)} nearest: {', '.join(names)}")
+        names = [columns.findings[code] if code != NO_FINDING else tr("not given") for code in self._codes]
+        self.setAccessibleName(
+            tr("Findings of the {n} nearest: {findings}", n=len(names), findings=", ".join(names))
+        )
         self.updateGeometry()
         self.update()
 

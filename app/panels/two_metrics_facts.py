@@ -13,6 +13,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
+from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.curves import interval_text
 from core.workflows import scoreboard
@@ -35,7 +36,7 @@ class TwoMetricsFacts(QWidget):
         self._apart = _Table(2)
         self._badge = Badge("held-out")
         self._key = _LineKey()
-        title = QLabel("How far apart")
+        title = QLabel(tr("How far apart"))
         set_look(title, role="title")
         self._apart_title = title
         beside = QHBoxLayout()
@@ -76,14 +77,14 @@ class TwoMetricsFacts(QWidget):
                 str(sum(line.finding == counted for line in side[:NEAREST]))
                 for side in (compared.left, compared.right)
             ]
-            lines.append((f"{NEAREST} nearest, {counted}", *counts))
+            lines.append((tr("{n} nearest, {finding}", n=NEAREST, finding=counted), *counts))
         estimates = [_estimate(vote, counted, columns) for vote in compared.votes]
         if any(estimates):
-            lines.append(("estimate", *((found or ("–", ""))[0] for found in estimates)))
+            lines.append((tr("estimate"), *((found or ("–", ""))[0] for found in estimates)))
             lines.append(("", *((found or ("", ""))[1] for found in estimates)))
         if any(one is not None for one in scored):
             at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
-            lines.append((f"accuracy @{NEAREST}", *(_number(value[0]) for value in at)))
+            lines.append((tr("accuracy @{n}", n=NEAREST), *(_number(value[0]) for value in at)))
             lines.append(("", *(_interval(value[1], value[2]) for value in at)))
         self._sides.show_lines(lines)
         self._apart.show_lines(self._distances(columns, compared, depth))
@@ -109,15 +110,15 @@ class TwoMetricsFacts(QWidget):
         lines: list[tuple[str, ...]] = []
         if agreement is not None:
             told = signed(interval_text(agreement.tau, agreement.low, agreement.high))
-            lines.append((f"Kendall τ, first {agreement.n}", told))
+            lines.append((tr("Kendall τ, first {n}", n=agreement.n), told))
         seen = min(depth, len(compared.left), len(compared.right))
-        lines.append((f"shared in first {seen}", f"{compared.shared(seen)} of {seen}"))
+        lines.append((tr("shared in first {n}", n=seen), tr("{k} of {n}", k=compared.shared(seen), n=seen)))
         rise, fall = compared.largest_rise(depth), compared.largest_fall(depth)
         lines.append(
-            ("largest rise", "none" if rise is None else _moved(columns, rise, rise.other, rise.rank))
+            (tr("largest rise"), tr("none") if rise is None else _moved(columns, rise, rise.other, rise.rank))
         )
         lines.append(
-            ("largest fall", "none" if fall is None else _moved(columns, fall, fall.rank, fall.other))
+            (tr("largest fall"), tr("none") if fall is None else _moved(columns, fall, fall.rank, fall.other))
         )
         return lines
 
@@ -143,7 +144,7 @@ def signed(text: str) -> str:
 def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | None) -> str:
     index = columns.index_of_row(line.row)
     name = columns.labels[index] if index >= 0 else line.case_id
-    return f"{name}, {before:,} to {after:,}"
+    return tr("{case}, {before:,} to {after:,}", case=name, before=before, after=after)
 
 
 def _number(value: float | None) -> str:
@@ -217,10 +218,12 @@ class _LineKey(QWidget):
             (code, columns.letters[name], name) for code, name in enumerate(columns.findings) if name in shown
         ]
         if None in shown:
-            self._entries.append((NO_FINDING, "?", "not given"))
-        self._note = f"Colours of lines. Broken: outside the first {depth}."
+            self._entries.append((NO_FINDING, "?", tr("not given")))
+        self._note = tr("Colours of lines. Broken: outside the first {n}.", n=depth)
         words = ", ".join(name for _, _, name in self._entries)
-        self.setAccessibleName(f"Lines are coloured by finding: {words}. {self._note}")
+        self.setAccessibleName(
+            tr("Lines are coloured by finding: {findings}. {note}", findings=words, note=self._note)
+        )
         self.updateGeometry()
         self.update()
 
