@@ -266,7 +266,8 @@ def measured(strength: Strength) -> str:
         marks = tr("{n} marks of {patients} patients", n=n, patients=strength.patients)
     return tr(
         "Area under the ROC curve: how often a case with it stands before one without, with its 95 % "
-        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, with its patients.",
+        "interval. Cross-validated on {marks}: every pair was left out of what was learnt, "
+        "with its patients.",
         marks=marks,
     )
 
