@@ -33,7 +33,7 @@ class LikenessSlider(QWidget):
             set_look(label, role="second")
         set_look(self._value, role="title")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(8, 0, 0, 0)
         row.setSpacing(8)
         for widget in (self._visual, self.bar, self._diagnostic, self._value):
@@ -52,6 +52,13 @@ class LikenessSlider(QWidget):
         """Whether there is room for the words at both ends."""
         self._visual.setVisible(shown)
         self._diagnostic.setVisible(shown)
+
+    def width_with(self, *, words: bool) -> int:
+        """px it takes with or without the words at both ends."""
+        shown = (self._visual, self._diagnostic) if words else ()
+        ends = sum(label.sizeHint().width() + self._row.spacing() for label in shown)
+        inner = self.bar.minimumWidth() + self._row.spacing() + self._value.minimumWidth()
+        return self._row.contentsMargins().left() + inner + ends
 
     def _fit(self) -> None:
         self.bar.setFixedWidth(theme().px(WIDTH))

@@ -27,6 +27,9 @@ HEIGHT = 40
 ROOMY = 1300
 #: Below this the slider shows no words at its ends.
 ROOMY_SLIDER = 1240
+#: A picker's value wants at least so much room beside a label, and the whole picker without one.
+VALUE, BARE = 56, 100
+_BEFORE, _BETWEEN, _AFTER = 8, 6, 24
 
 
 class Picker(QAbstractButton):
@@ -55,11 +58,16 @@ class Picker(QAbstractButton):
         self.updateGeometry()
         self.update()
 
+    def width_with_label(self) -> int:
+        """px that the label and a short value take."""
+        label = self.fontMetrics().horizontalAdvance(self._label)
+        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _AFTER
+
     def sizeHint(self) -> QSize:
         return QSize(theme().px(self._width if self._show_label else self._width - 24), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(96), theme().px(26))
+        return QSize(theme().px(80), theme().px(26))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -79,12 +87,12 @@ class Picker(QAbstractButton):
         else:
             painter.setPen(colour(look.line))
         painter.drawRoundedRect(box, 4, 4)
-        left = 8
+        left = _BEFORE
         if self._show_label:
             painter.setFont(font())
             painter.setPen(colour(look.second if self.isEnabled() else look.disabled))
             painter.drawText(self._line(left), Qt.AlignmentFlag.AlignVCenter, self._label)
-            left += painter.fontMetrics().horizontalAdvance(self._label) + 6
+            left += painter.fontMetrics().horizontalAdvance(self._label) + _BETWEEN
         painter.setFont(font(weight=600))
         painter.setPen(colour(look.text if self.isEnabled() and self._value else look.disabled))
         line = self._line(left)
@@ -97,7 +105,7 @@ class Picker(QAbstractButton):
         painter.drawPixmap(QPoint(self.width() - 20, (self.height() - 14) // 2), chevron)
 
     def _line(self, left: int) -> QRect:
-        return QRect(left, 0, max(0, self.width() - left - 24), self.height())
+        return QRect(left, 0, max(0, self.width() - left - _AFTER), self.height())
 
     def _open(self) -> None:
         menu = QMenu(self)
@@ -127,12 +135,14 @@ class TopBar(QFrame):
         line = QFrame()
         line.setProperty("role", "rule-upright")
         line.setFixedSize(1, 16)
-        self.commands = QPushButton(tr("All commands   Ctrl+K"))
+        self.commands = QPushButton()
+        self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
         self.commands.setIcon(icon("search"))
         self.commands.setToolTip(tr("Every command by name (Ctrl+K)"))
         self.commands.clicked.connect(actions["palette"].trigger)
-        row = QHBoxLayout(self)
+        self._line, self._row = line, QHBoxLayout(self)
+        row = self._row
         row.setContentsMargins(4, 0, 8, 0)
         row.setSpacing(8)
         row.addWidget(self.menus)
@@ -149,7 +159,26 @@ class TopBar(QFrame):
         self._fit()
 
     def _fit(self) -> None:
+        """Labels and words as far as there is room for them: in another language they are longer."""
         self.setFixedHeight(theme().px(HEIGHT))
+        bare = theme().px(BARE) * len(self._pickers)
+        self.commands.setText(tr("All commands   Ctrl+K"))
+        rest = self.width() - self._always()
+        if rest < bare + self.likeness.width_with(words=False):
+            self.commands.setText("")
+        words = self.width() >= theme().px(ROOMY_SLIDER) and rest >= bare + self.likeness.width_with(
+            words=True
+        )
+        labelled = sum(picker.width_with_label() for picker in self._pickers)
+        labels = words and self.width() >= theme().px(ROOMY)
+        labels = labels and rest >= labelled + self.likeness.width_with(words=True)
         for picker in self._pickers:
-            picker.show_label(self.width() >= theme().px(ROOMY))
-        self.likeness.show_words(self.width() >= theme().px(ROOMY_SLIDER))
+            picker.show_label(labels)
+        self.likeness.show_words(words)
+
+    def _always(self) -> int:
+        """px of what is shown at any width: menus, the button, and what is between all."""
+        margins = self._row.contentsMargins()
+        between = self._row.spacing() * (self._row.count() - 1)
+        fixed = self.menus.sizeHint().width() + self.commands.sizeHint().width() + self._line.width()
+        return margins.left() + margins.right() + between + fixed

@@ -6,9 +6,10 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.actions import COMMANDS, Actions
+from app.actions import COMMANDS, MENUS, Actions
 from app.icons import icon_names
 from app.windows.main import MainWindow
+from core.language import ENGLISH, LANGUAGES, VARIABLE, table
 
 #: What :attr:`app.state.State.there` can hold.
 KNOWN = {
@@ -40,6 +41,31 @@ def test_shortcuts_are_keys_qt_knows_and_none_is_said_twice(qapp):
 def test_every_icon_exists_and_every_need_is_known():
     assert {command.icon for command in COMMANDS} - {""} <= set(icon_names())
     assert {command.needs for command in COMMANDS} <= KNOWN
+
+
+def test_every_menu_has_a_name_and_is_used():
+    assert set(MENUS) == {command.menu for command in COMMANDS}
+
+
+@pytest.fixture(params=[code for code in LANGUAGES if code != ENGLISH])
+def translated(request, monkeypatch):
+    monkeypatch.setenv(VARIABLE, request.param)
+    table.cache_clear()
+    yield table()
+    table.cache_clear()
+
+
+def test_in_other_languages_commands_have_names_of_their_own_too(translated):
+    names = Counter(translated[command.text] for command in COMMANDS)
+    assert [name for name, n in names.items() if n > 1] == []
+    assert len({translated[menu] for menu in MENUS}) == len(MENUS)
+
+
+def test_translated_texts_name_commands_as_the_translated_menus_do(translated):
+    for command in COMMANDS:
+        name = f"{command.menu} > {command.text}".removesuffix("…")
+        same = f"{translated[command.menu]} > {translated[command.text]}".removesuffix("…")
+        assert {text: told for text, told in translated.items() if name in text and same not in told} == {}
 
 
 def test_commands_are_enabled_by_what_is_there(actions):

@@ -1,0 +1,78 @@
+"""The bar on top gives its room to what is needed most."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from app.actions import Actions
+from app.context import Context
+from app.jobs import Jobs
+from app.messages import Messages
+from app.settings import Settings
+from app.state import State
+from app.theme import set_theme, theme
+from app.windows.likeness import LikenessSlider
+from app.windows.top_bar import Picker, TopBar
+
+LONG = "Eine lange Bezeichnung"
+
+
+@pytest.fixture
+def bar(qtbot):
+    """A maker of bars whose pickers have these labels, and whose menus ``more`` entries than usual."""
+    made = []
+
+    def make(labels: list[str], more: int = 0) -> TopBar:
+        window = QWidget()
+        qtbot.addWidget(window)
+        context = Context(State(window), Jobs(window), Messages(window), Settings())
+        pickers = [Picker(label, 168, lambda: [QAction("a")]) for label in labels]
+        bar = TopBar(Actions(window), pickers, LikenessSlider(context))
+        bar.setParent(window)
+        for number in range(more):
+            bar.menus.addMenu(f"Menu {number}")
+        made.append(window)
+        window.show()
+        return bar
+
+    yield make
+    for window in made:
+        window.close()
+
+
+def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
+    """Whether labels, and words, are shown at ``width``; everything has the room it needs."""
+    bar.window().resize(width, 100)
+    bar.resize(width, bar.height())
+    # The second time for what became shorter in the first.
+    for _ in range(2):
+        qapp.processEvents()
+    assert bar.menus.width() >= bar.menus.sizeHint().width()
+    assert bar.commands.width() >= bar.commands.sizeHint().width()
+    labels = [picker.sizeHint().width() >= theme().px(168) for picker in bar._pickers]
+    assert len(set(labels)) == 1
+    return labels[0], bar.likeness._visual.isVisible()
+
+
+def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    assert at(made, 1600, qapp) == (True, True)
+    assert at(made, 1280, qapp) == (False, True)
+    assert made.commands.text()
+    assert at(made, 1024, qapp) == (False, False)
+    assert not made.commands.text()
+    assert made.commands.accessibleName() == "All commands"
+
+
+def test_long_labels_and_menus_take_the_room_of_others_earlier(bar, qapp):
+    assert at(bar([LONG] * 3), 1440, qapp) == (False, True)
+    assert at(bar(["Library", "Features", "Metric"], more=3), 1440, qapp) == (False, False)
+
+
+def test_larger_text_needs_more_room(bar, qapp):
+    set_theme(qapp, "dark", 1.5)
+    made = bar(["Library", "Features", "Metric"])
+    assert at(made, 2200, qapp) == (True, True)
+    assert at(made, 1600, qapp)[0] is False
