@@ -26,6 +26,7 @@ from core.language import tr, tr_n
 from core.library.columns import CaseColumns
 from core.searches.query import Query
 from core.workflows.asking import Asked
+from core.workflows.opening import LibrarySnapshot, MetricFacts
 from core.workflows.scoreboard import is_stale
 from core.workflows.searching import SearchResult
 
@@ -90,6 +91,8 @@ class RankingPanel(QWidget):
         self._unfolded: set[int] = set()
         self._empty = EmptyState()
         self._told_others: SearchResult | None = None
+        #: Metric and library, and whether it was measured on less than is there.
+        self._stale_of: tuple[MetricFacts, LibrarySnapshot, bool] | None = None
         #: What the cards now shown answer.
         self._shown: Query | None = None
         self._pages = QStackedWidget()
@@ -161,15 +164,23 @@ class RankingPanel(QWidget):
         self._unfolded &= {case.row for case in ranking.ranked} if same else set()
         glide = same and self._context.settings.flag(GLIDE, default=True)
         self.grid.set_deck(self._deck(ranking, columns), keep_place=same, glide=glide)
-        metric, library = self._state.metric, self._state.library
-        stale = metric is not None and library is not None and is_stale(metric, library)
-        self._strip.show_ranking(ranking, columns, stale=stale)
+        self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
         self.notice.show_ranking(ranking, self._state.unusual)
         if ranking is not self._told_others:
             self._told_others = ranking
             self.others.show_ranking(ranking, columns)
         self._pages.setCurrentWidget(self.grid)
+
+    def _is_stale(self) -> bool:
+        """Whether the metric was measured on less than is there; no click changes that."""
+        metric, library = self._state.metric, self._state.library
+        if metric is None or library is None:
+            return False
+        known = self._stale_of
+        if known is None or known[0] is not metric or known[1] is not library:
+            known = self._stale_of = (metric, library, is_stale(metric, library))
+        return known[2]
 
     def show_alike(self, case_row: int | None = None) -> None:
         """Set what is folded under a case, else under the current one, beside it; or fold it again."""

@@ -49,11 +49,9 @@ class JudgementTable:
         if not changes:
             return
         with self._catalogue.writing() as connection:
-            connection.execute(
-                judgements.update()
-                .where(judgements.c.id == sa.bindparam("key"))
-                .values(undone=sa.bindparam("place")),
-                [{"key": key, "place": place} for key, place in changes],
+            # Plain: putting ten thousand rows of parameters into SQLAlchemy's form takes longer than writing.
+            connection.exec_driver_sql(
+                "UPDATE judgements SET undone = ? WHERE id = ?", [(place, key) for key, place in changes]
             )
 
 

@@ -106,6 +106,11 @@ def _folded(
             break
         ask *= 2
     folded = np.zeros(len(shown), dtype=np.int64)
-    for place in np.flatnonzero(found[shown] >= 0).tolist():
-        folded[place] = np.count_nonzero(mask & (keys == found[shown[place]])) - 1
+    keyed = np.flatnonzero(found[shown] >= 0)
+    if len(keyed):
+        wanted = found[shown[keyed]]
+        alike = np.flatnonzero(np.isin(keys, wanted))
+        # Every wanted key is there: that of the shown case itself.
+        names, counts = np.unique(keys[alike[mask[alike]]], return_counts=True)
+        folded[keyed] = counts[np.searchsorted(names, wanted)] - 1
     return hits.rows[shown], hits.distances[shown], folded

@@ -37,8 +37,8 @@ class Ledger:
         kept = store.read() if store else []
         self._entries = {key: Entry(key, Judgement.from_record(one), undone) for key, one, undone in kept}
         self._known = {entry.judgement.said: entry.id for entry in self._entries.values()}
-        #: Each entry beside what is told of it.
-        self._told: dict[int, tuple[Entry, Entry]] = {}
+        #: By entry its judgement as it is told; what was judged never changes.
+        self._told: dict[int, Judgement] = {}
         self._last_undone = max((e.undone for e in self._entries.values() if e.undone is not None), default=0)
 
     @property
@@ -49,12 +49,15 @@ class Ledger:
     @property
     def told(self) -> tuple[Entry, ...]:
         """All of them without what was on screen: only learning needs that, and it weighs most."""
-        for key, entry in self._entries.items():
-            known = self._told.get(key)
-            if known is None or known[0] is not entry:
-                bare = replace(entry.judgement, shown=()) if entry.judgement.shown else entry.judgement
-                self._told[key] = (entry, replace(entry, judgement=bare))
-        return tuple(self._told[key][1] for key in self._entries)
+        return tuple(self._bare(entry) for entry in self._entries.values())
+
+    def _bare(self, entry: Entry) -> Entry:
+        if not entry.judgement.shown:
+            return entry
+        bare = self._told.get(entry.id)
+        if bare is None:
+            bare = self._told[entry.id] = replace(entry.judgement, shown=())
+        return Entry(entry.id, bare, entry.undone)
 
     @property
     def in_force(self) -> list[Entry]:
@@ -122,7 +125,7 @@ class Ledger:
         if self._store:
             self._store.set_undone(changes)
         for key, place in changes:
-            self._entries[key] = replace(self._entries[key], undone=place)
+            self._entries[key] = Entry(key, self._entries[key].judgement, place)
 
 
 def _together(entries: Iterable[Entry], one: Entry) -> list[int]:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from core.metrics.online.click_directions import agreement, beliefs, direction
 from core.metrics.online.click_form import ClickForm
 from core.metrics.online.click_learning import Judged, Rows, replay
 from core.searches.judgement import Judgement, Kind
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 #: Each anchor is compared with so many of the cases like it and so many of those nearest that are not.
 ALIKE_EACH, UNLIKE_EACH = 10, 10
@@ -52,10 +57,20 @@ def learn(
     part for what the triplets say; directions are trusted as far as they predict.
     """
     said = list({one.said: one for one in judgements}.values())
-    gathered = _gathered(said, coordinates)
-    judged = gathered.judged()
-    form = ClickForm.start(m) if judged is None else replay(judged).blended(trust(len(said)))
-    return form.stretched(gathered.directions(m)).blended(strength)
+    # Two BLAS threads spend ten times as long on matrices this small, and far longer on a busy machine.
+    with _blas().limit(limits=1, user_api="blas"):
+        gathered = _gathered(said, coordinates)
+        judged = gathered.judged()
+        form = ClickForm.start(m) if judged is None else replay(judged).blended(trust(len(said)))
+        return form.stretched(gathered.directions(m)).blended(strength)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Found once: looking for the libraries of a process takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @dataclass

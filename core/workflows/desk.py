@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.library import open_library
-from core.library.records import DERIVED, MetricRecord
+from core.library.records import DERIVED, CaseDetails, MetricRecord
 from core.metrics.masking import without_groups
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
@@ -44,6 +44,8 @@ KEPT = 8
 KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
 #: Sets of feature groups left out that one desk keeps ready.
 BLIND_KEPT = 4
+#: Cases whose details one desk keeps in memory.
+DETAILS_KEPT = 20_000
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
 #: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
@@ -73,6 +75,7 @@ class Desk:
         self._near: Neighbourhoods | None = None
         self._with_regions: bool | None = None
         self._ledgers: dict[str, Ledger] = {}
+        self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read when they are first needed.
         self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
         self._blind: OrderedDict[frozenset[str], Desk] = OrderedDict()
@@ -184,6 +187,16 @@ class Desk:
         while len(self._blind) > BLIND_KEPT:
             self._blind.popitem(last=False)
         return blind
+
+    def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
+        """Row id -> the case in full; read once, as long as the library stays the same."""
+        new = [row for row in rows if row not in self._details]
+        if new:
+            if len(self._details) + len(new) > DETAILS_KEPT:
+                self._details.clear()
+                new = list(rows)
+            self._details |= self.library.catalogue.details(new)
+        return {row: self._details[row] for row in rows if row in self._details}
 
     def ledger(self, name: str) -> Ledger:
         """The judgements kept under ``name``, read when they are first asked for."""

@@ -235,16 +235,21 @@ def held_out_now(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any,
 
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
     """Whether the library has cases that ``metric`` was not measured on."""
-    return _scored(metric, snapshot).stale
+    scores = _scores(metric)
+    return scores is None or _outdated(metric, scores, snapshot)
+
+
+def _scores(metric: MetricFacts) -> MetricScores | None:
+    if not metric.scores:
+        return None
+    try:
+        return MetricScores.from_json(metric.scores)
+    except BadInput:
+        return None
 
 
 def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
-    scores = None
-    if metric.scores:
-        try:
-            scores = MetricScores.from_json(metric.scores)
-        except BadInput:
-            scores = None
+    scores = _scores(metric)
     split = metric.card.get("split")
     seed = split.get("seed") if isinstance(split, Mapping) else None
     return ScoredMetric(

@@ -217,7 +217,7 @@ def ranked_result(
     others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed)
     alike = folded_under(desk, asked, ranking, same, hide_same_patient)
     shown = ranking.rows[kept]
-    details = desk.library.catalogue.details(desk.rows[np.union1d(shown, others[0])].tolist())
+    details = desk.details(desk.rows[np.union1d(shown, others[0])].tolist())
     ranked = _lines(desk, details, shown, ranking.distances[kept], alike)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(desk, details, *others, {})

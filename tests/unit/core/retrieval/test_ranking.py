@@ -78,3 +78,18 @@ def test_equal_distances_follow_the_tie_break():
 def test_columns_that_do_not_fit_are_refused():
     with pytest.raises(BadInput, match="patients"):
         rank(LINE, Query(np.zeros(1)), patients=np.array(["p"]))
+
+
+def test_what_is_folded_is_counted_as_one_by_one():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        keys, allowed = rng.integers(-4, 12, size=60), rng.random(60) < 0.7
+        index = Index(rng.normal(size=(60, 3)))
+        ranking = rank(index, Query(np.zeros(3), row=5, key=int(keys[5])), 6, keys=keys, allowed=allowed)
+        mask = allowed & (np.arange(60) != 5)
+        if keys[5] >= 0:
+            mask &= keys != keys[5]
+        expected = [
+            int((mask & (keys == keys[row])).sum()) - 1 if keys[row] >= 0 else 0 for row in ranking.rows
+        ]
+        assert ranking.folded.tolist() == expected

@@ -135,3 +135,16 @@ def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
     assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_EACH)
     few = triplets_of(thumbs_by_first_coordinate(5), coordinates)
     assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_EACH))
+
+
+def test_what_is_taught_by_many_threads_is_taught_the_same() -> None:
+    from threadpoolctl import ThreadpoolController, threadpool_limits
+
+    said = [like("0", "1"), unlike("0", "2"), like("3", "4"), unlike("3", "5"), closer("6", "7", "8")]
+    with threadpool_limits(2, user_api="blas"):
+        form = learn(said, coordinates, 5)
+        left = {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
+    with threadpool_limits(1, user_api="blas"):
+        np.testing.assert_array_equal(learn(said, coordinates, 5).dense(), form.dense())
+    # Whoever asked has the threads back.
+    assert left == {2}

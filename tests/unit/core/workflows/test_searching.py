@@ -266,6 +266,20 @@ def elsewhere(code: str, *arguments: object) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
+    before = search(table, "plain", Query("t/c0"), k=20)
+    desk = desk_for(table, "plain")
+    asked = []
+    details = desk.library.catalogue.details
+    monkeypatch.setattr(desk.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
+    assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    assert asked == []
+    monkeypatch.setattr("core.workflows.desk.DETAILS_KEPT", 25)
+    assert len(search(table, "plain", Query("t/c0"), k=50).ranked) == 50
+    assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
+    assert asked
+
+
 def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert "t/c60" not in ids(search(table, "plain", Query("t/c0"), k=100))
     desk = desk_for(table, "plain")
