@@ -36,7 +36,7 @@ from app.widgets.empty_state import EmptyState
 from core.errors import BadArguments, SemblanceError
 from core.language import tr
 
-_FORM, _SIZE = 320, (1180, 760)
+_FORM, _SCROLL, _SIZE = 320, 10, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
@@ -166,7 +166,9 @@ class ExperimentsDialog(QDialog):
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        self._left.setFixedWidth(theme().px(_FORM))
+        # Longer words of another language widen the form, which does not scroll sideways.
+        wide = self.form.minimumSizeHint().width() + theme().px(_SCROLL)
+        self._left.setFixedWidth(max(theme().px(_FORM), wide))
 
     # Doing
 

@@ -68,6 +68,7 @@ class HeaderDialog(QDialog):
         self.who.setToolTip(tr("Names, dates, places and numbers by which someone could be found"))
         self.who.toggled.connect(self._show_who)
         self.table = _Table()
+        self.table.setAccessibleName(tr("Entries of the file"))
         self.table.setModel(self.rows)
         self.table.verticalHeader().hide()
         self.table.setShowGrid(False)

@@ -109,7 +109,7 @@ class LiveCurve(QWidget):
         points = self._points
         points.follow(run.points)
         if not points.rounds:
-            self._tell(tr("Training {name}", name=run.name), "", NOTHING)
+            self._tell(f"{tr('Training')} {run.name}", "", NOTHING)
             self.plot.show_course(None, NOTHING if run.running else tr("No rounds to show."))
             return
         now = points.rounds[-1]
@@ -121,7 +121,7 @@ class LiveCurve(QWidget):
         last = now
         if run.running:
             last = run.rounds or _beyond(now)
-        title = tr("Training {name}", name=run.name)
+        title = f"{tr('Training')} {run.name}"
         best = tr(", best held-out accuracy {best:.2f}", best=max(points.accuracy)) if points.accuracy else ""
         self._tell(title, note, "" if run.running else f"{title}: {note}{best}.")
         self.plot.show_course(points.course(last))
@@ -130,7 +130,7 @@ class LiveCurve(QWidget):
         pairs = zip(curve.rounds, curve.heldout_accuracy, strict=True)
         known = [(number, value) for number, value in pairs if value is not None]
         self._tell(
-            tr("Training {name}", name=curve.label), tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
+            f"{tr('Training')} {curve.label}", tr("{n:,} rounds", n=curve.rounds[-1]), in_words([curve])
         )
         self.plot.show_course(
             Course(

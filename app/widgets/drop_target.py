@@ -27,6 +27,7 @@ class DropTarget(QWidget):
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._text, self._under = text, parent
+        self.setAccessibleName(text)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
         parent.setAcceptDrops(True)

@@ -67,6 +67,7 @@ class EmptyState(QWidget):
     ) -> None:
         """Show these; ``then`` is called when the button is pressed. Without ``button`` there is none."""
         self._then = then
+        self.setAccessibleName(title or text)
         self._title.setText(title)
         self._text.setText(text)
         self._button.setText(button)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import colour, theme
 from app.widgets.finding_chip import SIDE, chip_pixmap
+from core.language import tr
 
 #: Code and letter of a finding's chip; ``None``: no chip, for all other findings together.
 Pole = tuple[int, str] | None
@@ -37,6 +38,10 @@ class EstimateView(QWidget):
 
     def set_estimate(self, share: float, interval: tuple[float, float], poles: tuple[Pole, Pole]) -> None:
         self._share, self._interval, self._poles = share, interval, poles
+        low, high = interval
+        self.setAccessibleName(
+            tr("Estimate {share:.2f}, {low:.2f} to {high:.2f}", share=share, low=low, high=high)
+        )
         self.updateGeometry()
         self.update()
 

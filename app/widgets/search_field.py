@@ -26,8 +26,9 @@ class SearchField(QLineEdit):
         # Qt leaves a wide gap behind the icon.
         self.setTextMargins(-5, 0, 0, 0)
         self.setAccessibleName(hint)
-        self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition)
+        self.addAction(icon(sign), QLineEdit.ActionPosition.LeadingPosition).setText(hint)
         self._clear = self.addAction(icon("close"), QLineEdit.ActionPosition.TrailingPosition)
+        self._clear.setText(tr("Clear"))
         self._clear.setToolTip(tr("Clear"))
         self._clear.setVisible(False)
         self._clear.triggered.connect(self.clear)

@@ -232,6 +232,7 @@ class _Card(QFrame):
     def __init__(self, sign: str, title: str, text: str, button: str, shortcut: str) -> None:
         super().__init__()
         set_look(self, role="card")
+        self.setAccessibleName(title)
         self._sign, self._ratio = sign, 0.0
         self._picture, self._title, self._text = QLabel(), QLabel(title), QLabel(_airy(text))
         self._text.setWordWrap(True)
@@ -285,6 +286,7 @@ class _DropZone(QWidget):
         super().__init__()
         self._held = False
         title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
+        self.setAccessibleName(title.text())
         kinds = _label(KINDS, "third")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 18, 16, 18)

@@ -209,6 +209,7 @@ class _Row(QWidget):
         self.box.setAccessibleDescription(tr("{amount} of the distance", amount=text) if line.on else text)
         self.setToolTip(line.tip)
         self.setAccessibleName(f"{line.name}: {text}")
+        self.bar.setAccessibleName(f"{line.name}: {text}")
         self.bar.show_bar(start, end, on=line.on, first=first)
         self.fit()
 
