@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from app import metric_cli, report_cli, upkeep_cli
-from app.cli_parts import Json, LibraryPath, print_document
+from app.cli_parts import Json, LibraryPath, parsed_region, print_document
 from app.console import (
     ConsoleReporter,
     say,
@@ -25,7 +25,7 @@ from app.console import (
     show_table_scores,
 )
 from app.experiment_cli import experiment
-from core.errors import BadArguments, BadInput, SemblanceError
+from core.errors import BadArguments, SemblanceError
 from core.tasks import Cancelled
 
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
@@ -60,6 +60,12 @@ def run(arguments: list[str]) -> int:
             raise KeyboardInterrupt
         return outcome if isinstance(outcome, int) else DONE
     except typer.TyperException as error:
+        if len(arguments) == 1 and Path(arguments[0]).exists():
+            # A desktop opens any folder with us.
+            say(
+                f"{arguments[0]} is not a library. `semblance import {arguments[0]} --library LIB` makes one."
+            )
+            return WRONG_ARGUMENTS
         say(f"{error.format_message()} See `semblance --help`, or --help after a command.")
         return WRONG_ARGUMENTS
     except (Cancelled, KeyboardInterrupt, typer.Abort):
@@ -252,16 +258,11 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Show the cases nearest to a case or a picture."""
-    from core.imaging.region import Region
     from core.searches.query import Query
     from core.workflows.explaining import with_reasons
     from core.workflows.searching import search as ask
 
-    try:
-        part = Region.parse(region) if region is not None else None
-    except BadInput as error:
-        raise BadArguments(error.message, error.hint) from None
-    query = Query(case, image, part)
+    query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())
         result = ask(

@@ -6,12 +6,31 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.errors import BadArguments, BadInput
+
+if TYPE_CHECKING:
+    from core.imaging.region import Region
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
+
+
+def parsed_region(text: str | None) -> Region | None:
+    """The region an option names.
+
+    Raises:
+        BadArguments: ``text`` is none.
+    """
+    from core.imaging.region import Region
+
+    try:
+        return None if text is None else Region.parse(text)
+    except BadInput as error:
+        raise BadArguments(error.message, error.hint) from None
 
 
 def print_document(document: Any, as_json: bool, show: Callable[[Any], None]) -> None:

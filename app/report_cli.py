@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli_parts import Json, LibraryPath, print_document
+from app.cli_parts import Json, LibraryPath, parsed_region, print_document
 from app.console import ConsoleReporter
 from core.errors import BadArguments, SemblanceError
 
@@ -16,7 +16,8 @@ cli = typer.Typer()
 
 
 def show_batch(document: Any) -> None:
-    typer.echo(f"{document['folder']}: {len(document['files']):,} reports, listed in reports.csv.")
+    count = len(document["files"])
+    typer.echo(f"{document['folder']}: {count:,} report{'' if count == 1 else 's'}, listed in reports.csv.")
     for failed in document["failed"]:
         typer.echo(f"No report of {failed['case_id']}: {failed['reason']}")
 
@@ -45,7 +46,6 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
-    from core.imaging.region import Region
     from core.reports.options import ReportOptions, read_logo
     from core.searches.query import Query
     from core.searches.search import Search
@@ -55,7 +55,7 @@ def report(
     if len(asked) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
     options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified)
-    part = Region.parse(region) if region else None
+    part = parsed_region(region)
     with ConsoleReporter() as reporter:
         if cases is None:
             search = Search(metric, Query(case, image, part))

@@ -78,6 +78,14 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     token = secrets.token_hex(4)
     part, copy = (file.with_name(f".{file.name}.{token}.{end}") for end in ("part", "catalogue.part"))
     try:
+        # What SQLite says of a folder that is not there would be told of the library.
+        copy.touch()
+    except OSError as error:
+        raise SemblanceError(
+            f"{file} cannot be written: {error.strerror or error}.",
+            "Choose a folder that exists and that you may write to, with room.",
+        ) from error
+    try:
         with plain_errors(file.parent / file.name):
             for attempt in range(ATTEMPTS):
                 found = _wanted(library, copy)

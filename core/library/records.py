@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import BadArguments
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 
@@ -183,6 +184,27 @@ class ConceptRecord:
     time: str
     deleted: str | None = None
     marks: tuple[MarkRecord, ...] = ()
+
+
+#: Longest name of a metric or feature set.
+LONGEST_NAME = 200
+
+
+def checked_name(name: str, what: str) -> str:
+    """``name`` without spaces around it, as the name of ``what`` ("A metric").
+
+    Raises:
+        BadArguments: nothing is left, it is too long, or it holds a line break or a control character.
+    """
+    name = name.strip()
+    if not name:
+        raise BadArguments(f"{what} needs a name.", "Give one, such as 'first'.")
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise BadArguments(
+            f"{what} cannot be called {name[:40]!a}.",
+            f"Use at most {LONGEST_NAME} characters, without line breaks.",
+        )
+    return name
 
 
 def unique_name(wanted: str, taken: Sequence[str]) -> str:

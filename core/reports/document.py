@@ -71,7 +71,7 @@ class RankedRow:
 class VoteFacts:
     """Findings of the nearest (most frequent first); ``without`` a finding are the others of them. Until
     calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``; ``why_not``
-    says why."""
+    says why. ``trained``: the metric was trained on the query or its patient."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     finding: str | None = None
@@ -81,6 +81,7 @@ class VoteFacts:
     measured_on: str | None = None
     without: int = 0
     why_not: str = ""
+    trained: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,8 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "finding": vote.finding,
             "probability": vote.probability if vote.calibrated else None,
             "interval": vote.interval if vote.calibrated else None,
+            "query_trained_on": vote.trained,
+            "why_not": vote.why_not or None,
         },
         "no_good_match": document.no_good_match,
         "card": {"measured_on": document.measured_on, "facts": _facts(document.card)},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from core.errors import BadArguments, BadInput
 from core.library import open_library
+from core.workflows.never_seen import WhoIsWho, elsewhere
 
 #: A list of ids that is longer or larger is none.
 MAX_BYTES = 64 << 20
@@ -22,17 +23,20 @@ def all_cases(library: Path) -> list[str]:
 
 
 def held_out_cases(library: Path, metric: str) -> list[str]:
-    """The cases ``metric`` was not trained on.
+    """The cases ``metric`` never saw: none it was trained on, no other of their patients, no copy.
 
     Raises:
         BadInput: not a library.
         BadArguments: no such metric, or it was trained on all cases.
     """
     with open_library(library) as opened:
-        training = set(opened.metric(metric).training.tolist())
-        held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id not in training]
+        record = opened.metric(metric)
+        fresh = set(WhoIsWho(opened).fresh(record.training, elsewhere(record.card)).tolist())
+        held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
     if not held_out:
-        raise BadArguments(f"'{metric}' was trained on every case.", "Name the cases in a file, or use all.")
+        raise BadArguments(
+            f"'{metric}' was trained on a case of every patient.", "Name the cases in a file, or use all."
+        )
     return held_out
 
 

@@ -26,7 +26,7 @@ from core.imaging.region import Region
 from core.imaging.volume import Stack
 from core.library import open_library
 from core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
-from core.library.records import CHUNK, FeatureSet
+from core.library.records import CHUNK, FeatureSet, checked_name
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.batch import Batch
@@ -83,7 +83,9 @@ def extract_features(
     start = time.monotonic()
     made = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
-        feature_set = _feature_set(opened, made, name or extractor)
+        feature_set = _feature_set(
+            opened, made, extractor if name is None else checked_name(name, "A feature set")
+        )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
         rows = opened.features.waiting(feature_set, pictures=made.needs_picture)
         total = len(rows)

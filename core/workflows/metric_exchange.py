@@ -15,7 +15,7 @@ import numpy as np
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.library import open_library
 from core.library.export_log import note_export
-from core.library.records import FeatureSet, unique_name
+from core.library.records import FeatureSet, checked_name, unique_name
 from core.metrics.storage import load_metric
 from core.tasks import SILENT, Reporter
 from core.workflows.never_seen import ELSEWHERE, elsewhere
@@ -70,9 +70,12 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
     come along only into the library they were measured in; elsewhere it has none until it is scored.
 
     Raises:
+        BadArguments: a name it cannot have.
         BadInput: no such file, no metric, a damaged one, or features that the library does not have.
         SemblanceError: the library cannot be written to.
     """
+    if name is not None:
+        name = checked_name(name, "A metric")
     about, packed = _read(file)
     with open_library(library, writable=True) as opened:
         feature_set = _matching(opened, about["features"], file)
@@ -84,8 +87,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             metric = load_metric(target)
             if metric.n_features != len(feature_set.columns):
                 raise _damaged(file)
-            wanted = name or str(about["name"])
-            called = unique_name(wanted, [record.name for record in opened.metrics()])
+            called = unique_name(name or str(about["name"]), [record.name for record in opened.metrics()])
             trained = set(about["training"])
             cases = opened.catalogue.all_cases()
             rows = np.array([row.id for row in cases if row.content in trained], dtype=np.int64)
@@ -197,8 +199,12 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
             "features": dict,
             "training": list,
         }
-        if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()) or not about["name"]:
+        if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
             raise _damaged(file)
+        try:
+            checked_name(about["name"], "A metric")
+        except BadArguments:
+            raise _damaged(file) from None
         if not isinstance(about.get("scores"), (dict, type(None))) or {"extractor", "settings"} - set(
             about["features"]
         ):

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.imaging.region import Region
+from core.library.records import checked_name
 from core.metrics.online.click_space import no_coordinates
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import save_metric
@@ -183,6 +184,7 @@ def save_refined(
     entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
+    name = checked_name(name, "A metric")
     if name == search.metric:
         raise BadInput(f"The metric '{name}' is what this one came from.", "Choose another name.")
     if authors is None:

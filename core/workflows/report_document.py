@@ -75,6 +75,7 @@ def report_document(
         estimate.measured_on,
         without,
         estimate.why_not,
+        estimate.trained,
     )
     return ReportDocument(
         title="Retrieval report",
@@ -126,6 +127,10 @@ def _judgement_row(one: Judgement) -> JudgementRow:
 def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     """What else decided the ranking."""
     notes = list(asked.result.warnings)
+    if asked.result.vote.trained:
+        notes.append(
+            "The metric was trained on this query or its patient: it may know it better than others."
+        )
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
             f"The judgements refined the metric by {100 * search.strength * asked.trust:.0f} %; it was not "

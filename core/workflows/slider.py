@@ -15,6 +15,7 @@ from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout
 from core.library import open_library
+from core.library.records import checked_name
 from core.metrics.papers.bdm_between import BDMBetween
 from core.tasks import SILENT, Reporter
 from core.workflows.training import TrainRequest, fit_and_score, keep_metric
@@ -101,6 +102,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         BadInput: too few cases or findings, or data that cannot be used.
         Cancelled: asked for by the reporter; nothing is kept.
     """
+    request = replace(request, name=checked_name(request.name, "A slider"))
     settings: dict[str, Any] = {"random_state": request.seed, **(request.settings or {})}
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)

@@ -17,7 +17,7 @@ from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout, patient_codes
 from core.library import open_library
-from core.library.records import FeatureSet
+from core.library.records import FeatureSet, checked_name
 from core.metrics.card import Split
 from core.metrics.distance import Matrix
 from core.metrics.pipeline import attach_steps
@@ -103,6 +103,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         Cancelled: asked for by the reporter.
     """
     start = time.monotonic()
+    request = replace(request, name=checked_name(request.name, "A metric"))
     learner = make_learner(request.learner, **(request.settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)

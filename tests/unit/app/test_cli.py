@@ -213,6 +213,7 @@ def test_version_and_help(told):
     ("arguments", "says"),
     [
         (["magic"], "No such command 'magic'"),
+        (["T"], "is not a library. `semblance import"),
         (["--magic"], "No such option: --magic"),
         (["import"], "Missing argument 'SOURCE'"),
         (["import", "x"], "Missing option '--library'"),
@@ -222,6 +223,15 @@ def test_version_and_help(told):
         (
             ["features", "LIB", "--extractor", "gabor", "--set", "size=3"],
             "'size=3' is not a setting of gabor",
+        ),
+        (["train", "LIB", "--learner", "bdm", "--name", " "], "A metric needs a name"),
+        (["train", "LIB", "--learner", "bdm", "--name", "a\nb"], "cannot be called 'a\\nb'"),
+        (["train", "LIB", "--learner", "bdm_v", "--slider", "--name", ""], "A slider needs a name"),
+        (["features", "LIB", "--extractor", "raw", "--name", ""], "A feature set needs a name"),
+        (["import-metric", "LIB", "x", "--name", ""], "A metric needs a name"),
+        (
+            ["report", "LIB", "--metric", "plain", "--case", "t/c0", "--region", "a", "--out", "r.pdf"],
+            "x,y,w,h",
         ),
         (["train", "LIB", "--learner", "magic", "--name", "x"], "Learners: euclidean"),
         (["train", "LIB", "--learner", "bdm", "--name", "x", "--set", "rounds=x"], "It must be a number"),

@@ -113,8 +113,9 @@ def test_a_backup_does_not_go_into_the_library_itself(library):
 def test_what_is_no_library_or_cannot_be_written(library, tmp_path):
     with pytest.raises(BadInput, match=r"gone does not exist"):
         back_up(tmp_path / "gone", tmp_path / "b.zip")
-    with pytest.raises(SemblanceError):
+    with pytest.raises(SemblanceError, match=r"b\.zip cannot be written: No such file") as told:
         back_up(library, tmp_path / "no folder" / "b.zip")
+    assert "lib.semblance" not in str(told.value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
 
 

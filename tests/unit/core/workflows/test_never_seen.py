@@ -16,6 +16,7 @@ from core.library.library import Library
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows import concepts, refining
+from core.workflows.batch_queries import held_out_cases
 from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
@@ -120,6 +121,7 @@ def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_
         opened.add_metric("part", "euclidean", record.feature_set, file, dict(record.card), kept, None)
         opened.catalogue.relabel([(lost.case_id, None, lost.patient, {})])
     assert score_metric(library, "part")["n_test"] == before
+    assert len(held_out_cases(library, "part")) == before
 
 
 def test_what_a_metric_saw_goes_with_it_through_another_library(tmp_path):

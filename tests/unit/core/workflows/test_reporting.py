@@ -104,6 +104,18 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
     assert ranked == [(line.case_id, line.distance) for line in judged.result.ranked]
 
 
+def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
+    fresh = held_out_cases(table, "plain")
+    trained = next(case for case in all_cases(table) if case not in fresh)
+    for case, known in ((trained, True), (fresh[0], False)):
+        out = write_search_report(
+            table, Search("plain", Query(case=case)), tmp_path / "r.json", ReportOptions()
+        )
+        told = json.loads(out.read_text())
+        assert told["vote"]["query_trained_on"] is known
+        assert any("trained on this query" in note for note in told["notes"]) is known
+
+
 def test_a_picture_from_outside_is_found_beside_the_report(made, pictures, tmp_path):
     outside = tmp_path / "asked" / "Zebrovich.png"
     outside.parent.mkdir()
