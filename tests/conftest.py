@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator
     found = left_over(before)
     if found:
         pytest.fail("left over after the test: " + ", ".join(found), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def libraries_closed(nothing_left: None) -> Iterator[None]:
+    """Libraries that workflows keep open from call to call are closed, where a test opened any."""
+    yield
+    for module, close in (
+        ("refining_desk", "close_benches"),
+        ("desk", "close_desks"),
+        ("looking", "close_libraries"),
+    ):
+        if loaded := sys.modules.get(f"core.workflows.{module}"):
+            getattr(loaded, close)()
 
 
 @pytest.fixture(scope="session")

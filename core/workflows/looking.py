@@ -270,6 +270,12 @@ def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | 
     return ViewedPicture(display_picture(stack.picture(place)), region, case, facts)
 
 
+def close_libraries() -> None:
+    """Close every library kept open here."""
+    while _open:
+        _open.popitem()[1].close()
+
+
 def _library(path: Path) -> Library:
     if path not in _open:
         _open[path] = open_library(path)

@@ -11,17 +11,10 @@ from app import cli, console
 from app.cli import run
 from app.console import ConsoleReporter
 from core.tasks import Cancelled
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 @pytest.fixture

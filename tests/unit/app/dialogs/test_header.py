@@ -19,7 +19,6 @@ from core.imaging.address import PictureAddress
 from core.imaging.dicom.listing import HeaderLine
 from core.workflows import headers
 from core.workflows.headers import HeaderTable
-from tests.helpers.held_jobs import HeldJobs
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),
@@ -29,14 +28,6 @@ LINES = [
     HeaderLine(1, "0008,0100", "Code Value", "SH", "<b>121320</b>"),
 ]
 NAME, VALUE = 1, 3
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -12,17 +12,8 @@ from app.settings import Settings
 from app.state import State
 from app.widgets.progress_line import ProgressLine
 from core.engine import Progress
-from tests.helpers.held_jobs import HeldJobs
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -10,16 +10,7 @@ from app.operations import library
 from app.settings import Settings
 from app.state import State
 from core.workflows.opening import publish
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.libraries import make_library
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -22,14 +22,10 @@ from core.imaging.region import Region
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.searches.questions import Answer
-from core.workflows import looking
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.opening import publish
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 from tests.helpers.questions import by_findings
 
@@ -49,19 +45,6 @@ def made(tmp_path_factory):
 def trained(made, tmp_path):
     shutil.copytree(made, tmp_path / "Striped.semblance")
     yield tmp_path / "Striped.semblance"
-    close_benches()
-    close_desks()
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from core.workflows.opening import publish
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.asked import asked_for
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 
 
@@ -31,14 +30,6 @@ def trained(tmp_path_factory):
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

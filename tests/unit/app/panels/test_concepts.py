@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 
-from app import screenshot
 from app.operations import searching
 from app.panels.concepts import STEPS
 from app.windows import main
@@ -20,7 +19,9 @@ from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.windows.test_main import LEFT, PromptJobs
+from tests.unit.app.windows.test_main import LEFT
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 WITH, WITHOUT = ("t/c2", "t/c6", "t/c10", "t/c14"), ("t/c4", "t/c8", "t/c12", "t/c16")
 
@@ -32,15 +33,6 @@ def trained(tmp_path_factory) -> Path:
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 5}))
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

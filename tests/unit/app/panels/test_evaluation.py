@@ -28,7 +28,6 @@ from core.reports.curves import ACCURACY, ROC, TRAINING
 from core.searches.query import Query
 from core.workflows import asking, training
 from core.workflows.training import CurvePoint
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import calibrated, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -38,14 +37,6 @@ BOARD = snapshot(
     metric("new", 0.8),
 )
 COLUMN = {column.key: place for place, column in enumerate(FULL)}
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

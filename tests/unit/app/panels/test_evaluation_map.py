@@ -19,7 +19,6 @@ from core.workflows.opening import publish
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.asked import asked_for
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import table_library
 
 
@@ -30,15 +29,6 @@ def trained(tmp_path_factory):
     train_metric(made, TrainRequest("pca", "other", settings={"components": 2}))
     close_desks()
     return made
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    close_desks()
 
 
 @pytest.fixture

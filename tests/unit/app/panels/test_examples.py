@@ -11,7 +11,6 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
-from app import screenshot
 from app.operations import examples, searching
 from app.panels.ranking import moved_by
 from app.widgets.case_drag import CASE_MIME
@@ -19,16 +18,15 @@ from app.windows import main
 from core.imaging.region import Region
 from core.library.library import Library
 from core.searches.query import Query
-from core.workflows import looking
 from core.workflows.asking import Asked
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.windows.test_main import LEFT, PromptJobs
+from tests.unit.app.windows.test_main import LEFT
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +38,6 @@ def trained(tmp_path_factory) -> Path:
     train_metric(library, TrainRequest("l1", "city"))
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    close_benches()
-    close_desks()
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
 
 
 @pytest.fixture

@@ -49,9 +49,6 @@ def jobs(qapp):
     made.deleteLater()
     planes.forget_volume()
     looking.stacks.forget()
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
 
 
 @pytest.fixture

@@ -16,20 +16,11 @@ from app.state import State
 from app.theme import set_theme
 from core.library.columns import case_columns
 from core.searches.query import Query
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
 THREE = ("benign", "malignant", "R&D <b>odd</b>")
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

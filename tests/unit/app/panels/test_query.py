@@ -24,31 +24,13 @@ from app.viewer.tools import RECTANGLE, SELECT
 from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows import looking, opening
+from core.workflows import opening
 from core.workflows.importing import import_source
 from core.workflows.looking import view_file
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 
 LEFT = Qt.MouseButton.LeftButton
 PART = Region(8, 12, 24, 16)
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_open():
-    """What :mod:`core.workflows.looking` keeps open in its process is closed with the test."""
-    yield
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
-
-
-@pytest.fixture
-def jobs():
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -18,13 +18,12 @@ from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
 from core.searches.query import Query
-from core.workflows import asking, looking
+from core.workflows import asking
 from core.workflows.importing import import_source
 from core.workflows.looking import Greys
 from core.workflows.opening import publish
 from core.workflows.searching import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -43,14 +42,6 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
     return SearchResult(
         ASKED, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
     )
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture
@@ -279,9 +270,6 @@ class TestGreysAsTheQuerys:
         import_source(folder, library)
         context.state.set_library(publish(library))
         yield context.state.columns
-        for opened in looking._open.values():
-            opened.close()
-        looking._open.clear()
 
     def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, pictures, qtbot):
         panel = open_panel()

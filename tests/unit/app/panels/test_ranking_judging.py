@@ -19,10 +19,7 @@ from core.library.library import Library
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.workflows import refining
-from core.workflows.desk import close_desks
 from core.workflows.opening import publish
-from core.workflows.refining_desk import close_benches
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,16 +29,6 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return library_to_judge(tmp_path_factory.mktemp("judging"))
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

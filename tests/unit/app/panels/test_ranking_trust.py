@@ -21,7 +21,6 @@ from core.workflows import asking, differing
 from core.workflows.searching import RankedCase, SearchResult
 from core.workflows.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, Vote
 from tests.helpers.asked import asked_for
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
@@ -49,14 +48,6 @@ def ranking(vote=VOTE, **more) -> SearchResult:
     ranked += tuple(case(number) for number in range(3, 21))
     made = SearchResult(ASKED, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
     return replace(made, **more)
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

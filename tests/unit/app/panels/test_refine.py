@@ -16,9 +16,6 @@ from app.panels.refine_measures import FEW
 from app.theme import set_theme
 from core.searches.query import Query
 from core.workflows import refining
-from core.workflows.desk import close_desks
-from core.workflows.refining_desk import close_benches
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton
@@ -27,16 +24,6 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return library_to_judge(tmp_path_factory.mktemp("refine"))
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

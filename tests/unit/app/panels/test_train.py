@@ -21,20 +21,11 @@ from core.searches.query import Query
 from core.workflows import opening, training
 from core.workflows.asking import Asked
 from core.workflows.training import CurvePoint, TrainResult
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.scored import CASES, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
 TITLES = {learner.name: learner.title for learner in learners()}
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from core.workflows.importing import import_source
 from core.workflows.opening import publish
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 
 LEFT, RIGHT = 0, 1
@@ -35,14 +34,6 @@ def trained(tmp_path_factory):
     train_metric(library, TrainRequest("euclidean", "plain"))
     train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
     return library
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.opening import publish
 from core.workflows.refining import closer
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
@@ -59,8 +58,6 @@ def context(qapp):
     yield Context(State(), jobs, Messages(), Settings())
     jobs.shutdown()
     jobs.deleteLater()
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

@@ -7,21 +7,12 @@ from app.messages import Messages
 from app.settings import Settings
 from app.state import State
 from app.theme import set_theme
-from tests.helpers.held_jobs import HeldJobs
 
 
 @pytest.fixture(autouse=True)
 def dark(qapp) -> None:
     """Widgets look as in the program."""
     set_theme(qapp, "dark")
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
 
 
 @pytest.fixture

@@ -7,26 +7,21 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
-from app import screenshot
 from app.dialogs.experiments import ExperimentsDialog
-from app.windows import main
 from core.workflows import experimenting
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.pictures import striped_folder
-from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import open_window, wait_for
 
 
 @pytest.fixture
-def window(tmp_path, monkeypatch, private_home):
+def window(tmp_path, monkeypatch, without_processes):
     @contextlib.contextmanager
     def here(workers, scheduler):
         yield InlineRunner()
 
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
     monkeypatch.setattr(experimenting, "place_to_run", here)
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "pictures", n=24), library)

@@ -5,19 +5,16 @@ import shutil
 import pytest
 from PySide6.QtCore import Qt
 
-from app import screenshot
 from app.operations import searching
 from app.screenshot import settle
-from app.windows import main
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
-from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +26,6 @@ def trained(tmp_path_factory):
     train_metric(library, TrainRequest("euclidean", "plain"))
     train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    close_desks()
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
 
 
 def asked(window):

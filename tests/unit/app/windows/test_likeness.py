@@ -9,17 +9,17 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDialog
 
-from app import screenshot
 from app.dialogs.prepare_slider import PrepareSliderDialog
 from app.operations import likeness, searching
-from app.windows import commands, main
+from app.windows import commands
 from core.searches.query import Query
-from core.workflows.desk import close_desks
 from core.workflows.slider import PLACES, prepare_slider, step_name
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.windows.test_main import LEFT, PromptJobs
+from tests.unit.app.windows.test_main import LEFT
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,6 @@ def prepared(tmp_path_factory) -> Path:
     prepare_slider(library, TrainRequest("", "between", settings={"rounds": 5}))
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    close_desks()
 
 
 @pytest.fixture

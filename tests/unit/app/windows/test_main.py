@@ -11,24 +11,23 @@ from PySide6.QtCore import QMimeData, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
-from app import screenshot
 from app.dialogs.import_source import ImportDialog
 from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
 from app.theme import theme
-from app.windows import library_files, main
+from app.windows import library_files
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
 from core.searches.query import Query
-from core.workflows import looking
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.pictures import striped_folder
-from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import flush, open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 LEFT = Qt.MouseButton.LeftButton
 #: What changes a library.
@@ -43,17 +42,6 @@ def trained(tmp_path_factory) -> Path:
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    """What :mod:`core.workflows.looking` keeps open in its process is closed with the test."""
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
 
 
 @pytest.fixture

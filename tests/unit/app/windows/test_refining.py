@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from app import screenshot
 from app.dialogs.save_refined import SaveRefinedDialog
 from app.screenshot import settle
 from app.settings import Settings
@@ -18,15 +17,14 @@ from app.widgets.card_pieces import thumbs_of
 from app.windows import main
 from core.library.library import Library
 from core.searches.judgement import Kind
-from core.workflows import looking
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.windows.test_main import PromptJobs, asked
+from tests.unit.app.windows.test_main import asked
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -40,18 +38,6 @@ def trained(tmp_path_factory) -> Path:
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     return library
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

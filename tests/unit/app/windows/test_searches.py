@@ -4,20 +4,19 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 
-from app import screenshot
 from app.operations import searching
 from app.screenshot import settle
-from app.windows import main
 from core.searches.query import Query
-from core.workflows import keeping, looking
+from core.workflows import keeping
 from core.workflows.desk import close_desks, desk_for
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.opening import load_state
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
-from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.windows import open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -31,17 +30,6 @@ def library(tmp_path):
     train_metric(made, TrainRequest("euclidean", "plain"))
     close_desks()
     return made
-
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    close_desks()
-    for opened in looking._open.values():
-        opened.close()
-    looking._open.clear()
 
 
 def ask(window, place):

@@ -7,24 +7,14 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from app import screenshot
-from app.windows import main, upkeep
+from app.windows import upkeep
 from core.library.export_log import exports_of
-from core.workflows import looking
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
-from tests.unit.app.windows.test_main import PromptJobs
 
-
-@pytest.fixture(autouse=True)
-def without_processes(monkeypatch):
-    monkeypatch.setattr(main, "Jobs", PromptJobs)
-    monkeypatch.setattr(screenshot, "REST_MS", 60)
-    yield
-    for library in looking._open.values():
-        library.close()
-    looking._open.clear()
+pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 @pytest.fixture

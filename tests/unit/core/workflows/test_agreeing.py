@@ -20,12 +20,6 @@ from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreeing")

@@ -15,19 +15,12 @@ from core.library.library import Library
 from core.reports.card_writing import card_markdown
 from core.searches.query import Query
 from core.workflows.cards import compared_cards, metric_card, write_metric_card
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.metric_exchange import ABOUT, METRIC, SUFFIX, export_metric, import_metric
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, score_metric, train_metric
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_desks()
 
 
 @pytest.fixture(scope="module")

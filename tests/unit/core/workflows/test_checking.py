@@ -50,12 +50,6 @@ def library(made, tmp_path) -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
-
-
 def parts(result) -> list[str]:
     return [finding.part for finding in result.findings]
 

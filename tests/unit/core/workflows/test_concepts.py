@@ -6,18 +6,10 @@ import pytest
 
 from core.errors import BadArguments, BadInput
 from core.workflows import concepts
-from core.workflows.desk import close_desks, desk_for
-from core.workflows.refining_desk import close_benches
+from core.workflows.desk import desk_for
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

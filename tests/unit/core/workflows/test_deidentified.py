@@ -20,7 +20,6 @@ from core.library.records import CATALOGUE
 from core.reports.options import ReportOptions
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.reporting import write_search_report
@@ -33,12 +32,6 @@ PLANTED = (
     "zebrovich", "quentin", "ourania", "778812", "778813", "19530417", "acc-9912", "larkspur",
     "st. elsewhere", "20190308", "2019-03-08", "20190418", "2019-04-18", "555-0142", ROOT,
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 def identified(dataset: Dataset, number: int, day: str) -> Dataset:

@@ -11,24 +11,15 @@ from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows import refining
 from core.workflows.asking import ask
-from core.workflows.desk import close_desks
 from core.workflows.explaining import MOVED, reasons, why
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.refining import closer
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 METRICS = ("plain", "bits", "votes", "kernel")
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture(scope="module")

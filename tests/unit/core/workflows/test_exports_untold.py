@@ -115,7 +115,6 @@ def somebody(monkeypatch):
     for variable in ("USER", "LOGNAME", "USERNAME", "LNAME"):
         monkeypatch.setenv(variable, USER)
     yield
-    close_desks()
 
 
 def planted_in(told: str) -> list[str]:

@@ -11,22 +11,13 @@ from core.library.library import Library
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows import refining
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.refining import closer, thumb
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture

@@ -25,12 +25,6 @@ from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
-
-
 @pytest.fixture
 def library(tmp_path):
     """60 rows of 30 patients, two metrics."""

@@ -14,9 +14,6 @@ def libraries(tmp_path):
     for path in made:
         Library.create(path).close()
     yield made
-    for opened in looking._open.values():
-        opened.close()
-    looking._open.clear()
 
 
 def test_those_looked_at_longest_ago_are_closed(libraries):

@@ -6,17 +6,11 @@ import pytest
 from core.errors import BadArguments, BadInput
 from core.tasks import Cancelled
 from core.workflows import mapping
-from core.workflows.desk import close_desks, desk_for
+from core.workflows.desk import desk_for
 from core.workflows.mapping import map_library
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 @pytest.fixture(scope="module")

@@ -17,21 +17,13 @@ from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows import concepts, refining
 from core.workflows.asking import ask
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
-from core.workflows.refining_desk import bench_for, close_benches
+from core.workflows.refining_desk import bench_for
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture(scope="module")

@@ -15,17 +15,8 @@ from core.searches.questions import LONG, SHORT, Answer
 from core.searches.search import Search
 from core.workflows import questioning
 from core.workflows.asking import ask
-from core.workflows.desk import close_desks
-from core.workflows.refining_desk import close_benches
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture(scope="module")

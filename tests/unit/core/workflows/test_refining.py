@@ -33,13 +33,6 @@ from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refining")

@@ -21,23 +21,14 @@ from core.searches.search import Search
 from core.workflows import refining
 from core.workflows.asking import ask
 from core.workflows.batch_queries import all_cases, held_out_cases, listed_cases
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.refining import closer, thumb
-from core.workflows.refining_desk import close_benches
 from core.workflows.reporting import write_reports, write_search_report
 from core.workflows.sealing import reopen_report
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_open():
-    yield
-    close_benches()
-    close_desks()
 
 
 @pytest.fixture(scope="module")

@@ -36,12 +36,6 @@ from tests.helpers.tables import table_library, write_table
 TOP = Path(__file__).resolve().parents[4]
 
 
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
-
-
 @pytest.fixture
 def table(tmp_path):
     """60 rows of 30 patients, two metrics."""

@@ -9,19 +9,12 @@ from core.imaging.container import PictureReader
 from core.imaging.region import Region
 from core.library import open_library
 from core.searches.query import Query
-from core.workflows.desk import close_desks
 from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 @pytest.fixture(scope="module")

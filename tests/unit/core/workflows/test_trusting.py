@@ -25,12 +25,6 @@ from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
-
-
 @pytest.fixture
 def table(tmp_path):
     """200 rows of 100 patients: 60 held out."""

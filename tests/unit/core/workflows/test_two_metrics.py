@@ -4,18 +4,11 @@ import pytest
 
 from core.errors import BadArguments
 from core.tasks import Cancelled
-from core.workflows.desk import close_desks
 from core.workflows.searching import Query, search
 from core.workflows.training import TrainRequest, train_metric
 from core.workflows.two_metrics import compare_metrics, disagreements
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 @pytest.fixture(scope="module")

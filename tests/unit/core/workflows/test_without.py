@@ -14,7 +14,7 @@ from core.metrics.storage import load_metric, save_metric
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows.asking import ask
-from core.workflows.desk import close_desks, desk_for
+from core.workflows.desk import desk_for
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
@@ -28,12 +28,6 @@ LEARNERS = {
         "metricboost", "votes", settings={"rounds": 10, "weak": "binary", "readout": "votes"}
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def no_desk_is_left():
-    yield
-    close_desks()
 
 
 @pytest.fixture(params=LEARNERS)

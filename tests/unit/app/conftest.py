@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.prompt_jobs import PromptJobs
+
+
+@pytest.fixture
+def jobs(qapp: QApplication) -> Iterator[HeldJobs]:
+    made = HeldJobs()
+    yield made
+    made.shutdown()
+    made.deleteLater()
+
+
+@pytest.fixture
+def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows whose jobs run here, and that are at rest soon."""
+    monkeypatch.setattr("app.windows.main.Jobs", PromptJobs)
+    monkeypatch.setattr("app.screenshot.REST_MS", 60)
