@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import checked_pairs, finding_codes
+from core.constraints import checked_pairs
 from core.errors import BadInput
 from core.metrics.comparators.mahalanobis import SHRINKAGE, shrinkage_note
 from core.metrics.distance import Matrix
+from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.rows import check_different
 from core.metrics.linear_learner import Learnt, LinearLearner, Training
 from core.metrics.maths.covariance import covariance, invertible, whitening
@@ -65,9 +66,7 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
         raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
     i, j = np.empty((2, 0), dtype=np.int64)
     if y is not None:
-        codes, names = finding_codes(y)
-        if len(codes) != n:
-            raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
+        codes, names = numbered(n, y)
         known = np.flatnonzero(codes >= 0)
         first = np.full(len(names), n)
         np.minimum.at(first, codes[known], known)

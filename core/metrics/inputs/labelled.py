@@ -38,6 +38,17 @@ def check_one_each(cases: int, findings: int) -> None:
         raise BadInput(f"There are {cases} cases but {findings} findings.", "Give one finding a case.")
 
 
+def numbered(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """:func:`core.constraints.finding_codes` of ``y``, one finding a case.
+
+    Raises:
+        BadInput: more or fewer findings than ``cases``.
+    """
+    codes, names = finding_codes(y)
+    check_one_each(cases, len(codes))
+    return codes, names
+
+
 def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
     """The rows of ``X`` that have a finding.
 
@@ -47,8 +58,7 @@ def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
     """
     if y is None:
         raise BadInput(f"{title} learns from findings.", "Give the findings of the training cases.")
-    codes, names = finding_codes(y)
-    check_one_each(len(X), len(codes))
+    codes, names = numbered(len(X), y)
     check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
     check_different(X)
     known = codes >= 0

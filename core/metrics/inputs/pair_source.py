@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Rows, checked_pairs, finding_codes, sample_pairs
+from core.constraints import Rows, checked_pairs, sample_pairs
 from core.errors import BadInput
 from core.metrics.distance import Matrix
+from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.memory import check_memory
 
 #: The way out where pairs do not fit into memory.
@@ -68,9 +69,7 @@ def training_pairs(
         raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
     tables = []
     if y is not None:
-        codes, names = finding_codes(y)
-        if len(codes) != n:
-            raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
+        codes, names = numbered(n, y)
         if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
             count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
             check_memory(

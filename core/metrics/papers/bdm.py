@@ -17,7 +17,6 @@ from core.constraints import (
     Similarity,
     check_usable,
     count_pairs,
-    finding_codes,
     no_findings,
     visual_pairs,
 )
@@ -26,6 +25,7 @@ from core.metrics.boosting.bit_boosting import Bit, boost
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.bits import BitDistance
+from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.rows import training_rows
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
@@ -180,9 +180,7 @@ class BDM(Learner):
             raise BadInput(f"{self.title} learns from findings or pairs.", "Give it at least one of them.")
         similarity, names = no_findings(n), None
         if y is not None:
-            codes, names = finding_codes(y)
-            if len(codes) != n:
-                raise BadInput(f"There are {n} cases but {len(codes)} findings.", "Give one finding a case.")
+            codes, names = numbered(n, y)
             similarity = Similarity(codes, similarity.changed)
         visual = {}
         if self._visual_neighbours():

@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity, check_usable, count_pairs, finding_codes, no_findings
+from core.constraints import Similarity, check_usable, count_pairs, no_findings
 from core.errors import BadInput
 from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import check_one_each
+from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.looks_and_findings import pairs_between
 from core.metrics.papers.bdm import BDM
 from core.parameters import Parameter
@@ -59,8 +59,7 @@ class BDMBetween(BDM):
             return super()._constraints(X, y, pairs, reporter)
         if y is None:
             raise BadInput(f"{self.title} learns from findings.", "Give the cases findings.")
-        codes, names = finding_codes(y)
-        check_one_each(len(X), len(codes))
+        codes, names = numbered(len(X), y)
         told = pairs_between(X, codes, self.visual_share, self.random_state or 0, reporter)
         similarity = no_findings(len(X)).with_pairs(told)
         if pairs is not None:
