@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QEnterEvent,
     QFocusEvent,
@@ -387,7 +387,3 @@ class PictureView(QWidget):
     @property
     def size_text(self) -> str:
         return words.size_text(self.picture, self.region.region)
-
-    def menu_point(self) -> QPoint:
-        """Where a menu asked for by keyboard opens, on the screen."""
-        return self.mapToGlobal(self.rect().center())

@@ -12,7 +12,7 @@ from app import theme as themes
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.theme import colour, plain_tip, theme
-from app.widgets.card_layout import NO_PLACE, USUAL, CardLayout
+from app.widgets.card_layout import NO_PLACE, CardLayout
 from app.widgets.card_motion import Motion
 from app.widgets.card_painter import CardPainter, CardState, ScaledPictures
 from core.language import tr
@@ -35,7 +35,7 @@ class CardView(QAbstractScrollArea):
         self._deck = Deck()
         self._source: ThumbnailSource | None = None
         self._pictures = ScaledPictures()
-        self._rows, self._smallest, self._judging = False, USUAL, False
+        self._rows, self._judging = False, False
         self._place = self._hover = NO_PLACE
         self._motion = Motion(self)
         self._motion.moved.connect(self.viewport().update)
@@ -123,13 +123,6 @@ class CardView(QAbstractScrollArea):
             self._lay_out()
             self._show_current()
 
-    def set_smallest(self, side: int) -> None:
-        """The smallest picture a card may have, 64 to 160 px; more room makes them grow."""
-        if side != self._smallest:
-            self._smallest = side
-            self._lay_out()
-            self._show_current()
-
     # The current case
 
     def current(self) -> int:
@@ -204,7 +197,7 @@ class CardView(QAbstractScrollArea):
         if self._rows:
             self._layout = CardLayout.list(width, count)
         else:
-            self._layout = CardLayout.cards(width, count, self._smallest)
+            self._layout = CardLayout.cards(width, count)
         bar, height = self.verticalScrollBar(), self.viewport().height()
         bar.setRange(0, max(0, self._layout.height - height))
         bar.setEnabled(bar.maximum() > 0)

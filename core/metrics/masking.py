@@ -40,8 +40,7 @@ def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
     """
     if not groups:
         return metric
-    names = metric.names_before_tail()
-    known = tuple(dict.fromkeys(names))
+    names, known = metric.names_before_tail(), explained_groups(metric)
     unknown = [group for group in groups if group not in known]
     if unknown:
         raise BadArguments(

@@ -28,7 +28,6 @@ from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
-from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
 from core.workflows.near_duplicates import Lookalikes
 from core.workflows.never_seen import WhoIsWho
@@ -258,11 +257,6 @@ class Desk:
             for place, nearest in zip(near.places, near.nearest, strict=True)
         ]
         return Neighbourhoods(near.places, near.nearest, np.array(distances, dtype=np.float64))
-
-    def usual_nearest(self, unusual: float = UNUSUAL) -> float | None:
-        """The distance beyond which the nearest of ``unusual`` of the library's own cases lies; ``None`` for
-        fewer than 20 cases, or where nothing is to be called unusual."""
-        return far_quantile(self.neighbourhoods.distances, unusual) if len(self.rows) >= 20 else None
 
     @property
     def with_regions(self) -> bool:

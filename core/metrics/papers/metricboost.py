@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,17 +48,6 @@ class _Weak(NamedTuple):
     direction: Matrix
     alpha: float
     threshold: float = 0.0
-
-
-class _Weights(Protocol):
-    """Triplets and their weights: those of findings by anchors, or those given one by one."""
-
-    X: Matrix
-    count: float
-    log_bound: float
-    curvature: Matrix
-
-    def refresh(self, reporter: Reporter) -> None: ...
 
 
 class MetricBoost(Learner):
