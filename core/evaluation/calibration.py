@@ -160,6 +160,17 @@ class Calibration:
             ) from problem
 
 
+def kept_calibration(scores: Mapping[str, Any] | None) -> Calibration | None:
+    """That among the kept ``scores`` of a metric; ``None`` where there is none that can be read."""
+    kept = (scores or {}).get("calibration")
+    if not kept:
+        return None
+    try:
+        return Calibration.from_json(kept)
+    except BadInput:
+        return None
+
+
 def calibrate(
     held_out: HeldOutVotes, findings: Sequence[str], *, most_voters: int = 10, seed: int = 0
 ) -> Calibration | None:

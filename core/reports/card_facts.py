@@ -17,22 +17,16 @@ _NAMED = 8
 
 def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
     """What the metric is, what it was trained on and how it scored; empty lines are left out."""
-    rounds = f", {_count(card.rounds, 'round')}" if card.rounds is not None else ""
     lines = [
-        ("Learner", f"{learner_title or card.learner}{rounds}"),
-        ("Parameters", ", ".join(f"{name} = {value}" for name, value in card.parameters.items())),
+        ("Learner", learner_text(card, learner_title)),
+        ("Parameters", parameters_text(card)),
         ("Features", card.feature_set),
         ("Steps", "; ".join(card.steps)),
         ("Trained on", trained_on(card)),
-        (
-            "Constraints",
-            ", ".join(f"{number:,} {kind}" for kind, number in card.constraints.items() if number),
-        ),
+        ("Constraints", constraints_text(card)),
         ("Split", split_text(card)),
         *((score_name(name), score_text(value)) for name, value in card.scores.items()),
-        ("Missing values", f"{card.imputed:,} filled with training medians" if card.imputed else ""),
-        ("Constant columns", _named(card.dropped_columns)),
-        ("Selected columns", _named(card.selected_columns)),
+        *column_lines(card),
         ("Training", " ".join(card.notes)),
         ("Trained at", when(card.created)),
         ("Content hash", card.content_hash),
@@ -74,6 +68,31 @@ def split_text(card: MetricCard) -> str:
         return ""
     by = "by patient" if card.split.by_patient else "patients unknown"
     return f"{card.split.fraction:.0%} held out, {by}, seed {card.split.seed}"
+
+
+def learner_text(card: MetricCard, title: str = "") -> str:
+    """``BDM, 200 rounds``; ``title``: what the learner is called on screen."""
+    rounds = f", {_count(card.rounds, 'round')}" if card.rounds is not None else ""
+    return f"{title or card.learner}{rounds}"
+
+
+def parameters_text(card: MetricCard) -> str:
+    """``step = paper, rounds = 200``"""
+    return ", ".join(f"{name} = {value}" for name, value in card.parameters.items())
+
+
+def constraints_text(card: MetricCard) -> str:
+    """``1,200 similar, 3,400 dissimilar``; empty where it was not counted."""
+    return ", ".join(f"{number:,} {kind}" for kind, number in card.constraints.items() if number)
+
+
+def column_lines(card: MetricCard) -> list[tuple[str, str]]:
+    """What the steps did to the columns, by its name; empty where they did nothing of the kind."""
+    return [
+        ("Missing values", f"{card.imputed:,} filled with training medians" if card.imputed else ""),
+        ("Constant columns", _named(card.dropped_columns)),
+        ("Selected columns", _named(card.selected_columns)),
+    ]
 
 
 def _named(columns: tuple[str, ...]) -> str:

@@ -9,12 +9,18 @@ from core.evaluation.calibration import Calibration
 from core.evaluation.evaluate_metric import MetricScores
 from core.metrics.card import MetricCard
 from core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
-from core.reports.card_facts import score_text, split_text, trained_on
+from core.reports.card_facts import (
+    column_lines,
+    constraints_text,
+    learner_text,
+    parameters_text,
+    score_text,
+    split_text,
+    trained_on,
+)
 from core.reports.document import Fact
 from core.reports.wording import when
 
-#: Names of columns told; more are counted.
-_NAMED = 8
 #: Findings shown as the weakest.
 WEAKEST = 3
 
@@ -58,11 +64,10 @@ def _section(title: str, lines: list[tuple[str, str]]) -> Section:
 
 
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
-    rounds = f", {card.rounds:,} rounds" if card.rounds is not None else ""
     return [
         ("Name", name),
-        ("Learner", f"{title or card.learner}{rounds}"),
-        ("Parameters", ", ".join(f"{key} = {value}" for key, value in card.parameters.items())),
+        ("Learner", learner_text(card, title)),
+        ("Parameters", parameters_text(card)),
         ("Paper", paper),
     ]
 
@@ -72,18 +77,15 @@ def _data(card: MetricCard) -> list[tuple[str, str]]:
         ("Library", card.library),
         ("Features", card.feature_set),
         ("Steps", "; ".join(card.steps)),
-        ("Missing values", f"{card.imputed:,} filled with training medians" if card.imputed else ""),
-        ("Constant columns", _named(card.dropped_columns)),
-        ("Selected columns", _named(card.selected_columns)),
+        *column_lines(card),
     ]
 
 
 def _training(card: MetricCard) -> list[tuple[str, str]]:
-    constraints = ", ".join(f"{number:,} {kind}" for kind, number in card.constraints.items() if number)
     return [
         ("Trained on", trained_on(card)),
         ("Split", split_text(card)),
-        ("Constraints", constraints),
+        ("Constraints", constraints_text(card)),
         ("How it ended", " ".join(card.notes)),
     ]
 
@@ -191,8 +193,3 @@ def _spread(values: tuple[float | None, float | None, float | None]) -> str:
     if mean is None:
         return ""
     return f"{mean:.2f}" if low is None or high is None else f"{mean:.2f} ({low:.2f}–{high:.2f})"
-
-
-def _named(columns: tuple[str, ...]) -> str:
-    named = ", ".join(columns[:_NAMED])
-    return f"{named} and {len(columns) - _NAMED:,} more" if len(columns) > _NAMED else named

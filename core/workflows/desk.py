@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.evaluation.calibration import kept_calibration
 from core.library import open_library
 from core.library.records import DERIVED, CaseDetails, MetricRecord
 from core.metrics.masking import without_groups
@@ -32,7 +33,6 @@ from core.tasks import SILENT, Reporter
 from core.workflows.near_duplicates import Lookalikes
 from core.workflows.never_seen import WhoIsWho
 from core.workflows.stepped import SteppedCases
-from core.workflows.trusting import calibration_of
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -68,7 +68,7 @@ class Desk:
         embedded = self._embedded_once(reporter)
         self._load_cases()
         self._lay_out(embedded)
-        self.calibration = calibration_of(self)
+        self.calibration = kept_calibration(record.scores)
         self.lookalikes = Lookalikes(self)
         self._whole: Desk | None = None
         self._near: Neighbourhoods | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
-from core.evaluation.calibration import Calibration
+from core.evaluation.calibration import Calibration, kept_calibration
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from core.evaluation.intervals import wilson
 from core.evaluation.vote_maps import PLATT
@@ -260,7 +260,7 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         _training(metric),
         scores is None or _outdated(metric, scores, snapshot),
         seed if isinstance(seed, int) else None,
-        _calibration(metric),
+        kept_calibration(metric.scores),
         "calibration" in (metric.scores or {}),
     )
 
@@ -283,16 +283,6 @@ def _measured(words: str) -> str:
     if words == HELD_OUT_PATIENTS:
         return HELD_OUT
     return TRAINING if "training" in words else UNKNOWN
-
-
-def _calibration(metric: MetricFacts) -> Calibration | None:
-    kept = (metric.scores or {}).get("calibration")
-    if not kept:
-        return None
-    try:
-        return Calibration.from_json(kept)
-    except BadInput:
-        return None
 
 
 def _training(metric: MetricFacts) -> TrainingCurve | None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput
-from core.evaluation.calibration import Calibration
 from core.evaluation.findings_map import DROPPED, parse_findings_map
 from core.evaluation.held_out_votes import VOTERS
 
@@ -64,17 +62,6 @@ class Vote:
         }
 
 
-def calibration_of(desk: Desk) -> Calibration | None:
-    """The kept calibration of the desk's metric; ``None`` where there is none that can be read."""
-    kept = (desk.record.scores or {}).get("calibration")
-    if not kept:
-        return None
-    try:
-        return Calibration.from_json(kept)
-    except BadInput:
-        return None
-
-
 def vote_of(
     desk: Desk,
     asked: RankQuery,
@@ -102,11 +89,11 @@ def vote_of(
     elif not as_calibrated:
         reason = OWN_PATIENT
     if reason or calibration is None:
-        return _with(vote, why_not=reason)
+        return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(desk, given))
     if estimate is None:
-        return _with(vote, why_not=NO_FINDINGS)
-    return _with(
+        return replace(vote, why_not=NO_FINDINGS)
+    return replace(
         vote,
         finding=estimate.finding,
         probability=estimate.probability,
@@ -114,10 +101,6 @@ def vote_of(
         measured_on=calibration.measured_on,
         findings=calibration.findings,
     )
-
-
-def _with(vote: Vote, **changes: Any) -> Vote:
-    return Vote(**{**vars(vote), **changes})
 
 
 def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:
