@@ -94,7 +94,7 @@ class RefinePanel(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(12, 8, 12, 4)
         head.addWidget(self.head)
-        foot = QFrame()
+        foot = self._foot = QFrame()
         set_look(foot, role="bar")
         row = QHBoxLayout(foot)
         row.setContentsMargins(12, 8, 8, 8)
@@ -198,7 +198,10 @@ class RefinePanel(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.save.setText(SAVE if self.width() >= theme().px(NARROW) else tr("Save…"))
+        self.save.setText(SAVE)
+        # A longer text of another language may need more room than the English one.
+        if self.width() < max(theme().px(NARROW), self._foot.minimumSizeHint().width()):
+            self.save.setText(tr("Save…"))
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._soon.stop()

@@ -131,7 +131,7 @@ class RefineMeasures(QWidget):
         few = ""
         if judged <= FEW:
             few = " " + tr_n(
-                "{n} click rarely show here; twenty often do.",
+                "{n} click rarely shows here; twenty often do.",
                 "{n} clicks rarely show here; twenty often do.",
                 judged,
             )
@@ -142,11 +142,12 @@ class RefineMeasures(QWidget):
             return
         low, high = score.interval
         self._score = (f"{score.accuracy:.2f}", f" ({low:.2f}–{high:.2f})")
-        self._fit()
         if score.measured_on == HELD_OUT_PATIENTS:
             self.badge.set_kind("held-out", tr("held-out"))
         else:
             self.badge.set_kind("unknown")
+        # The room beside the badge is known once it says what it says.
+        self._fit()
         self.note.setText(
             tr(
                 "{before:.2f} without them; on {n:,} cases nobody trained on or judged.",

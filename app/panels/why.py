@@ -24,6 +24,17 @@ from core.workflows.searching import RankedCase
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9
 _GROUPS, _SHARES = "groups", "shares"
+#: What the parts of a distance are, by the name core gives them.
+_KINDS = {
+    "Bits": tr("Bits"),
+    "Clouds": tr("Clouds"),
+    "Dimensions": tr("Dimensions"),
+    "Directions": tr("Directions"),
+    "Features": tr("Features"),
+    "Parts": tr("Parts"),
+    "Places": tr("Places"),
+    "Votes": tr("Votes"),
+}
 
 
 class WhyPanel(QWidget):
@@ -157,7 +168,7 @@ class WhyPanel(QWidget):
     def _show(self, line: RankedCase) -> None:
         assert self._why is not None
         self.sentence.setText(self._why.sentence)
-        self.kind.set_text(_SHARES, self._why.kind)
+        self.kind.set_text(_SHARES, _KINDS.get(self._why.kind, self._why.kind))
         # Where each feature is a group of its own, both views would be the same.
         groups = {part.name for part in self._why.groups}
         self.kind.setVisible(not {share.name for share in self._why.shares} <= groups)
