@@ -94,7 +94,7 @@ class RefinePanel(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(12, 8, 12, 4)
         head.addWidget(self.head)
-        foot = self._foot = QFrame()
+        foot = QFrame()
         set_look(foot, role="bar")
         row = QHBoxLayout(foot)
         row.setContentsMargins(12, 8, 8, 8)

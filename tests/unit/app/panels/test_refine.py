@@ -14,6 +14,7 @@ from app.panels.judgement_strip import JudgementStrip
 from app.panels.refine import RefinePanel
 from app.panels.refine_measures import FEW
 from app.theme import set_theme
+from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.searches.query import Query
 from core.workflows import refining
 from tests.helpers.judging import ask_case, context_on, library_to_judge
@@ -222,6 +223,17 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     assert "2 clicks rarely show" in asked.measures.note.text()
     judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
     assert "rarely show" not in asked.measures.note.text()
+
+
+def test_a_long_badge_leaves_out_the_interval_not_half_of_it(asked, context, jobs, monkeypatch):
+    score = refining.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
+    monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
+    asked.resize(296, 560)
+    judge(context, jobs, asked, (4, True), (5, False))
+    assert asked.measures.badge.kind == "unknown"
+    assert asked.measures.minimumSizeHint().width() <= 296
+    assert asked.measures.accuracy.text() == "0.52"
+    assert "0.48–0.57" in asked.measures.accuracy.toolTip()
 
 
 def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
