@@ -61,6 +61,8 @@ class AskNextPanel(QWidget):
         self.back.setToolTip(tr("Back to the ranking (Esc)"))
         self.header.add_leading(self.back)
         self.panes = [PicturePane(context.jobs, share=1 / 3) for _ in _NAMES]
+        for pane, name in zip(self.panes, _NAMES, strict=True):
+            pane.view.setAccessibleName(name)
         self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
         self.buttons = {
             Answer.FIRST: QPushButton(tr("This  ←")),

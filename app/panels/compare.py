@@ -241,6 +241,15 @@ class ComparePanel(QWidget):
     def _show(self, side: int, viewed: ViewedPicture) -> None:
         pane = self.panes[side]
         self._viewed[side] = viewed
+        picture = viewed.picture
+        pane.view.setAccessibleName(
+            tr(
+                "Picture of {name}, {width} by {height} pixels",
+                name=self.heads[side].title,
+                width=picture.width,
+                height=picture.height,
+            )
+        )
         pane.view.editable = False
         if side == 1:
             self.draw.setChecked(False)
@@ -387,6 +396,11 @@ class _Head(QFrame):
         self._name.setText(name)
         self._chip.set_finding(code, letter, finding or tr("finding not given"))
         self._distance.setText(distance)
+
+    @property
+    def title(self) -> str:
+        """Which of the two it is, with its name."""
+        return f"{self._title.text()} {self._name.text()}".strip()
 
     def tell_problem(self, problem: str) -> None:
         """Why there is no picture, in the place of the distance."""

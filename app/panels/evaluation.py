@@ -69,6 +69,7 @@ class EvaluationPanel(QWidget):
         self._metrics: tuple[ScoredMetric, ...] = ()
         self._finding = ""
         self._scoring: Job | None = None
+        self.setAccessibleName(tr("Evaluation"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 

@@ -53,6 +53,7 @@ class MapPanel(QWidget):
         self._job: Job | None = None
         self._problem: SemblanceError | None = None
         self._focus_due = False
+        self.setAccessibleName(tr("Map"))
         set_look(self, role="panel")
         self.view = MapView(thumbnails)
         self._empty = EmptyState()

@@ -43,6 +43,7 @@ class LibraryPanel(QWidget):
         super().__init__()
         self._context, self._state = context, context.state
         self._order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.setAccessibleName(tr("Library"))
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
@@ -197,6 +198,7 @@ class _Choices(QWidget):
         super().__init__()
         self._title = QLabel(title)
         self._title.setProperty("role", "second")
+        self.setAccessibleName(title)
         self._inner = QWidget()
         self._rows = QVBoxLayout(self._inner)
         self._rows.setContentsMargins(0, 0, 4, 0)

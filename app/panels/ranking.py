@@ -49,6 +49,7 @@ class RankingPanel(QWidget):
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__()
         self._context, self._state = context, context.state
+        self.setAccessibleName(tr("Ranking"))
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 

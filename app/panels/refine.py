@@ -57,6 +57,7 @@ class RefinePanel(QWidget):
         self._stale = True
         #: The search and ledger whose influences are shown.
         self._influence_of: Search | None = None
+        self.setAccessibleName(tr("Refine"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = LedgerRows(self)

@@ -76,6 +76,7 @@ class TrainPanel(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context, self._state = context, context.state
+        self.setAccessibleName(tr("Train"))
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}

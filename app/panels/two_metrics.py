@@ -86,6 +86,7 @@ class TwoMetricsPanel(QWidget):
 
         self.name = PanelHeader(tr("Query"), help_button=False)
         self.picture = PictureView()
+        self.picture.setAccessibleName(tr("Query"))
         self.picture.editable = False
         self.facts = TwoMetricsFacts()
         self.pickers = (_metric_box(tr("Left metric")), _metric_box(tr("Right metric")))

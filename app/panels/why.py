@@ -43,6 +43,7 @@ class WhyPanel(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context, self._state = context, context.state
+        self.setAccessibleName(tr("Why"))
         set_look(self, role="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         #: The catalogue row that is wanted; below zero the first of the ranking.
