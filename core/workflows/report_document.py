@@ -127,10 +127,6 @@ def _judgement_row(one: Judgement) -> JudgementRow:
 def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     """What else decided the ranking."""
     notes = list(asked.result.warnings)
-    if asked.result.vote.trained:
-        notes.append(
-            "The metric was trained on this query or its patient: it may know it better than others."
-        )
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
             f"The judgements refined the metric by {100 * search.strength * asked.trust:.0f} %; it was not "
@@ -147,6 +143,10 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     moved = [f"{name} {amount:+.2f}" for name, amount in search.concepts if amount]
     if moved:
         notes.append(f"Moved along: {', '.join(moved)}.")
+    if asked.result.vote.trained:
+        notes.append(
+            "The metric was trained on this query or its patient: it may know it better than others."
+        )
     return tuple(notes)
 
 

@@ -12,6 +12,7 @@ from core.reports.cells import cell
 from core.reports.csv import report_csv
 from core.reports.document import VoteFacts
 from core.reports.json import report_json
+from core.workflows.trusting import Vote
 from tests.helpers.reports import report, row
 
 
@@ -51,7 +52,7 @@ def test_json_has_the_shape_of_a_search() -> None:
     told = json.loads(report_json(report()))
     assert set(told) >= {"query", "metric", "results", "hidden", "vote", "no_good_match"}
     assert set(told["results"][0]) >= {"rank", "case_id", "distance", "finding", "path"}
-    assert set(told["vote"]) == {"counts", "calibrated", "measured_on", "finding", "probability", "interval"}
+    assert set(told["vote"]) == set(Vote().to_json())
     assert told["query"]["region"] == {"kind": "rectangle", "x": 4, "y": 5, "width": 30, "height": 20}
     assert told["hidden"] == {"same_patient": 1, "near_duplicates": 2}
     assert told["results"][0]["path"] is None
