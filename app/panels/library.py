@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -58,6 +60,8 @@ class LibraryPanel(QWidget):
 
         self.grid = CaseGrid()
         self.grid.set_rows(context.settings.text("library_view", "list") != "grid")
+        #: The library whose cases are listed: of another one the list begins at its first.
+        self._of: Path | None = None
         self.grid.set_source(thumbnails)
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._ask)
@@ -164,7 +168,11 @@ class LibraryPanel(QWidget):
         if picked is not None:
             order = order[np.isin(columns.case_row[order], picked)]
         self._order = columns.sorted_by("id", order)
-        self.grid.set_deck(Deck(columns, self._order))
+        same, self._of = self._state.path == self._of, self._state.path
+        if not same:
+            # Row numbers of another library say nothing here.
+            self.grid.set_deck(Deck(columns, self._order[:0]))
+        self.grid.set_deck(Deck(columns, self._order), keep_place=same)
         self.unpick.setVisible(picked is not None)
         total = len(columns)
         shown = len(self._order)

@@ -24,6 +24,8 @@ DENSITY = 1
 _EDGE = 4
 _LEFT_LEAST, _RIGHT, _TOP, _BOTTOM, _GAP = 44, 18, 8, 36, 12
 _UPPER = 0.3
+#: Below this height, at usual text, there is no room for two plots: the objective goes.
+_TWO = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         self._above = self._below = Scale(Box(0, 0, 1, 1), (0, 1), (0, 1))
         self._ticks: list[float] = [0.0, 0.5, 1.0]
         self._frame: tuple[object, ...] = ()
+        self._two = True
         self._boxes = [_view_box(self) for _ in range(2)]
         self._objective, self._accuracy = (pg.PlotCurveItem(antialias=True) for _ in range(2))
         for box, curve in zip(self._boxes, (self._objective, self._accuracy), strict=True):
@@ -67,8 +70,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         """Draw ``course``; without one, ``words`` say why there is nothing."""
         self._course, self._words = course, words
         self._lay_out()
-        for box in self._boxes:
-            box.setVisible(course is not None)
+        self._boxes[1].setVisible(course is not None)
         if course is not None:
             most = max(64, int(self._below.box.width) * DENSITY)
             self._objective.setData(*thinned(course.rounds, course.objective, most))
@@ -99,7 +101,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             words.draw(painter, self.rect().adjusted(12, 0, -12, 0), self._words, tokens.third, CENTRE)
             return
         line, strong = QPen(colour(tokens.line), 1), QPen(colour(tokens.strong_line), 1)
-        for scale, values in ((self._above, [1.0]), (self._below, self._ticks)):
+        for scale, values in ((self._above, [1.0]), (self._below, self._ticks))[0 if self._two else 1 :]:
             box = scale.box
             for value in values:
                 y = round(float(scale.up(value))) + 0.5
@@ -112,7 +114,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             painter.drawLine(QPointF(box.left, bottom), QPointF(box.right, bottom))
         box, below = self._below.box, round(self._below.box.bottom)
         size = theme().px(TICK)
-        for tick in count_ticks(0, self._course.last, box.width):
+        for tick in count_ticks(0, self._course.last, box.width * TICK / size):
             x = round(float(self._below.across(tick)))
             ticks.draw(painter, QRect(x - 30, below + 5, 60, size), str(tick), tokens.third, CENTRE)
         across = QRect(round(box.left), below + 9 + size, round(box.width), size)
@@ -132,10 +134,11 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(colour(tokens.strong_line), 1))
         x = math.floor(now) + 0.5
-        painter.drawLine(QPointF(x, self._above.box.top), QPointF(x, self._above.box.bottom))
+        if self._two:
+            painter.drawLine(QPointF(x, self._above.box.top), QPointF(x, self._above.box.bottom))
         painter.drawLine(QPointF(x, self._below.box.top), QPointF(x, self._below.box.bottom))
         ends = course.objective[~np.isnan(course.objective)]
-        if len(ends):
+        if len(ends) and self._two:
             self._name(painter, self._above, now, float(ends[-1]), tr("objective"), tokens.third, 400)
         best = course.best
         if best >= 0:
@@ -169,7 +172,9 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         size = theme().px(TICK)
         width, height = self.width(), self.height()
         top, bottom = _TOP + (size - TICK) // 2, height - _BOTTOM - 2 * (size - TICK)
-        upper = max(8.0, _UPPER * (bottom - top))
+        self._two = bottom - top >= theme().px(_TWO)
+        self._boxes[0].setVisible(course is not None and self._two)
+        upper = max(8.0, _UPPER * (bottom - top)) if self._two else -_GAP
         seen = course.accuracy if course is not None and len(course.accuracy) else np.array([0.5, 1.0])
         low, high = float(seen.min()), float(seen.max())
         below = Box(0, min(top + upper + _GAP, bottom - 8), 1, bottom)
@@ -181,7 +186,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         highest = 1.0
         if course is not None and len(course.objective):
             highest = max(1.0, float(np.nanmax(course.objective, initial=1.0)))
-        self._above = Scale(Box(left, top, right, top + upper), (0, last), (0, highest))
+        self._above = Scale(Box(left, top, right, top + max(upper, 1.0)), (0, last), (0, highest))
         self._below = Scale(Box(left, below.top, right, bottom), (0, last), (first, end))
         frame = (
             width,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QHBoxLayout,
+    QMenu,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -19,9 +20,16 @@ from app.theme import BASE, colour, font, news, set_look, theme
 from app.viewer import tools
 from core.language import tr
 
+#: Tools that have their button in the narrowest row; a menu has the others.
+FEWEST = 2
+_SPACING = 4
+
 
 class ToolRow(QWidget):
-    """``tool_wanted(name)``, ``undo_wanted()`` and ``auto_wanted()`` tell what was pressed."""
+    """``tool_wanted(name)``, ``undo_wanted()`` and ``auto_wanted()`` tell what was pressed.
+
+    Where there is no room for all of it, the last of the tools stand in a menu behind ``more``.
+    """
 
     tool_wanted = Signal(str)
     undo_wanted = Signal()
@@ -33,7 +41,9 @@ class ToolRow(QWidget):
         self.tools: dict[str, QToolButton] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row.setSpacing(_SPACING)
+        # The row itself says how small it may become, not the buttons it happens to show.
+        row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for tool in tools.ALL:
             button = _button(tool.name, f"{tool.tip} ({tool.key})")
             button.setObjectName(f"tool-{tool.name}")
@@ -43,6 +53,10 @@ class ToolRow(QWidget):
             self._group.addButton(button)
             self.tools[tool.name] = button
             row.addWidget(button)
+        self.more = _button("more", tr("More tools"))
+        self.more.clicked.connect(self._open_menu)
+        self.more.hide()
+        row.addWidget(self.more)
         rule = QFrame()
         set_look(rule, role="rule-upright")
         rule.setFixedHeight(16)
@@ -58,9 +72,54 @@ class ToolRow(QWidget):
         self.auto.clicked.connect(self.auto_wanted)
         row.addWidget(self.auto)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        news.changed.connect(self._make_room)
 
     def show_tool(self, name: str) -> None:
         self.tools[name].setChecked(True)
+        self._make_room()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._needed(len(self.tools)), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._needed(FEWEST), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _needed(self, shown: int) -> int:
+        """Pixels for so many tools and what always stands here."""
+        buttons = [*list(self.tools.values())[:shown], self.undo, self.auto]
+        if shown < len(self.tools):
+            buttons.append(self.more)
+        return sum(button.sizeHint().width() + _SPACING for button in buttons) + 4 * _SPACING
+
+    def _make_room(self) -> None:
+        """Buttons for the first tools; the one in use is among them."""
+        shown = len(self.tools)
+        while shown > FEWEST and self._needed(shown) > self.width():
+            shown -= 1
+        seen = list(self.tools.values())[:shown]
+        for button in self.tools.values():
+            if button.isChecked() and button not in seen:
+                seen[-1] = button
+        for button in self.tools.values():
+            button.setVisible(button in seen)
+        self.more.setVisible(shown < len(self.tools))
+
+    def make_menu(self) -> QMenu:
+        """The tools without a button; deletes itself when it closes."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for button in self.tools.values():
+            if not button.isVisible():
+                action = menu.addAction(button.icon(), button.toolTip(), button.click)
+                action.setEnabled(button.isEnabled())
+        return menu
+
+    def _open_menu(self) -> None:
+        self.make_menu().popup(self.more.mapToGlobal(QPoint(0, self.more.height())))
 
 
 class AutoButton(QPushButton):

@@ -225,3 +225,11 @@ def test_an_empty_library_and_none_at_all(panel, context):
     assert says(panel, "0 cases")
     assert not panel._findings.isVisible()
     assert np.array_equal(panel.grid.deck().order, [])
+
+
+def test_of_another_library_no_case_is_current(panel, context):
+    panel.grid.set_current(int(context.state.columns.case_row[5]))
+    context.state.set_library(BOARD)
+    assert panel.grid.current() == int(context.state.columns.case_row[5]), "the same library: it stays"
+    context.state.set_library(replace(BOARD, path=BOARD.path.with_name("other.semblance")))
+    assert panel.current_case() is None

@@ -1,0 +1,49 @@
+"""The row of tools gives its room away where there is little, and keeps every tool within reach."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from app.viewer import tools
+from app.viewer.tool_row import FEWEST, ToolRow
+
+
+@pytest.fixture
+def row(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(800, 60)
+    row = ToolRow(window)
+    row.resize(row.sizeHint())
+    window.show()
+    yield row
+
+
+def shown(row) -> list[str]:
+    return [name for name, button in row.tools.items() if button.isVisible()]
+
+
+def test_with_room_every_tool_has_its_button(row):
+    assert shown(row) == [tool.name for tool in tools.ALL]
+    assert not row.more.isVisible()
+
+
+def test_without_room_the_last_tools_stand_in_a_menu(row):
+    told = []
+    row.tool_wanted.connect(told.append)
+    row.resize(row.minimumSizeHint())
+    assert shown(row) == [tool.name for tool in tools.ALL][:FEWEST]
+    assert row.auto.geometry().right() < row.width()
+    assert row.more.isVisible()
+    menu = row.make_menu()
+    assert len(menu.actions()) == len(tools.ALL) - FEWEST
+    menu.actions()[-1].trigger()
+    assert told == [tools.ALL[-1].name]
+
+
+def test_the_tool_in_use_keeps_its_button(row):
+    row.resize(row.minimumSizeHint())
+    row.show_tool(tools.ALL[-1].name)
+    assert tools.ALL[-1].name in shown(row)
+    assert len(shown(row)) == FEWEST
