@@ -53,6 +53,8 @@ class Arrangement(QObject):
         small, docks = self.narrow, self._window.docks
         horizontal = [docks["library"], docks["query"], docks["side"]]
         widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
+        # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
+        widths[2] = max(widths[2], self._window.side.header.sizeHint().width() + theme().px(4))
         self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
         height = theme().px(216 if small else 236)
         self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)

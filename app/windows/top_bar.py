@@ -49,7 +49,8 @@ class Picker(QAbstractButton):
         """Show ``value``; nothing chosen is a dash."""
         self._value = value
         self.setEnabled(bool(value) or bool(self._choices()))
-        self.setAccessibleName(f"{self._label}: {value or tr('none')}")
+        name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
+        self.setAccessibleName(name)
         self.setToolTip(f"{self._label}: {value}" if value else "")
         self.update()
 
