@@ -100,6 +100,7 @@ class TabHeader(_Header):
             self.tabs.addTab(tab)
         self.tabs.currentChanged.connect(self.changed)
         self._second = ElidedLabel(second, role="second")
+        self._second.setVisible(bool(second))
         if title:
             label = QLabel(title)
             set_look(label, role="title")
@@ -113,6 +114,8 @@ class TabHeader(_Header):
 
     def set_second(self, text: str) -> None:
         self._second.setText(text)
+        # Empty it would still keep its spacing from the tabs.
+        self._second.setVisible(bool(text))
 
 
 class TabBar(QTabBar):
