@@ -11,9 +11,9 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import BadInput
-from core.imaging.address import PictureAddress
 from core.imaging.region import Region
-from core.library.database import check_version, connect, plain_errors, transaction
+from core.library.case_details import case_details
+from core.library.database import check_version, connect, in_parts, plain_errors, transaction
 from core.library.forgetting import forget_failures, forget_numbers
 from core.library.records import (
     NOT_THERE,
@@ -23,12 +23,10 @@ from core.library.records import (
     FileRecord,
     SourceRecord,
     now,
+    unique_name,
 )
 from core.library.schema import HAS_PICTURE, cases, files, slices, sources
-from core.library.slice_tables import NO_SLICES, slice_addresses, slices_of_source, write_slices
-
-#: SQLite allows 32,766 values in a statement; ids are asked for in parts of this size.
-_PART = 10_000
+from core.library.slice_tables import slices_of_source, write_slices
 
 
 class Catalogue:
@@ -78,10 +76,8 @@ class Catalogue:
             same = sa.and_(sources.c.kind == kind, sources.c.path == str(path))
             for r in connection.execute(sa.select(sources).where(same)).all():
                 return _source(r)
-            taken = set(connection.execute(sa.select(sources.c.name)).scalars())
-            unique, number = name, 2
-            while unique in taken:
-                unique, number = f"{name} {number}", number + 1
+            taken = list(connection.execute(sa.select(sources.c.name)).scalars())
+            unique = unique_name(name, taken)
             row = connection.execute(
                 sources.insert().values(
                     kind=kind,
@@ -101,7 +97,7 @@ class Catalogue:
             connection.execute(sources.update().where(sources.c.id == source.id).values(path=str(path)))
             here = files.update().where(files.c.source == source.id)
             connection.execute(here.where(files.c.state == "missing").values(state="ok", reason=""))
-            for part in _parts(sorted(missing)):
+            for part in in_parts(sorted(missing)):
                 connection.execute(
                     here.where(files.c.path.in_(part), files.c.state == "ok").values(
                         state="missing", reason=NOT_THERE
@@ -150,7 +146,7 @@ class Catalogue:
             forget_numbers(connection, [row for row, _, _ in changed])
             paths = sorted({path for record in case_records for path in _paths(record)})
             ids: dict[str, int] = {}
-            for part in _parts(paths):
+            for part in in_parts(paths):
                 query = sa.select(files.c.path, files.c.id).where(
                     files.c.source == source.id, files.c.path.in_(part)
                 )
@@ -166,14 +162,14 @@ class Catalogue:
         """Take out files that have no cases, and cases their file no longer holds."""
         with self.writing() as connection:
             rows: list[int] = []
-            for part in _parts(case_ids):
+            for part in in_parts(case_ids):
                 rows += connection.execute(sa.select(cases.c.id).where(cases.c.case_id.in_(part))).scalars()
             forget_numbers(connection, rows)
             forget_failures(connection, rows)
-            for part in _parts(rows):
+            for part in in_parts(rows):
                 connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))
-            for part in _parts(paths):
+            for part in in_parts(paths):
                 connection.execute(files.delete().where(files.c.source == source.id, files.c.path.in_(part)))
 
     def relabel(self, changes: Iterable[tuple[str, str | None, str | None, Mapping[str, str]]]) -> None:
@@ -225,7 +221,7 @@ class Catalogue:
 
     def set_state(self, source: SourceRecord, paths: Sequence[str], state: str, reason: str = "") -> None:
         with self.writing() as connection:
-            for part in _parts(paths):
+            for part in in_parts(paths):
                 connection.execute(
                     files.update()
                     .where(files.c.source == source.id, files.c.path.in_(part))
@@ -280,47 +276,7 @@ class Catalogue:
 
     def details(self, rows: Sequence[int]) -> dict[int, CaseDetails]:
         """Row id -> the case in full."""
-        out: dict[int, CaseDetails] = {}
-        columns = [
-            *(c for c in cases.c if c.name not in ("numbers", "file")),
-            HAS_PICTURE.label("has_picture"),
-            files.c.path.label("file_path"),
-            files.c.state,
-            files.c.reason,
-            sources.c.path.label("source_path"),
-            sources.c.kind,
-        ]
-        for part in _parts(list(rows)):
-            query = (
-                sa.select(*columns)
-                .join(files, files.c.id == cases.c.file)
-                .join(sources, sources.c.id == files.c.source)
-                .where(cases.c.id.in_(part))
-            )
-            volumes = slice_addresses(self.read, part)
-            for r in self.read(query):
-                volume = volumes.get(r.id, NO_SLICES)
-                lies = _address(Path(r.source_path), r.file_path, r.member, r.frame)
-                parts = tuple(_address(Path(r.source_path), path, "", f) for path, f in volume.slices)
-                state, reason = (r.state, r.reason) if r.state != "ok" else (volume.state, volume.reason)
-                out[r.id] = CaseDetails(
-                    r.id,
-                    r.case_id,
-                    r.finding,
-                    r.patient,
-                    Region.from_json(r.region) if r.region else None,
-                    r.attributes,
-                    r.width,
-                    r.height,
-                    r.content,
-                    r.kind,
-                    (_of_slices(parts) if parts else lies) if r.has_picture else None,
-                    state,
-                    reason,
-                    r.depth,
-                    volume.hashes,
-                )
-        return out
+        return case_details(self.read, rows)
 
     def row_of(self, case_id: str) -> int:
         """The row of ``case_id``.
@@ -340,7 +296,7 @@ class Catalogue:
         """(n,) rows that have a table's numbers, and those numbers (n, d)."""
         kept: list[int] = []
         values: list[npt.NDArray[np.float64]] = []
-        for part in _parts(list(rows)):
+        for part in in_parts(list(rows)):
             query = sa.select(cases.c.id, cases.c.numbers).where(
                 cases.c.id.in_(part), cases.c.numbers.is_not(None)
             )
@@ -358,7 +314,7 @@ def _changed(connection: sa.Connection, records: Sequence[CaseRecord]) -> list[t
     """(row, case_id, content before) of the known cases among ``records`` whose content is another."""
     contents = {record.case_id: record.content for record in records}
     out: list[tuple[int, str, str]] = []
-    for part in _parts(list(contents)):
+    for part in in_parts(list(contents)):
         query = sa.select(cases.c.id, cases.c.case_id, cases.c.content).where(cases.c.case_id.in_(part))
         out += [
             (r.id, r.case_id, r.content)
@@ -391,29 +347,9 @@ def _paths(record: CaseRecord) -> list[str]:
     return [record.path, *(path for path, _ in record.slices)]
 
 
-def _address(source: Path, path: str, member: str, frame: int | None) -> PictureAddress:
-    """The picture of a case: in a folder its file, in a zip its entry, in an array file its row."""
-    if not path:
-        return PictureAddress(source, member, frame)
-    if source.suffix.lower() == ".zip":
-        inside = f"{path}!{member}" if member else path
-        return PictureAddress(source, inside, frame)
-    return PictureAddress(source / path, member, frame)
-
-
-def _of_slices(parts: tuple[PictureAddress, ...]) -> PictureAddress:
-    if len(parts) == 1:
-        return parts[0]
-    return PictureAddress(parts[0].container, parts[0].member, parts[0].frame, parts)
-
-
 def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:
     from sqlalchemy.dialects.sqlite import insert
 
     statement = insert(table)
     changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
     return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
-
-
-def _parts(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (values[start : start + _PART] for start in range(0, len(values), _PART))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
@@ -16,6 +17,7 @@ from core.library import schema
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30
+_PART = 10_000
 
 
 def connect(file: Path, *, writable: bool) -> sa.Engine:
@@ -203,3 +205,8 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
         connection.execute(
             schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
         )
+
+
+def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """``values`` in parts of which each fits into a statement: SQLite allows 32,766 values in one."""
+    return (values[start : start + _PART] for start in range(0, len(values), _PART))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from core.errors import BadArguments
 from core.library.catalogue import Catalogue
-from core.library.records import now
+from core.library.records import now, unique_name
 from core.library.schema import judgements, searches
 
 #: Names in brackets are the program's own: the search in the window, and what was deleted.
@@ -90,9 +90,7 @@ def restore_search(catalogue: Catalogue, token: str) -> str:
     """
     name = token.removeprefix(_DELETED).partition(" ")[2]
     with catalogue.writing() as connection:
-        wanted, number = name, 2
-        while _there(connection, wanted):
-            wanted, number = f"{name} {number}", number + 1
+        wanted = unique_name(name, list(connection.execute(sa.select(searches.c.name)).scalars()))
         _renamed(connection, token, wanted)
     return wanted
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.library.database import in_parts
 from core.library.records import CaseRecord, Slice
 from core.library.schema import cases, files, slices
-
-_PART = 10_000
 
 Read = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
 
@@ -36,10 +35,8 @@ def write_slices(
     """The slices of ``records``, whose cases are written, take the place of those there were."""
     rows: dict[str, int] = {}
     wanted = [record.case_id for record in records]
-    for start in range(0, len(wanted), _PART):
-        query = sa.select(cases.c.case_id, cases.c.id).where(
-            cases.c.case_id.in_(wanted[start : start + _PART])
-        )
+    for part in in_parts(wanted):
+        query = sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part))
         rows.update((case_id, row) for case_id, row in connection.execute(query).all())
     connection.execute(
         slices.delete().where(slices.c.case == sa.bindparam("row")), [{"row": row} for row in rows.values()]

@@ -1,0 +1,76 @@
+"""Cases read back in full: what is said of them and where their pictures lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from core.imaging.address import PictureAddress
+from core.imaging.region import Region
+from core.library.database import in_parts
+from core.library.records import CaseDetails
+from core.library.schema import HAS_PICTURE, cases, files, sources
+from core.library.slice_tables import NO_SLICES, Read, slice_addresses
+
+
+def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
+    """Row id -> the case in full."""
+    out: dict[int, CaseDetails] = {}
+    columns = [
+        *(c for c in cases.c if c.name not in ("numbers", "file")),
+        HAS_PICTURE.label("has_picture"),
+        files.c.path.label("file_path"),
+        files.c.state,
+        files.c.reason,
+        sources.c.path.label("source_path"),
+        sources.c.kind,
+    ]
+    for part in in_parts(list(rows)):
+        query = (
+            sa.select(*columns)
+            .join(files, files.c.id == cases.c.file)
+            .join(sources, sources.c.id == files.c.source)
+            .where(cases.c.id.in_(part))
+        )
+        volumes = slice_addresses(read, part)
+        for r in read(query):
+            volume = volumes.get(r.id, NO_SLICES)
+            lies = _address(Path(r.source_path), r.file_path, r.member, r.frame)
+            parts = tuple(_address(Path(r.source_path), path, "", f) for path, f in volume.slices)
+            state, reason = (r.state, r.reason) if r.state != "ok" else (volume.state, volume.reason)
+            out[r.id] = CaseDetails(
+                r.id,
+                r.case_id,
+                r.finding,
+                r.patient,
+                Region.from_json(r.region) if r.region else None,
+                r.attributes,
+                r.width,
+                r.height,
+                r.content,
+                r.kind,
+                (_of_slices(parts) if parts else lies) if r.has_picture else None,
+                state,
+                reason,
+                r.depth,
+                volume.hashes,
+            )
+    return out
+
+
+def _address(source: Path, path: str, member: str, frame: int | None) -> PictureAddress:
+    """The picture of a case: in a folder its file, in a zip its entry, in an array file its row."""
+    if not path:
+        return PictureAddress(source, member, frame)
+    if source.suffix.lower() == ".zip":
+        inside = f"{path}!{member}" if member else path
+        return PictureAddress(source, inside, frame)
+    return PictureAddress(source / path, member, frame)
+
+
+def _of_slices(parts: tuple[PictureAddress, ...]) -> PictureAddress:
+    if len(parts) == 1:
+        return parts[0]
+    return PictureAddress(parts[0].container, parts[0].member, parts[0].frame, parts)
