@@ -1,0 +1,129 @@
+"""The window in German: its main parts speak it, and none of their texts is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.language import VARIABLE, folder
+from core.workflows.extracting import extract_features
+from core.workflows.importing import import_source
+from core.workflows.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+
+TOP = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from app.program import make_application
+application = make_application()
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
+from app.operations import searching
+from app.screenshot import settle
+from app.windows.main import MainWindow
+from core.searches.query import Query
+
+window = MainWindow()
+window.resize(int(sys.argv[2]), int(sys.argv[3]))
+window.show()
+window.start(Path(sys.argv[1]))
+settle(window)
+searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+settle(window)
+texts, cut = set(), set()
+
+def look():
+    for one in window.findChildren(QWidget):
+        if not one.isVisible() or one.window() is not window:
+            continue
+        texts.update((one.toolTip(), one.accessibleName(), one.windowTitle()))
+        if isinstance(one, QTabBar):
+            texts.update(one.tabText(place) for place in range(one.count()))
+            if one.sizeHint().width() > one.width():
+                cut.add(" | ".join(one.tabText(place) for place in range(one.count())))
+        elif isinstance(one, (QLabel, QAbstractButton)) and one.text():
+            texts.add(one.text())
+            # Those of other classes paint themselves, and shorten what does not fit.
+            if type(one) is QLabel and one.wordWrap():
+                if one.heightForWidth(one.width()) > one.height():
+                    cut.add(one.text())
+            elif type(one) in (QLabel, QPushButton, QCheckBox) and one.sizeHint().width() > one.width():
+                cut.add(one.text())
+
+for side in ("why", "train", "refine"):
+    window.show_side(side)
+    settle(window)
+    look()
+menus = {
+    name: [action.text() for action in menu.actions() if action.text()]
+    for name, menu in window.top.menu.items()
+}
+told = {
+    "menus": {name: menu.title() for name, menu in window.top.menu.items()},
+    "actions": menus,
+    "room": window.top.menus.width() - window.top.menus.sizeHint().width(),
+    "docks": {name: dock.windowTitle() for name, dock in window.docks.items()},
+    "texts": sorted(texts - {""}),
+    "cut": sorted(cut),
+    "errors": [m.what for m in window.context.messages.history if m.level == "error"],
+}
+print(json.dumps(told))
+window.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("german")
+    made = top / "Striped.semblance"
+    import_source(striped_folder(top / "pictures", n=24), made)
+    extract_features(made, "gabor")
+    train_metric(made, TrainRequest("euclidean", "plain"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def german() -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for file in (folder() / "de").glob("*.json"):
+        texts.update(json.loads(file.read_text(encoding="utf-8")))
+    return texts
+
+
+def seen(library: Path, width: int, height: int) -> Any:
+    """What a window of that size shows."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(library), str(width), str(height)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=TOP,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", VARIABLE: "de"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
+def test_the_window_speaks_german_and_cuts_no_text(
+    library: Path, german: dict[str, str], private_home: Path, width: int, height: int
+) -> None:
+    told = seen(library, width, height)
+    assert told["errors"] == []
+    assert told["menus"] == {name: german[name] for name in told["menus"]}
+    assert "Metrik" in told["menus"].values()
+    assert told["room"] >= 0
+    assert told["docks"]["library"] == "Bibliothek"
+    names = [text for actions in told["actions"].values() for text in actions]
+    assert "Bibliothek öffnen…" in names
+    assert set(names) <= set(german.values())
+    # English is what has a German form that is another.
+    assert [text for text in told["texts"] if german.get(text, text) != text] == []
+    assert {"Warum", "Verfeinern", "Auswertung", "Anfrage"} <= set(told["texts"])
+    assert told["cut"] == []
