@@ -113,6 +113,8 @@ class TabHeader(_Header):
         self._row.addWidget(self._help)
 
     def set_second(self, text: str) -> None:
+        # Where there is nothing to say, the tabs have its room.
+        self._second.setVisible(bool(text))
         self._second.setText(text)
         # Empty it would still keep its spacing from the tabs.
         self._second.setVisible(bool(text))
