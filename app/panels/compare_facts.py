@@ -12,7 +12,7 @@ from core.language import tr
 from core.library.columns import CaseColumns
 from core.workflows.looking import ViewedPicture
 
-ROW, NAMES = 24, 84
+ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.
 _MOST = 14
 #: Numbers of the archive; nobody compares pictures by them.
@@ -41,7 +41,7 @@ class CompareFacts(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        self.setFixedWidth(theme().px(296))
+        self.setFixedWidth(theme().px(WIDTH))
         self._grid.setColumnMinimumWidth(0, theme().px(NAMES))
 
     def show_facts(
@@ -119,7 +119,7 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedPicture | None)
         out[tr("Size, mm")] = f"{wide * across:.1f} × {high * down:.1f}"
         out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
     else:
-        out[tr("Size, px")] = f"{wide:,} × {high:,}"
+        out[tr("Size, px")] = f"{wide} × {high}"
     if viewed.stack is not None:
         out[tr("Slices")] = str(viewed.stack.slices)
     if viewed.case is not None:

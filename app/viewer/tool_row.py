@@ -23,6 +23,8 @@ from core.language import tr
 #: Tools that have their button in the narrowest row; a menu has the others.
 FEWEST = 2
 _SPACING = 4
+#: Pixels beside the rule.
+_BESIDE = 2
 
 
 class ToolRow(QWidget):
@@ -60,9 +62,9 @@ class ToolRow(QWidget):
         rule = QFrame()
         set_look(rule, role="rule-upright")
         rule.setFixedHeight(16)
-        row.addSpacing(2)
+        row.addSpacing(_BESIDE)
         row.addWidget(rule)
-        row.addSpacing(2)
+        row.addSpacing(_BESIDE)
         self.undo = _button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
         self.undo.clicked.connect(self.undo_wanted)
@@ -93,7 +95,7 @@ class ToolRow(QWidget):
         buttons = [*list(self.tools.values())[:shown], self.undo, self.auto]
         if shown < len(self.tools):
             buttons.append(self.more)
-        return sum(button.sizeHint().width() + _SPACING for button in buttons) + 4 * _SPACING
+        return sum(button.sizeHint().width() + _SPACING for button in buttons) + 2 * _BESIDE
 
     def _make_room(self) -> None:
         """Buttons for the first tools; the one in use is among them."""

@@ -222,7 +222,7 @@ class Commands(QObject):
     def train(self) -> None:
         """Show the Train panel, ready to go."""
         self._window.show_side("train")
-        self._window.train.train_button.setFocus()
+        self._window.train.train_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def prepare_slider(self) -> None:
         """Train the steps between visual and diagnostic likeness."""
