@@ -1,0 +1,78 @@
+"""What README and help pages say of commands, options and parameters is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+import resources
+from app.cli import cli
+from core.metrics.registry import learner_class
+
+ROOT = Path(resources.path("help")).parent.parent
+HELP = Path(resources.path("help"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(HELP.rglob("*.md"))]
+#: In learners' pages, besides their parameters: an extra and an extractor.
+OTHERS = {"deep", "pixels"}
+
+
+def commands() -> dict[str, set[str]]:
+    """Options of every command, those of a group's commands as "experiment run"."""
+    found: dict[str, set[str]] = {}
+
+    def add(group: object, before: str) -> None:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                add(command, f"{before}{name} ")
+            else:
+                found[before + name] = {option for one in command.params for option in one.opts} | {"--help"}
+
+    add(typer.main.get_command(cli), "")
+    return found
+
+
+def said(page: Path) -> list[list[str]]:
+    """Command lines on a page, in words: those in code that begin with the program."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = re.findall(r"```\n(.*?)```", text, re.DOTALL)
+    spans = re.findall(
+        r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    )
+    lines = [line for block in blocks for line in block.splitlines()] + spans
+    return [
+        words[1:]
+        for line in lines
+        if (words := line.split()) and words[0] in ("semblance", ".venv/bin/semblance")
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_and_options_are_there(page):
+    known = commands()
+    for words in said(page):
+        # Without a word it is the program itself, with a folder or an option the window.
+        if not words or words[0].startswith(("-", "LIB", "…")):
+            continue
+        name = next((f"{a} {b}" for a, b in [(*words, "")[:2]] if f"{a} {b}" in known), words[0])
+        if name == "experiment":
+            continue
+        assert name in known, (page.name, words)
+        options = {
+            re.split(r"[=\]\[|]", word.strip("[]().,;"))[0]
+            for word in words
+            if re.match(r"\[?--?[a-z]", word)
+        }
+        assert options <= known[name], (page.name, words, options - known[name])
+
+
+def test_there_are_commands_to_look_at():
+    assert sum(len(said(page)) for page in PAGES) > 20
+
+
+@pytest.mark.parametrize("page", sorted((HELP / "learners").glob("*.md")), ids=lambda page: page.stem)
+def test_parameters_of_learners_are_there(page):
+    named = set(re.findall(r"`([^`]+)`", page.read_text(encoding="utf-8")))
+    assert named - OTHERS <= {one.name for one in learner_class(page.stem).parameters}
