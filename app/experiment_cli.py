@@ -175,14 +175,15 @@ def export(
     folder: Folder,
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")],
     identified: Annotated[bool, typer.Option(help="Keep names of cases and folders in them.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
     from core.workflows.experimenting import export_experiment
 
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)
-    for file in files:
-        typer.echo(str(file))
+    names = [str(file) for file in files]
+    print_document({"files": names}, as_json, lambda _document: typer.echo("\n".join(names)))
 
 
 def _names(text: str) -> tuple[str, ...]:

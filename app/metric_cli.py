@@ -37,7 +37,8 @@ def card(
             lambda _document: typer.echo(comparison_markdown(table)),
         )
     elif out is not None:
-        typer.echo(str(write_metric_card(library, metric, out)))
+        file = str(write_metric_card(library, metric, out))
+        print_document({"card": file}, as_json, lambda _document: typer.echo(file))
     else:
         document = metric_card(library, metric)
 
@@ -52,12 +53,14 @@ def export_metric(
     library: LibraryPath,
     metric: MetricName,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .semblance-metric.")],
+    as_json: Json = False,
 ) -> None:
     """Write a metric to one file, for another library or person; it names no case."""
     from core.workflows.metric_exchange import export_metric as export
 
     with ConsoleReporter() as reporter:
-        typer.echo(str(export(library, metric, out, reporter=reporter)))
+        file = str(export(library, metric, out, reporter=reporter))
+    print_document({"file": file}, as_json, lambda _document: typer.echo(file))
 
 
 @cli.command("import-metric")
@@ -65,9 +68,11 @@ def import_metric(
     library: LibraryPath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Made by export-metric.")],
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called here.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Bring a metric into a library that has its features."""
     from core.workflows.metric_exchange import import_metric as bring
 
     with ConsoleReporter() as reporter:
-        typer.echo(f"metric: {bring(library, file, name, reporter=reporter)}")
+        called = bring(library, file, name, reporter=reporter)
+    print_document({"metric": called}, as_json, lambda _document: typer.echo(f"metric: {called}"))

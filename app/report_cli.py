@@ -60,7 +60,7 @@ def report(
         if cases is None:
             search = Search(metric, Query(case, image, part))
             write_search_report(library, search, out, options, reporter=reporter)
-            typer.echo(str(out))
+            print_document({"report": str(out)}, as_json, lambda _document: typer.echo(str(out)))
             return
         if part is not None:
             raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")

@@ -439,3 +439,13 @@ def test_names_that_are_paths_and_words_at_once(told, tmp_path, monkeypatch):
     table_library(tmp_path).rename(tmp_path / "kinds")
     monkeypatch.chdir(tmp_path)
     assert "cases: 60" in told("info", Path("kinds"))[1]
+
+
+def test_commands_that_write_a_file_print_json_too(document, library, tmp_path):
+    report, card, file = tmp_path / "r.json", tmp_path / "c.md", tmp_path / "m.semblance-metric"
+    asked = ("report", library, "--metric", "plain", "--case", "t/c0", "--out", report)
+    assert document(*asked) == {"report": str(report)}
+    assert document("card", library, "--metric", "plain", "--out", card) == {"card": str(card)}
+    assert document("export-metric", library, "--metric", "plain", "--out", file) == {"file": str(file)}
+    assert document("import-metric", library, file, "--name", "back") == {"metric": "back"}
+    assert report.is_file() and card.is_file()

@@ -76,3 +76,7 @@ def test_there_are_commands_to_look_at():
 def test_parameters_of_learners_are_there(page):
     named = set(re.findall(r"`([^`]+)`", page.read_text(encoding="utf-8")))
     assert named - OTHERS <= {one.name for one in learner_class(page.stem).parameters}
+
+
+def test_every_command_but_the_demo_prints_json():
+    assert {name for name, options in commands().items() if "--json" not in options} == {"demo"}
