@@ -9,6 +9,7 @@ from app.jobs import Lane
 from app.operations import searching
 from core.errors import SemblanceError
 from core.language import tr
+from core.searches.search import Search
 from core.workflows import agreeing, explaining
 from core.workflows.agreeing import Agreement
 from core.workflows.asking import Asked
@@ -26,6 +27,7 @@ def explain(
     """``told`` why ``case`` is at ``distance`` in a ranking; an explanation still under way is dropped."""
     if context.state.path is None:
         return
+    context.jobs.drop(searching.READY)
     job = context.jobs.run(
         tr("Explaining"),
         explaining.why,
@@ -63,6 +65,21 @@ def agree(
     )
     job.done.connect(told)
     job.failed.connect(failed)
+
+
+def make_ready(context: Context, search: Search) -> None:
+    """Read what ranking without a group needs, in the process that ranks; dropped for whatever is asked."""
+    if context.state.path is None:
+        return
+    context.jobs.run(
+        "",
+        explaining.ready,
+        context.state.path,
+        search,
+        lane=Lane.ASK,
+        channel=searching.READY,
+        quiet=True,
+    )
 
 
 def leave_out(context: Context, groups: tuple[str, ...]) -> None:

@@ -74,7 +74,7 @@ def _change(context: Context, function: Callable[..., Asked], *args: Any, **more
     path = state.path
     if path is None or search is None:
         return None
-    for channel in (_INFLUENCE, _SCORE):
+    for channel in (_INFLUENCE, _SCORE, searching.READY):
         context.jobs.drop(channel)
     job = context.jobs.run(
         tr("Judging"), function, path, search, *args, k=searching.SHOWN, lane=Lane.ASK, quiet=True, **more

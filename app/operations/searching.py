@@ -14,6 +14,8 @@ from core.searches.query import Query
 from core.workflows import asking, differing
 from core.workflows.asking import Asked
 
+#: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
+READY = "made ready"
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200
 #: Endings of files to ask with; DICOM files often have none and are under "All files".
@@ -47,6 +49,7 @@ def rank(context: Context) -> None:
     if state.search is None:
         state.set_asked(None)
         return
+    context.jobs.drop(READY)
     job = context.jobs.run(
         tr("Searching"),
         asking.ask,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
@@ -23,6 +23,8 @@ from core.workflows.searching import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9
+#: So long nothing new is told before what an untick needs is read.
+QUIET_MS = 300
 _GROUPS, _SHARES = "groups", "shares"
 #: What the parts of a distance are, by the name core gives them.
 _KINDS = {
@@ -72,6 +74,10 @@ class WhyPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MS)
+        self._quiet.timeout.connect(self._make_ready)
         self._state.ranking_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.query_changed.connect(self._renew)
@@ -141,11 +147,18 @@ class WhyPanel(QWidget):
         def told(found: Why) -> None:
             self._why = found
             self._show(line)
+            self._quiet.start()
 
         explaining.explain(self._context, asked, line.case_id, line.distance, told, self._fail)
         self.pictures.show_pair(asked, line)
 
+    def _make_ready(self) -> None:
+        """The first group that is unticked shall not wait for all features to be read."""
+        if self._state.asked is not None and self.isVisible():
+            explaining.make_ready(self._context, self._state.asked.search)
+
     def _forget(self) -> None:
+        self._quiet.stop()
         self._asked_for = self._why = None
         self.pictures.forget()
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,23 @@ NEIGHBOURS = 10
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 100
 
-#: Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed).
-_Embedded = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
+#: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
+DRAWN, DRAWN_BYTES = 48, 8 << 20
+
+
+class _Embedded(NamedTuple):
+    """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed);
+    ``drawn`` are the numbers (s, d) as extracted of some of them, none where they are too many to keep."""
+
+    rows: npt.NDArray[np.int64]
+    embedding: npt.NDArray[np.float64]
+    ties: npt.NDArray[np.float64]
+    drawn: npt.NDArray[np.generic]
+
+
+def drawn_places(n: int) -> npt.NDArray[np.int64]:
+    """(s,) places among ``n`` cases, drawn once and for all."""
+    return np.random.default_rng(0).choice(n, min(DRAWN, n), replace=False).astype(np.int64)
 
 
 class Desk:
@@ -96,15 +111,17 @@ class Desk:
         kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
         loaded = _load(kept)
         if loaded is None:
-            loaded = self._embedded(reporter)
+            loaded = self._embedded(np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter)
             if self.library.writable:
                 _keep(kept, loaded)
         return loaded
 
     def _lay_out(self, embedded: _Embedded) -> None:
-        rows, embedding, ties = embedded
+        rows, embedding, ties, drawn = embedded
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
+        #: (s, d) numbers of the cases at :func:`drawn_places`; ``None`` where they have to be read.
+        self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
         self.ties = ties if ties.shape[1] else None
         self.index = index_for(self.metric.distance, self.embedding, self.ties)
         self._place = {int(row): place for place, row in enumerate(self.rows)}
@@ -120,7 +137,10 @@ class Desk:
         self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
         self._key_of_content = keys
 
-    def _embedded(self, reporter: Reporter) -> _Embedded:
+    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> _Embedded:
+        known = np.sort(known[known >= 0]).astype(np.int64)
+        wanted = known[drawn_places(len(known))]
+        drawn: dict[int, npt.NDArray[np.generic]] = {}
         ids, parts, ties = [], [], []
         for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
             reporter.check_cancelled()
@@ -128,6 +148,8 @@ class Desk:
             wide = numbers.astype(np.float64)
             tie = self.metric.tie_break(wide)
             ids.append(rows)
+            if numbers[:1].nbytes * len(wanted) <= DRAWN_BYTES:
+                drawn |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, wanted))}
             parts.append(self.metric.coordinates(wide))
             ties.append(np.empty((len(rows), 0)) if tie is None else tie)
         if not ids:
@@ -137,7 +159,14 @@ class Desk:
             )
         rows = np.concatenate(ids)
         order = np.argsort(rows)
-        return rows[order], np.concatenate(parts)[order], np.concatenate(ties)[order]
+        # Only what was drawn from these very cases; another program may have added some meanwhile.
+        whole = np.array_equal(rows[order], known) and all(int(row) in drawn for row in wanted)
+        return _Embedded(
+            rows[order],
+            np.concatenate(parts)[order],
+            np.concatenate(ties)[order],
+            np.stack([drawn[int(row)] for row in wanted]) if whole else np.empty((0, 0)),
+        )
 
     def row_of(self, case_id: str) -> int:
         """Row id of a case.
@@ -357,11 +386,13 @@ def _load(file: Path) -> _Embedded | None:
     try:
         # numpy leaves a damaged file open when it opens it itself.
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
-            rows, embedding, ties = kept["rows"], kept["embedding"], kept["ties"]
+            rows, embedding, ties, drawn = (kept[name] for name in _Embedded._fields)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
-    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == 2 and len(rows) == len(embedding) == len(ties)
-    return (rows, embedding, ties) if fits else None
+    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
+    fits = fits and len(rows) == len(embedding) == len(ties)
+    fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
+    return _Embedded(rows, embedding, ties, drawn) if fits else None
 
 
 def readable(file: Path) -> bool:
@@ -375,7 +406,7 @@ def _keep(file: Path, embedded: _Embedded) -> None:
     try:
         file.parent.mkdir(exist_ok=True)
         with part.open("wb") as out:
-            np.savez(out, rows=embedded[0], embedding=embedded[1], ties=embedded[2])
+            np.savez(out, allow_pickle=False, **embedded._asdict())
         part.replace(file)
         for found in older:
             found.unlink(missing_ok=True)

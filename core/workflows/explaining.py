@@ -19,14 +19,14 @@ from core.retrieval.explanation import Grouping, Share, shares_of
 from core.retrieval.explanation.words import ranks_among, sentence
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import Desk, desk_for
+from core.workflows.desk import Desk, desk_for, drawn_places
 from core.workflows.refining_desk import bench_for
 from core.workflows.searching import SearchResult, case_numbers, numbers_of
 
 #: The part of a distance that examples and concepts made by moving what is asked.
 MOVED = "examples and concepts"
-#: Cases that tell what is usual, and rows tried for each where subsets of groups are.
-SAMPLE, SAMPLE_ROWS = 48, 128
+#: Rows tried for each case that tells what is usual, where subsets of groups are.
+SAMPLE_ROWS = 128
 #: Metrics, as changed by clicks, kept ready on one desk.
 _KEPT = 3
 #: Columns of a group that are told one by one.
@@ -140,6 +140,17 @@ def with_reasons(
     return document
 
 
+def ready(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
+    """Read what ranking without any group of features will need; cancelled, it goes on where it was.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+        Cancelled: asked for by the reporter.
+    """
+    desk_for(library, search.metric, reporter).stepped.prepare(reporter)
+
+
 class Ground:
     """What all explanations of one search share."""
 
@@ -218,10 +229,11 @@ _samples: WeakKeyDictionary[Desk, Matrix] = WeakKeyDictionary()
 
 def _sample(desk: Desk) -> Matrix:
     """(n, d) numbers of cases drawn once for a desk."""
+    if desk.drawn is not None:
+        return desk.drawn
     if desk not in _samples:
-        count = min(SAMPLE, len(desk.rows))
-        chosen = np.random.default_rng(0).choice(len(desk.rows), count, replace=False)
-        _, numbers = desk.library.features.read(desk.feature_set, desk.rows[chosen])
+        chosen = desk.rows[drawn_places(len(desk.rows))]
+        _, numbers = desk.library.features.read(desk.feature_set, chosen)
         _samples[desk] = numbers.astype(np.float64)
     return _samples[desk]
 

@@ -12,12 +12,14 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
-from core.tasks import SILENT, Reporter
+from core.tasks import SILENT, Cancelled, Reporter
 
 if TYPE_CHECKING:
     from core.library.library import Library
     from core.library.records import FeatureSet
 
+#: Chunks of features taken through the steps at once: a wish to stop waits for no more.
+CHUNKS = 2
 #: Bytes kept of what single groups contribute; 10,000 cases of 200 components are 16 MB a group.
 MOST_BYTES = 1 << 29
 
@@ -33,6 +35,8 @@ class SteppedCases:
         self._whole: SteppedCases | None = None
         self._groups: frozenset[str] = frozenset()
         self._contributions: dict[str, Matrix] = {}
+        #: What :meth:`prepare` is in the middle of.
+        self._making: Iterator[int] | None = None
 
     def without(self, metric: Metric, groups: Collection[str]) -> SteppedCases:
         """The same under ``metric``, which is the own one without ``groups``."""
@@ -54,12 +58,18 @@ class SteppedCases:
     def prepare(self, reporter: Reporter = SILENT) -> None:
         """Read what leaving out any group will need, as far as there is room for it.
 
+        Cancelled, it goes on the next time where it was.
+
         Raises:
             BadInput: no case has the metric's features.
+            Cancelled: asked for by the reporter.
         """
-        rows = self.rows(reporter)
-        if self._columns_alone is None and rows.nbytes * len(self._groups_told) <= MOST_BYTES:
-            self._contribute(self._groups_told, reporter)
+        groups = self._groups_told
+        each = 8 * len(self._order) * self._metric.distance.n_features
+        if self._columns_alone is not None or each * len(groups) > MOST_BYTES:
+            self.rows(reporter)
+        elif not all(group in self._contributions for group in groups):
+            self._finish(groups, reporter)
 
     def less(self, blind: Metric, groups: Collection[str], reporter: Reporter) -> Matrix | None:
         """(n, m) under ``blind``, from the rows of the whole metric: the steps after imputation are linear.
@@ -104,20 +114,49 @@ class SteppedCases:
         everything again."""
         if all(group in self._contributions for group in groups):
             return
+        each, known = self.rows(reporter).nbytes, self._groups_told
+        self._finish(known if each * len(known) <= MOST_BYTES else tuple(groups), reporter)
+
+    def _finish(self, groups: tuple[str, ...], reporter: Reporter) -> None:
+        """Begin to find what ``groups`` contribute, or go on with what was begun for all of them."""
+        making = self._making
+        if making is None or groups != self._groups_told:
+            making = self._contributing(groups)
+            self._making = making if groups == self._groups_told else self._making
+        try:
+            for done in making:
+                reporter.progress(done, len(self._order), "Preparing the cases")
+                reporter.check_cancelled()
+        except Cancelled:
+            raise
+        except BaseException:
+            self._making = None
+            raise
+        if making is self._making:
+            self._making = None
+
+    def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
+        """Find what ``groups`` contribute, and the rows where they are not known, part by part; how many
+        cases are done."""
         from core.metrics.masking import resting_values
         from core.retrieval.explanation import Grouping
 
-        grouping = Grouping(self._metric)
-        each = self.rows(reporter).nbytes
-        wanted = grouping.groups if each * len(grouping.groups) <= MOST_BYTES else tuple(groups)
-        start = resting_values(self._metric)
-        found = {group: np.zeros(self.rows().shape) for group in wanted}
-        for places, numbers in self._blocks(reporter):
+        grouping, start = Grouping(self._metric), resting_values(self._metric)
+        shape = (len(self._order), grouping.linear.shape[0])
+        found = {group: np.zeros(shape) for group in groups}
+        rows, done = None if self._rows is not None else np.empty(shape), 0
+        for places, numbers in self._blocks(SILENT):
             z = grouping.head_rows(numbers) - start
             for number, group in enumerate(grouping.groups):
                 if group in found:
                     own = grouping.columns_of(number)
                     found[group][places] = z[:, own] @ grouping.linear[:, own].T
+            if rows is not None:
+                rows[places] = self._metric.transform(numbers)
+            done += len(places)
+            yield done
+        if self._rows is None and rows is not None and done:
+            self._rows = rows
         self._contributions = found
 
     def _read(self, reporter: Reporter) -> Matrix:
@@ -134,7 +173,7 @@ class SteppedCases:
     def _blocks(self, reporter: Reporter) -> Iterator[tuple[npt.NDArray[np.int64], Matrix]]:
         """Places in the order and numbers (k, d) of the cases that have both, block by block."""
         done, place_of = 0, {int(row): place for place, row in enumerate(self._order)}
-        for ids, numbers in self._library.features.blocks(self._feature_set):
+        for ids, numbers in self._library.features.blocks(self._feature_set, CHUNKS):
             reporter.check_cancelled()
             reporter.progress(done, len(self._order), "Preparing the cases")
             places = np.array([place_of.get(int(row), -1) for row in ids], dtype=np.int64)

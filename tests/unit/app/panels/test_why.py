@@ -12,7 +12,7 @@ from app.context import Context
 from app.messages import Messages
 from app.models.deck import distance_text
 from app.operations import searching
-from app.panels.why import LINES, WhyPanel
+from app.panels.why import LINES, QUIET_MS, WhyPanel
 from app.settings import Settings
 from app.state import State
 from core.errors import BadInput
@@ -108,6 +108,24 @@ def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, c
     assert amounts == sorted(amounts, reverse=True)
     assert asked.sentence.text() == asked.shown.sentence
     assert "Rank 1" in asked.pictures._title.text()
+
+
+def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
+    def waits() -> bool:
+        return searching.READY in context.jobs._latest
+
+    qtbot.waitUntil(waits)
+    # Whatever is asked goes first; it is read when that was told.
+    asked.follow(context.state.ranking.ranked[1].row)
+    assert not waits()
+    context.jobs.let_run()
+    qtbot.waitUntil(waits)
+    searching.rank(context)
+    assert not waits()
+    asked.hide()
+    context.jobs.let_run()
+    qtbot.wait(QUIET_MS + 100)
+    assert not waits()
 
 
 def test_it_follows_the_case_that_is_current(asked, context):

@@ -13,8 +13,10 @@ from core.metrics.masking import explained_groups, without_groups
 from core.metrics.storage import load_metric, save_metric
 from core.searches.query import Query
 from core.searches.search import Search
+from core.tasks import Cancelled, Reporter
 from core.workflows.asking import ask
-from core.workflows.desk import desk_for
+from core.workflows.desk import DRAWN, close_desks, desk_for
+from core.workflows.explaining import _grounds, ready, why
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
@@ -108,3 +110,48 @@ def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
     np.testing.assert_array_equal(again.distances(rows, rows), blind.distances(rows, rows))
     assert again.card == blind.card
     assert any("without" in step for step in again.card.steps)
+
+
+class StopsAfter(Reporter):
+    """Cancels after so many questions whether to."""
+
+    def __init__(self, asked: int) -> None:
+        self.left = asked
+
+    def check_cancelled(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Cancelled
+
+
+def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(tmp_path, monkeypatch):
+    library = table_library(tmp_path, n=600)
+    train_metric(library, LEARNERS["projected"])
+    asked = Search("projected", Query("t/c0"), without=("f0",))
+    unprepared = ask(library, asked).result.ranked
+    close_desks()
+    _grounds.clear()
+    monkeypatch.setattr("core.workflows.stepped.CHUNKS", 1)
+    with pytest.raises(Cancelled):
+        ready(library, asked, reporter=StopsAfter(2))
+    read = []
+    desk = desk_for(library, "projected")
+    blocks = desk.library.features.blocks
+    monkeypatch.setattr(desk.library.features, "blocks", lambda *args: read.append(args) or blocks(*args))
+    ready(library, asked)
+    # What was begun is finished, not begun anew; once ready nothing more is read.
+    assert read == []
+    assert ask(library, asked).result.ranked == unprepared
+    assert read == []
+
+
+def test_the_cases_that_tell_what_is_usual_are_the_same_from_memory_and_from_the_library(tmp_path):
+    library = table_library(tmp_path, n=80)
+    train_metric(library, LEARNERS["plain"])
+    request = Search("plain", Query("t/c0"))
+    told = why(library, request, "t/c5")
+    desk = desk_for(library, "plain")
+    assert len(desk.drawn) == DRAWN
+    desk.drawn = None
+    _grounds.clear()
+    assert why(library, request, "t/c5") == told
