@@ -5,8 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.errors import BadInput
+
 if TYPE_CHECKING:
     from core.library.library import Library
+
+
+def check_is_library(path: Path) -> None:
+    """Refuse what is no library, without opening it.
+
+    Raises:
+        BadInput: nothing is at ``path``, or something else.
+    """
+    from core.library.records import CATALOGUE
+
+    if not (path / CATALOGUE).is_file():
+        what = "is not a library" if path.exists() else "does not exist"
+        raise BadInput(f"{path} {what}.", "A library is a folder made by `semblance import`.")
 
 
 def open_library(path: Path, *, writable: bool | None = None) -> Library:

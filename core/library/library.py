@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.deidentify import Pseudonyms
+from core.library import check_is_library
 from core.library.catalogue import Catalogue
 from core.library.concepts import ConceptTable
 from core.library.database import create_tables, has_no_room, not_writable, plain_errors
@@ -89,9 +90,7 @@ class Library:
             SemblanceError: ``writable=True`` where it cannot be written to.
         """
         path = path.absolute()
-        if not (path / CATALOGUE).is_file():
-            what = "is not a library" if path.exists() else "does not exist"
-            raise BadInput(f"{path} {what}.", "A library is a folder made by `semblance import`.")
+        check_is_library(path)
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
             raise not_writable(path)

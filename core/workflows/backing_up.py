@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput
-from core.library import open_library
+from core.library import check_is_library, open_library
 from core.library.export_log import note_export
-from core.library.records import CATALOGUE, SUFFIX
+from core.library.records import SUFFIX
 from core.tasks import SILENT, Reporter
 
 
@@ -38,9 +37,7 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
     """
     from core.library.backup import write_backup
 
-    if not (library / CATALOGUE).is_file():
-        what = "is not a library" if library.exists() else "does not exist"
-        raise BadInput(f"{library} {what}.", "A library is a folder made by `semblance import`.")
+    check_is_library(library)
     result = write_backup(library, file, reporter)
     # The whole library, with all it knows of patients.
     note_export(library, "backup", "zip", identified=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, SemblanceError
-from core.library import open_library
+from core.errors import SemblanceError
+from core.library import check_is_library, open_library
 from core.library.records import CATALOGUE, FeatureSet
 from core.tasks import SILENT, Reporter
 
@@ -88,9 +88,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     from core.workflows.mending import Mender, thumbnails_wrong
 
     library = library.absolute()
-    if not (library / CATALOGUE).is_file():
-        what = "is not a library" if library.exists() else "does not exist"
-        raise BadInput(f"{library} {what}.", "A library is a folder made by `semblance import`.")
+    check_is_library(library)
     result = CheckResult(str(library))
     mender = Mender(library, reporter) if repair else None
     reporter.progress(0, None, "Checking the catalogue")
