@@ -13,7 +13,6 @@ from core.errors import BadInput
 from core.language import tr, tr_n
 from core.metrics.card import MetricCard
 from core.metrics.registry import learner_title
-from core.reports.card_facts import split_text
 from core.workflows import scoreboard
 from core.workflows.opening import MetricFacts
 
@@ -63,7 +62,7 @@ class WhyMetric(QWidget):
         if card.n_patients is not None:
             cases = tr("{cases}, {n:,} patients", cases=cases, n=card.n_patients)
         self.facts.set_fact(_TRAINED, cases)
-        self.facts.set_fact(_SPLIT, split_text(card) or None)
+        self.facts.set_fact(_SPLIT, _split(card) or None)
 
     def _show_accuracy(self, metric: MetricFacts) -> None:
         library = self._state.library
@@ -80,3 +79,12 @@ class WhyMetric(QWidget):
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scoreboard.HELD_OUT else "")
         self.badge.setVisible(True)
+
+
+def _split(card: MetricCard) -> str:
+    if card.split is None:
+        return ""
+    by = tr("by patient") if card.split.by_patient else tr("patients unknown")
+    return tr(
+        "{share:.0%} held out, {by}, seed {seed}", share=card.split.fraction, by=by, seed=card.split.seed
+    )
