@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput
@@ -72,15 +74,17 @@ class ConceptTable:
         with self._catalogue.writing() as connection:
             connection.execute(concepts.update().where(concepts.c.id == key).values(deleted=time))
 
-    def mark(self, key: int, case: str, has: bool | None, author: str = "") -> None:
-        """``case`` has the concept, has it not, or (``None``) nothing is said of it any more."""
+    def mark(self, key: int, marks: Iterable[tuple[str, bool | None]], author: str = "") -> None:
+        """Each case has the concept, has it not, or (``None``) nothing is said of it; all or none."""
         self._there(key)
-        of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)
+        time = now()
         with self._catalogue.writing() as connection:
-            connection.execute(concept_marks.delete().where(of_case))
-            if has is not None:
-                values = {"concept": key, "case": case, "has": has, "author": author, "time": now()}
-                connection.execute(concept_marks.insert().values(values))
+            for case, has in marks:
+                of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)
+                connection.execute(concept_marks.delete().where(of_case))
+                if has is not None:
+                    values = {"concept": key, "case": case, "has": has, "author": author, "time": time}
+                    connection.execute(concept_marks.insert().values(values))
 
     def _there(self, key: int) -> None:
         """Raises BadArguments where there is no such concept."""

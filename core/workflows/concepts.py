@@ -102,12 +102,7 @@ def mark_cases(
     Raises:
         BadArguments: the concept is gone.
     """
-
-    def write(table: ConceptTable) -> None:
-        for case, has in marks:
-            table.mark(key, case, has, author)
-
-    return _after(library, metric, write, reporter)
+    return _after(library, metric, lambda table: table.mark(key, marks, author), reporter)
 
 
 def _after(

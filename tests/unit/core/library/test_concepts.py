@@ -19,8 +19,8 @@ def table(tmp_path):
 def test_marks_stay_in_order_and_the_last_word_counts(table):
     key = table.add("  round   margin ", "ann")
     for case, has in (("s/0.png", True), ("s/1.png", False), ("s/0.png", False), ("s/2.png", True)):
-        table.mark(key, case, has, "bob")
-    table.mark(key, "s/1.png", None)
+        table.mark(key, [(case, has)], "bob")
+    table.mark(key, [("s/1.png", None)])
     (one,) = table.all()
     assert (one.name, one.author, one.deleted) == ("round margin", "ann", None)
     assert [(mark.case, mark.has) for mark in one.marks] == [("s/0.png", False), ("s/2.png", True)]
@@ -30,13 +30,13 @@ def test_marks_stay_in_order_and_the_last_word_counts(table):
 
 
 def test_a_case_that_is_not_there_can_be_marked(table):
-    table.mark(table.add("dark"), "gone/9.png", True)
+    table.mark(table.add("dark"), [("gone/9.png", True)])
     assert [mark.case for mark in table.all()[0].marks] == ["gone/9.png"]
 
 
 def test_what_is_deleted_comes_back_with_its_marks(table):
     first, second = table.add("dark"), table.add("round")
-    table.mark(first, "s/0.png", True)
+    table.mark(first, [("s/0.png", True)])
     table.delete(first)
     assert [one.name for one in table.all()] == ["round"]
     assert [one.name for one in table.all(deleted=True)] == ["dark"]
@@ -72,7 +72,7 @@ def test_one_that_is_not_there_is_said(table):
         lambda: table.rename(7, "a"),
         lambda: table.delete(7),
         lambda: table.restore(7),
-        lambda: table.mark(7, "s/0.png", True),
+        lambda: table.mark(7, [("s/0.png", True)]),
     ):
         with pytest.raises(BadArguments, match="no longer"):
             change()

@@ -109,5 +109,5 @@ def test_brought_up_to_date_it_takes_volumes(first):
 def test_brought_up_to_date_it_takes_concepts(first):
     with Library.open(first) as opened:
         table = ConceptTable(opened.catalogue)
-        table.mark(table.add("round"), "s/0.png", has=True)
+        table.mark(table.add("round"), [("s/0.png", True)])
         assert [(one.name, one.marks[0].case) for one in table.all()] == [("round", "s/0.png")]
