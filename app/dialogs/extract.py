@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.theme import theme
 from app.widgets.parameter_form import ParameterForm
 from core.features.registry import extractor_class
 from core.language import tr
@@ -29,7 +30,7 @@ class ExtractDialog(QDialog):
     def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Extract features"))
-        self.setMinimumWidth(480)
+        self.setMinimumWidth(theme().px(480))
         self._extractors = [extractor_class(fit.name) for fit in library.extractors if fit.fits]
         self._library = library
         self._choice = QComboBox()

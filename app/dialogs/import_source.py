@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.theme import theme
 from core.language import tr
 from core.library.importers.importer import Recognition
 from core.library.importers.registry import get_importer
@@ -39,7 +40,7 @@ class ImportDialog(QDialog):
         super().__init__(parent)
         self._source, self._into = source, library
         self.setWindowTitle(tr("Import {name}", name=source.name))
-        self.setMinimumWidth(560)
+        self.setMinimumWidth(theme().px(560))
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
         title.setProperty("role", "outcome")

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.jobs import Job
+from app.theme import theme
 from app.widgets.progress_line import ProgressLine
 from core.language import tr
 
@@ -18,7 +19,7 @@ class JobsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(tr("Jobs"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setMinimumWidth(460)
+        self.setMinimumWidth(theme().px(460))
         self._jobs = context.jobs
         self._lines: dict[Job, ProgressLine] = {}
         self._none = QLabel(tr("No jobs running"))

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import set_look
+from app.theme import set_look, theme
 from core.language import tr
 from core.library.records import unique_name
 from core.workflows.opening import LibrarySnapshot
@@ -30,7 +30,7 @@ class PrepareSliderDialog(QDialog):
     def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Prepare visual–diagnostic slider"))
-        self.setMinimumWidth(440)
+        self.setMinimumWidth(theme().px(440))
         self._sliders = gather((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
@@ -77,6 +77,9 @@ class PrepareSliderDialog(QDialog):
         column.addLayout(form)
         column.addWidget(self._problem)
         column.addLayout(buttons)
+        # A dialog opens at the height its text has in a width of Qt's own choice.
+        told.ensurePolished()
+        told.setMinimumHeight(told.heightForWidth(self.minimumWidth() - 2 * 16))
         labelled = int((library.columns.finding_counts[:-1] > 1).sum()) if len(library.columns) else 0
         self._refused = (
             ""

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import set_look
+from app.theme import set_look, theme
 from core.language import tr, tr_n
 from core.library.records import unique_name
 
@@ -31,7 +31,7 @@ class SaveRefinedDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Save as new metric"))
-        self.setMinimumWidth(440)
+        self.setMinimumWidth(theme().px(440))
         self._taken = set(taken)
         self._name = QLineEdit(unique_name(tr("{base} refined", base=base), list(taken)))
         self._name.selectAll()
