@@ -24,6 +24,9 @@ from core.features.registry import extractor_class
 
 Rows = npt.NDArray[np.intp]
 
+#: Above this share of equal rows in one table, equal rows are nothing special there.
+_EQUAL_BY_CHANCE = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Cases:
@@ -185,16 +188,15 @@ def _both(
     twins = _twins(train.X, test.X)
     if twins.any():
         of = f"{int(twins.sum())} cases of {train.name} have exactly the numbers of a case of {test.name}"
-        if extractor_class(extractor).needs_picture:
-            # Thousands of equal numbers are the same picture.
+        if extractor_class(extractor).needs_picture or _tell_cases_apart(train.X):
             train = train.rows(np.flatnonzero(~twins))
-            notes += (f"{of}: the same pictures, left out of training.",)
+            notes += (f"{of}: the same cases, left out of training.",)
         else:
             notes += (f"{of}.",)
     if len(train.findings) < 2:
         raise BadInput(
             f"Too few cases of {train.name} are left that {test.name} does not hold too.",
-            "Name a library with other pictures to train on.",
+            "Name a table or library with other cases to train on.",
         )
     groups = _patients(train.groups, test.groups, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
     units = _patients(train.units, test.units, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
@@ -238,6 +240,13 @@ def _twins(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """(n,) which rows of ``a`` (n, d) stand in ``b`` too."""
     rows = {row.tobytes() for row in np.ascontiguousarray(b)}
     return np.array([row.tobytes() in rows for row in np.ascontiguousarray(a)], dtype=np.bool_)
+
+
+def _tell_cases_apart(rows: npt.NDArray[Any]) -> bool:
+    """Whether equal numbers (n, d) are one case: where hardly any two rows of one table are equal, equal rows
+    of two tables are no chance either."""
+    different = len({row.tobytes() for row in np.ascontiguousarray(rows)})
+    return len(rows) - different <= _EQUAL_BY_CHANCE * len(rows)
 
 
 def _patients(

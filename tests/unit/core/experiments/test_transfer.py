@@ -95,9 +95,11 @@ def test_findings_that_one_side_lacks(a, b, tmp_path):
         read(a, strange)
 
 
-def test_cases_with_equal_numbers_are_told(a, tmp_path):
-    copy = renamed(a, tmp_path / "c.csv", patient_id=lambda name: f"other {name}")
-    assert any("60 cases of" in note and "exactly the numbers" in note for note in read(a, copy).notes)
+def test_the_same_cases_under_other_names_are_refused(a, tmp_path):
+    """Of a table that tells its cases apart, patients called otherwise do not make others of them."""
+    c = renamed(a, tmp_path / "c.csv", patient_id=lambda name: f"other {name}")
+    with pytest.raises(BadInput, match="does not hold too"):
+        read(a, c)
 
 
 def test_from_a_library_to_a_table(tmp_path, b):
@@ -135,3 +137,56 @@ def test_pictures_of_both_libraries_are_left_out_of_training(tmp_path):
     cases = read_cases(CasesSpec.from_json(values), (), 0)
     assert (len(cases.train), len(cases.test)) == (13, 19)
     assert any("3 cases of" in note and "left out of training" in note for note in cases.notes)
+
+
+def test_a_copy_of_the_table_is_no_other_table(tmp_path):
+    a = write_table(tmp_path / "a.csv", n=60, patients=False)
+    copy = tmp_path / "b.csv"
+    copy.write_bytes(a.read_bytes())
+    with pytest.raises(BadInput, match="does not hold too"):
+        read(a, copy)
+    link = tmp_path / "link.csv"
+    link.symlink_to(a)
+    with pytest.raises(BadInput, match="every case would be on both sides"):
+        read(a, link)
+    with pytest.raises(BadInput, match="every case would be on both sides"):
+        read(a, tmp_path / "." / ".." / tmp_path.name / "a.csv")
+
+
+def test_rows_of_both_tables_are_trained_on_only_where_equal_rows_are_usual(tmp_path):
+    a = write_table(tmp_path / "a.csv", n=60, patients=False)
+    b = write_table(tmp_path / "b.csv", n=40, seed=5, patients=False)
+    shared = [f"again {line}" for line in a.read_text().splitlines()[1:11]]
+    b.write_text("\n".join([*b.read_text().splitlines(), *shared]) + "\n")
+    cases = read(a, b)
+    assert (len(cases.train), len(cases.test)) == (50, 50)
+    assert any("left out of training" in note for note in cases.notes)
+    # Few steps in every column: there equal rows are other cases that look the same.
+    columns = dict.fromkeys([f"f{number}" for number in range(5)], lambda cell: f"{round(float(cell) / 2)}")
+    coarse = read(renamed(a, tmp_path / "ca.csv", **columns), renamed(b, tmp_path / "cb.csv", **columns))
+    assert len(coarse.train) == 60
+
+
+def test_other_features_of_the_same_library_are_refused(tmp_path):
+    folder = striped_folder(tmp_path / "p", n=16, patients=False)
+    import_source(folder, tmp_path / "p.semblance")
+    for number in (1, 2):
+        extract_features(tmp_path / "p.semblance", "colour_edge_texture", name=f"set {number}")
+    library = str(tmp_path / "p.semblance")
+    spec_of = {"library": library, "features": "set 1", "test": {"library": library, "features": "set 2"}}
+    with pytest.raises(BadInput, match="every case would be on both sides"):
+        read_cases(CasesSpec.from_json(spec_of), (), 0)
+
+
+def test_copies_stay_together_in_every_cell(tmp_path):
+    folder = striped_folder(tmp_path / "p", n=16, patients=False)
+    for file in sorted(folder.rglob("*.png")):
+        (file.parent / f"copy of {file.name}").write_bytes(file.read_bytes())
+    import_source(folder, tmp_path / "p.semblance")
+    extract_features(tmp_path / "p.semblance", "colour_edge_texture")
+    cases = read_cases(CasesSpec(library=str(tmp_path / "p.semblance")), (), 0)
+    again = Cases.from_bytes(cases.to_bytes())
+    assert again.data.units.tolist() == cases.data.units.tolist()
+    assert len(set(again.data.units)) == 16
+    assert again.fingerprint == cases.fingerprint
+    assert again.data.groups is None
