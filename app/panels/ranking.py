@@ -152,7 +152,7 @@ class RankingPanel(QWidget):
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         moved = moved_by(self._state.asked)
-        self.header.set_second(self.told, "" if ranking is None or moved else _took(ranking))
+        self.header.set_second(self.told, "" if ranking is None or moved else f"{ranking.compared:,}")
         self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)
@@ -290,10 +290,6 @@ def moved_by(asked: Asked | None) -> str:
     words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     return tr("by {what}", what=", ".join(words)) if words else ""
-
-
-def _took(ranking: SearchResult) -> str:
-    return tr("{ms:.0f} ms", ms=1000 * sum(ranking.seconds.values()))
 
 
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
