@@ -28,8 +28,8 @@ from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.calibrating import calibrated_vote
-from core.workflows.feeding import food_of
 from core.workflows.never_seen import WhoIsWho, elsewhere
+from core.workflows.supervision import supervision_of
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -154,9 +154,9 @@ def fit_and_score(
     fitted, rows = fit_steps(steps, train.X, train.y)
     held_out = data.rows(split.test)
     curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
-    food = food_of(library, request, learner, train)
-    learner.fit(rows, food.y, groups=train.groups, reporter=curve, pairs=food.pairs, triplets=food.triplets)
-    metric = food.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
+    said = supervision_of(library, request, learner, train)
+    learner.fit(rows, said.y, groups=train.groups, reporter=curve, pairs=said.pairs, triplets=said.triplets)
+    metric = said.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     scores = evaluate_metric(
         metric, data, split.train, split.test, seed=request.seed, reporter=reporter
     ).to_json()
@@ -208,9 +208,9 @@ def _train_unscored(
         raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
     steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
     fitted, rows = fit_steps(steps, data.X, None)
-    food = food_of(library, replace(request, from_findings=False), learner, data)
-    learner.fit(rows, groups=data.groups, reporter=reporter, pairs=food.pairs, triplets=food.triplets)
-    metric = food.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
+    said = supervision_of(library, replace(request, from_findings=False), learner, data)
+    learner.fit(rows, groups=data.groups, reporter=reporter, pairs=said.pairs, triplets=said.triplets)
+    metric = said.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     notes = (*metric.card.notes, note)
     metric = metric.with_card(
         name=request.name, library=library.name, feature_set=feature_set.name, notes=notes

@@ -27,7 +27,7 @@ JUDGED = "judged"
 
 
 @dataclass(frozen=True, eq=False)
-class Food:
+class Supervision:
     """Findings ``y``, ``pairs`` and ``triplets`` for a learner; ``judged`` constraints among them came from
     judgements, and ``note`` says so on the card."""
 
@@ -47,8 +47,10 @@ class Food:
         )
 
 
-def food_of(library: Library, request: TrainRequest, learner: Learner, train: EvaluationData) -> Food:
-    """What ``request`` wants ``learner`` to eat of the training cases.
+def supervision_of(
+    library: Library, request: TrainRequest, learner: Learner, train: EvaluationData
+) -> Supervision:
+    """What ``request`` lets ``learner`` learn from the training cases.
 
     Raises:
         BadInput: nothing to learn from, no judgement in force or none that speaks of training cases, or a
@@ -58,7 +60,7 @@ def food_of(library: Library, request: TrainRequest, learner: Learner, train: Ev
     if not request.judgements:
         if y is None and learner.accepts:
             raise BadInput("Nothing to learn from is chosen.", "Learn from findings, judgements or both.")
-        return Food(y)
+        return Supervision(y)
     check_takes_judgements(type(learner))
     made = [Judgement.from_record(one) for one in _in_force(library, request.judgements)]
     if not made:
@@ -86,11 +88,11 @@ def food_of(library: Library, request: TrainRequest, learner: Learner, train: Ev
     beside = "findings and " if y is not None else ""
     note = f"Learnt from {beside}{len(made)} judgement{'' if len(made) == 1 else 's'}{left}."
     if wants_pairs:
-        return Food(y, found, None, len(found), note)
+        return Supervision(y, found, None, len(found), note)
     if y is None:
-        return Food(None, None, found, len(found), note)
+        return Supervision(None, None, found, len(found), note)
     drawn = sample_triplets(y, TRIPLETS_EACH * train.n_cases, request.seed)
-    return Food(y, None, np.concatenate([found, drawn]), len(found), note)
+    return Supervision(y, None, np.concatenate([found, drawn]), len(found), note)
 
 
 def check_takes_judgements(learner: type[Learner]) -> None:
