@@ -6,6 +6,7 @@ import json
 import secrets
 import shutil
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,10 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
                 rows,
                 about["scores"] if here else None,
             )
-        except BadInput:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            target.unlink(missing_ok=True)
+            raise _damaged(file) from error
+        except SemblanceError:
             target.unlink(missing_ok=True)
             raise
         except OSError as error:

@@ -163,7 +163,11 @@ def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
     data = file.read_bytes()
     (tmp_path / "half").write_bytes(data[: len(data) // 2])
     (tmp_path / "text").write_text("no zip")
-    for name in ("half", "text", "gone"):
+    with zipfile.ZipFile(file) as archive:
+        inside = archive.getinfo("metric.zip")
+    place = inside.header_offset + 100 + inside.compress_size // 2
+    (tmp_path / "flipped").write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
+    for name in ("half", "text", "gone", "flipped"):
         with pytest.raises(BadInput):
             import_metric(library, tmp_path / name)
     with pytest.raises(BadInput, match="another version"):
