@@ -24,6 +24,7 @@ from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
 from core.searches.query import Query
 from core.searches.search import Search
+from core.searches.teaching import learn
 from core.workflows.asking import ask
 from core.workflows.desk import close_desks
 from core.workflows.refining import judge, thumb
@@ -69,19 +70,43 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
         start = time.perf_counter()
         ranked = ask(library, request).result.ranked
         laid_out = time.perf_counter() - start
-        times = []
+        times, own = [], []
         for click in range(CLICKS):
             made = thumb(request, ranked[click % len(ranked)].case_id, bool(click % 3))
-            start = time.perf_counter()
+            start, begun = time.perf_counter(), time.process_time()
             ranked = judge(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
+            own.append(time.process_time() - begun)
         close_benches()
         close_desks()
     value, size = 1e3 * median(times), f"{n:,} x {M}"
     return [
         row(f"click, the whole call, {size}", value, "ms", target, value < target),
+        row(f"  of which processor time, {size}", 1e3 * median(own), "ms"),
         row(f"  library of {size} laid out for clicks, once", laid_out, "s"),
     ]
+
+
+def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
+    """Learning alone, of many judgements in many coordinates, about one query and about several."""
+    rng = np.random.default_rng(0)
+    points = dict(zip(range(judgements), rng.normal(size=(judgements, m)) / np.sqrt(m / 2), strict=True))
+    rows = []
+    for queries in (1, 4, 16):
+        said = [
+            Judgement(Kind.ALIKE if n % 2 else Kind.NOT_ALIKE, f"q{n % queries}", f"{n}")
+            for n in range(judgements)
+        ]
+        place = {f"q{n}": n + 1 for n in range(queries)}
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            learn(said, lambda key: -points[place[key]] if key in place else points[int(key)], m)
+            times.append(time.process_time() - start)
+        value = min(times)
+        what = f"{judgements} judgements of {queries} queries learnt, {m} coordinates, processor time"
+        rows.append(row(what, value, "s", 0.3, value < 0.3))
+    return rows
 
 
 def _library(path: Path, n: int) -> Path:
@@ -135,6 +160,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             *whole_call(100_000, 100.0),
             *reranked(10_000, 40.0),
             *whole_call(10_000, 40.0),
+            *learnt(),
             *undone(),
         ]
 

@@ -47,7 +47,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
     from tests.helpers.windows import open_window
 
     library = _made(path, n)
-    times, stalls = [], []
+    times, stalls, own = [], [], []
     with open_window(library) as window:
         window.show_side("refine")
         searching.ask(window.context, Query(case="s/0"))
@@ -59,7 +59,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             fresh = [one for place in range(60) if (one := deck.case_row(place)) not in deck.judgements]
             wanted = fresh[2 + click % 9]
             before = window.state.judged
-            begin = time.perf_counter()
+            begin, begun = time.perf_counter(), time.process_time()
             window.ranking.judging.judge(1 if click % 3 else -1, [wanted])
             longest = _wait(partial(_more, window.state, before))
             start = time.perf_counter()
@@ -67,11 +67,13 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             # The first lays the library out for clicks.
             if click:
                 times.append(1e3 * (time.perf_counter() - begin))
+                own.append(1e3 * (time.process_time() - begun))
                 stalls.append(max(longest, 1e3 * (time.perf_counter() - start)))
                 stalls.append(_wait(lambda: True, seconds=0.6))
     value, size = median(times), f"{n:,} x {M}"
     return [
         row(f"thumb to painted ranking, {size}", value, "ms", target, value < target),
+        row(f"  of which the window's own processor time, {size}", median(own), "ms"),
         row(f"  the slowest of {len(times)}, {size}", max(times), "ms"),
         row(
             f"  longest the window did not answer, {size}",
