@@ -89,19 +89,19 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
 
 def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
     """Learning alone, of many judgements in many coordinates, about one query and about several."""
-    rng = np.random.default_rng(0)
-    points = dict(zip(range(judgements), rng.normal(size=(judgements, m)) / np.sqrt(m / 2), strict=True))
-    rows = []
+    rng, rows = np.random.default_rng(0), []
+    near = rng.normal(size=(judgements, m)) / np.sqrt(m / 2)
     for queries in (1, 4, 16):
+        points = {f"{n}": point for n, point in enumerate(near)}
+        points |= {f"q{n}": -near[n] for n in range(queries)}
         said = [
-            Judgement(Kind.ALIKE if n % 2 else Kind.NOT_ALIKE, f"q{n % queries}", f"{n}")
+            Judgement(Kind.ALIKE if n // queries % 2 else Kind.NOT_ALIKE, f"q{n % queries}", f"{n}")
             for n in range(judgements)
         ]
-        place = {f"q{n}": n + 1 for n in range(queries)}
         times = []
         for _ in range(3):
             start = time.process_time()
-            learn(said, lambda key: -points[place[key]] if key in place else points[int(key)], m)
+            learn(said, points.get, m)
             times.append(time.process_time() - start)
         value = min(times)
         what = f"{judgements} judgements of {queries} queries learnt, {m} coordinates, processor time"
