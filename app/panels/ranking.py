@@ -92,6 +92,7 @@ class RankingPanel(QWidget):
         self._unfolded: set[int] = set()
         self._empty = EmptyState()
         self._told_others: SearchResult | None = None
+        self._awaited: Query | None = None
         #: Metric and library, and whether it was measured on less than is there.
         self._stale_of: tuple[MetricFacts, LibrarySnapshot, bool] | None = None
         #: What the cards now shown answer.
@@ -109,9 +110,9 @@ class RankingPanel(QWidget):
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
-        self._state.ranking_changed.connect(self._renew)
+        self._state.ranking_changed.connect(lambda: self._wait_for(None))
         self._state.metric_changed.connect(self._renew)
-        self._state.query_changed.connect(self._renew)
+        self._state.query_changed.connect(lambda: self._wait_for(self._state.query))
         self._state.cases_changed.connect(self._renew)
         self._state.options_changed.connect(self._follow_options)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
@@ -172,6 +173,11 @@ class RankingPanel(QWidget):
             self._told_others = ranking
             self.others.show_ranking(ranking, columns)
         self._pages.setCurrentWidget(self.grid)
+
+    def _wait_for(self, query: Query | None) -> None:
+        """Whether an answer is on its way: none comes after one came, or failed."""
+        self._awaited = query
+        self._renew()
 
     def _is_stale(self) -> bool:
         """Whether the metric was measured on less than is there; no click changes that."""
@@ -269,6 +275,8 @@ class RankingPanel(QWidget):
                 tr("Train a metric"),
                 self.train_wanted.emit,
             )
+        elif self._awaited is not None:
+            self._empty.say(tr("Searching"), tr("The first answer takes longer: the library is read once."))
         else:
             self._empty.say(
                 tr("Ask with a case"), tr("Choose a case in the library, or drop a picture on Query.")

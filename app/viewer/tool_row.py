@@ -23,6 +23,8 @@ from core.language import tr
 #: Tools that have their button in the narrowest row; a menu has the others.
 FEWEST = 2
 _SPACING = 4
+#: Pixels around a sign at least.
+_ROUND = 8
 #: Pixels beside the rule.
 _BESIDE = 2
 
@@ -92,10 +94,12 @@ class ToolRow(QWidget):
 
     def _needed(self, shown: int) -> int:
         """Pixels for so many tools and what always stands here."""
-        buttons = [*list(self.tools.values())[:shown], self.undo, self.auto]
+        buttons = [*list(self.tools.values())[:shown], self.undo]
         if shown < len(self.tools):
             buttons.append(self.more)
-        return sum(button.sizeHint().width() + _SPACING for button in buttons) + 2 * _BESIDE
+        # A sign needs less than its button would take: the layout presses them together a little first.
+        signs = sum(min(one.sizeHint().width(), one.iconSize().width() + _ROUND) for one in buttons)
+        return signs + self.auto.sizeHint().width() + _SPACING * (len(buttons) + 1) + 2 * _BESIDE
 
     def _make_room(self) -> None:
         """Buttons for the first tools; the one in use is among them."""

@@ -225,6 +225,14 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     assert [message.what for message in context.messages.history] == ["It has no features."]
 
 
+def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context):
+    context.state.set_asked(None)
+    context.state.set_query(Query(case="c3"))
+    assert "Searching" in texts(ranked)
+    context.state.set_asked(None)
+    assert "Searching" not in texts(ranked), "it failed"
+
+
 def test_cases_that_are_gone_are_left_out(ranked, context):
     context.state.renew_library(snapshot(metric("good", 0.9), cases=6))
     assert len(ranked.grid.deck()) == 5
