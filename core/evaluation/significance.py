@@ -62,7 +62,9 @@ def corrected_t_test(
 ) -> Difference | None:
     """Corrected resampled t test (Nadeau & Bengio 2003) of values paired by split.
 
-    ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs.
+    ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs, and where all
+    pairs differ by the same amount: a few equal differences, usual on small test parts, have no variance to
+    judge them by, and are no certainty.
     """
     from scipy.special import stdtr
 
@@ -72,7 +74,7 @@ def corrected_t_test(
     differences = np.array([x - y for x, y in pairs], dtype=np.float64)
     mean, error = float(differences.mean()), corrected_variance(differences, n_train, n_test) ** 0.5
     if error <= 1e-12 * abs(mean) or error == 0.0:
-        return Difference(mean, (mean, mean), 1.0 if mean == 0.0 else 0.0)
+        return Difference(0.0, (0.0, 0.0), 1.0) if mean == 0.0 else None
     degrees = len(differences) - 1
     half = t_quantile(0.975, degrees) * error
     return Difference(mean, (mean - half, mean + half), float(2.0 * stdtr(degrees, -abs(mean) / error)))

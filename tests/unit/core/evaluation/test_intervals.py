@@ -84,9 +84,10 @@ def test_the_corrected_t_test_by_hand():
     assert mirrored.difference == pytest.approx(-result.difference)
 
 
-def test_equal_learners_do_not_differ_and_constant_differences_do():
+def test_equal_learners_do_not_differ_and_nothing_is_certain_of_constant_differences():
     assert corrected_t_test([0.5, 0.6], [0.5, 0.6], 10, 10).p_value == 1.0
-    assert corrected_t_test([0.75, 0.75], [0.5, 0.5], 10, 10).p_value == 0.0
+    assert corrected_t_test([0.75, 0.75], [0.5, 0.5], 10, 10) is None
+    assert corrected_t_test([0.9, 0.8, 0.7], [0.8, 0.7, 0.6], 10, 10) is None
 
 
 def test_repeats_without_a_value_do_not_pair():
