@@ -62,9 +62,9 @@ def corrected_t_test(
 ) -> Difference | None:
     """Corrected resampled t test (Nadeau & Bengio 2003) of values paired by split.
 
-    ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs, and where all
-    pairs differ by the same amount: a few equal differences, usual on small test parts, have no variance to
-    judge them by, and are no certainty.
+    ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs, and where
+    all pairs differ by the same amount: a few equal differences, usual on small test parts, have no variance
+    to judge them by, and are no certainty.
     """
     from scipy.special import stdtr
 
