@@ -24,7 +24,7 @@ from core.searches.judgement import Judgement, Kind
 #: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
 DOUBTFUL = 0.9
 #: Where at least this share of all cases is like a query, questions stay with it for LONG, else for SHORT.
-COMMON, LONG, SHORT = 0.3, 80, 5
+COMMON, LONG, SHORT = 0.35, 80, 2
 #: Cases by which nearness is told, and newest queries by which likeness is.
 _SAMPLE, QUERIES = 1000, 40
 #: What is thought before any answer: log odds, their fall with log nearness, and how firmly.

@@ -36,8 +36,8 @@ HALF_TRUST = 20
 #: What all triplets weigh together at most: so much, and so much more for every judgement; the latter grows
 #: with the agreement of queries.
 WEIGHT, WEIGHT_EACH, AGREED = 5.0, 0.3, 10.0
-#: A direction that predicted every judgement would be stretched so much; it takes so many cases of a query.
-STRETCH, FEWEST_FOR_DIRECTION = 100.0, 24
+#: Directions that predicted every judgement would together be stretched so much; each takes so many cases.
+STRETCH, FEWEST_FOR_DIRECTION = 60.0, 24
 
 #: The coordinates (m,) of a query or case by its key; ``None`` where it is gone from the library.
 Coordinates = Callable[[str], Matrix | None]
@@ -112,7 +112,6 @@ class _Gathered:
         #: Triplets (t, 3) and weights (t,) of each query or comparison.
         self.parts: list[tuple[Rows, Matrix]] = []
         self.judgements = 0
-        self.queries = 0
         #: For each query places (n,), signs (n,) and beliefs (n,).
         self.signed: list[tuple[list[int], Matrix, Matrix]] = []
 
@@ -133,13 +132,18 @@ class _Gathered:
         return Judged.of(points, triplets, weights * (most / weights.sum()))
 
     def directions(self, m: int) -> Matrix:
-        """(v, m) to stretch along, on average over queries: what tells one apart may not tell others."""
+        """(v, m) to stretch along: one for each query with many judgements.
+
+        What tells one apart may not tell others, so they count by the share such queries have in all.
+        """
+        many = [part for part in self.signed if len(part[0]) >= FEWEST_FOR_DIRECTION]
+        covered = sum(len(places) - 1 for places, _, _ in many) / max(1, self.judgements)
+        most = STRETCH * covered / max(1, len(many))
         out = []
-        for places, signs, believed in self.signed:
-            if len(places) >= FEWEST_FOR_DIRECTION:
-                found = direction(np.stack([self.points.points[p] for p in places]), signs, believed)
-                if found is not None:
-                    out.append(found.unit * np.sqrt(STRETCH * found.share) / self.queries)
+        for places, signs, believed in many:
+            found = direction(np.stack([self.points.points[p] for p in places]), signs, believed)
+            if found is not None:
+                out.append(found.unit * np.sqrt(most * found.share))
         return np.array(out).reshape(-1, m)
 
 
@@ -162,7 +166,6 @@ def _gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> _Gat
         of_query = asked.setdefault(one.asked, _Asked(one.asked))
         (of_query.alike if one.kind == Kind.ALIKE else of_query.unlike).append(one.case)
         of_query.shown.update(dict.fromkeys(one.shown))
-    out.queries = len(asked)
     for of_query in asked.values():
         _add_thumbs(of_query, out)
     return out

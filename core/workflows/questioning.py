@@ -65,7 +65,7 @@ def ask_on(
 ) -> AskedNext | None:
     """As :func:`ask_next`, but about another query where that teaches more; ``None`` when all were judged.
 
-    Where half of the cases are like the query questions stay with it, where few are they soon move on. They
+    Where half of the cases are like the query questions stay with it for long, where few are for two. They
     also do from a query that nothing is left to ask about, or that is no whole case of the library.
 
     Raises:

@@ -1,6 +1,8 @@
 """Run the benchmark and write the help page: ``python -m tests.benchmarks.clicks``.
 
-Results are kept in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--page-only`` nothing.
+Results are kept in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--arm ARM`` some arms
+of each table, where a change reaches no other, ``--page-only`` nothing. The tables on which settings were
+chosen can be named too; their results are printed and kept but stand on no page.
 """
 
 from __future__ import annotations
@@ -16,15 +18,19 @@ from core.engine import limit_threads
 def main(arguments: list[str] | None = None) -> int:
     limit_threads()
     # After the limit: the libraries below load numpy.
+    from tests.benchmarks.clicks.arms import ARMS
     from tests.benchmarks.clicks.campaign import run_table
-    from tests.benchmarks.clicks.page import page, verdicts
+    from tests.benchmarks.clicks.chosen_on import CHOSEN_ON
+    from tests.benchmarks.clicks.page import gains, page, verdicts
     from tests.benchmarks.clicks.tables import NAMES
     from tests.helpers import data as real_data
 
     root = Path(__file__).resolve().parents[3]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.clicks")
+    every = (*NAMES, *CHOSEN_ON)
     parser.add_argument("--users", type=int, default=20)
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="TABLE", help=", ".join(NAMES))
+    parser.add_argument("--only", action="append", choices=every, metavar="TABLE", help=", ".join(every))
+    parser.add_argument("--arm", action="append", choices=ARMS, metavar="ARM", help=", ".join(ARMS))
     parser.add_argument("--kept", type=Path, default=root / "build" / "bench-clicks.json")
     parser.add_argument("--page", type=Path, default=root / "resources" / "help" / "benchmarks_clicks.md")
     parser.add_argument("--page-only", action="store_true", help="write the page from what is kept")
@@ -36,11 +42,21 @@ def main(arguments: list[str] | None = None) -> int:
     kept = json.loads(options.kept.read_text(encoding="utf-8")) if options.kept.exists() else {}
     for name in [] if options.page_only else options.only or NAMES:
         kept[name] = run_table(
-            folder, name, options.users, lambda text: print(text, file=sys.stderr, flush=True)
+            folder,
+            name,
+            options.users,
+            lambda text: print(text, file=sys.stderr, flush=True),
+            arms=options.arm or (),
+            kept=kept.get(name),
         )
         options.kept.parent.mkdir(exist_ok=True)
         options.kept.write_text(json.dumps(kept), encoding="utf-8")
+        for arm in options.arm or ARMS:
+            mean = gains(kept[name], arm, 0.0).mean(axis=0)
+            print(f"{name}, {arm}: {' '.join(f'{gain:+.3f}' for gain in mean[1:])}")
     results = {name: kept[name] for name in NAMES if name in kept}
+    if not results:
+        return 0
     options.page.write_text(page(results), encoding="utf-8")
     for goal, measured, reached in verdicts(results):
         print(f"{'reached' if reached else 'NOT reached':12} {goal}: {measured}")

@@ -17,14 +17,30 @@ BATCH = ("bdm", "boostmetric", "ccml", "lda", "lmnn", "metricboost")
 BATCH_USERS = 6
 
 
-def run_table(folder: Path, name: str, users: int, news: Callable[[str], None]) -> dict[str, Any]:
-    """``start`` (u,), ``arms``: name -> share of wrong answers -> (u, marks), ``batch``: learner -> (b,)."""
+def run_table(
+    folder: Path,
+    name: str,
+    users: int,
+    news: Callable[[str], None],
+    *,
+    arms: Sequence[str] = (),
+    kept: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """``start`` (u,), ``arms``: name -> share of wrong answers -> (u, marks), ``batch``: learner -> (b,).
+
+    With ``arms`` only these are renewed and the rest is ``kept``, if it is of the same users.
+    """
     data = read(folder, name)
     desks = [desk(*data, seed) for seed in range(users)]
     out: dict[str, Any] = {"arms": {}, "batch": {}, "users": users}
     out["start"] = [one.test.accuracy(one.test.Z) for one in desks]
-    out["batch"] = {learner: batch(learner, desks[:BATCH_USERS]) for learner in BATCH}
-    for arm, scores in ARMS.items():
+    renewed = {arm: scores for arm, scores in ARMS.items() if not arms or arm in arms}
+    if arms and kept and kept["start"] == out["start"]:
+        out["batch"], out["arms"] = kept["batch"], dict(kept["arms"])
+    else:
+        renewed = ARMS
+        out["batch"] = {learner: batch(learner, desks[:BATCH_USERS]) for learner in BATCH}
+    for arm, scores in renewed.items():
         begin = time.monotonic()
         out["arms"][arm] = {
             str(wrong): [scores(one, wrong, seed) for seed, one in enumerate(desks)] for wrong in WRONG

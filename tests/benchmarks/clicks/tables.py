@@ -13,6 +13,7 @@ from core.library.importers.tables_csv import read_table
 from core.metrics.distances import LinearDistance
 from core.metrics.online.click_form import ClickForm
 from core.metrics.online.click_space import ClickSpace
+from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.pictures import PICTURES, read_pictures
 
 Matrix = npt.NDArray[np.float64]
@@ -62,8 +63,12 @@ def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
     """Rows, findings, patients; LIDC's ratings as benign (<= 2) or malignant (>= 4), no undecided."""
     if name in PICTURES:
         return read_pictures(folder, name)
-    table = read_table(folder / "tables" / f"{name}.csv")
+    if name in MADE:
+        return *MADE[name](), None
+    table = read_table(folder / "tables" / f"{'optdigits' if name in OF_DIGITS else name}.csv")
     X, y = np.asarray(table.X), np.array(table.findings)
+    if name in OF_DIGITS:
+        return *OF_DIGITS[name](X, y), None
     if name == "lidc_nodules":
         decided = y != "3"
         X, y = X[decided], np.where(y[decided] < "3", "benign", "malignant")

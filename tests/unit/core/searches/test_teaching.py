@@ -9,9 +9,11 @@ from core.searches.influence import influences
 from core.searches.ledger import Ledger
 from core.searches.teaching import (
     ALIKE_EACH,
+    STRETCH,
     UNLIKE_EACH,
     WEIGHT,
     WEIGHT_EACH,
+    _gathered,
     learn,
     triplets_of,
     trust,
@@ -120,6 +122,39 @@ def test_what_tells_likes_from_dislikes_is_stretched() -> None:
     values, vectors = np.linalg.eigh(change)
     assert values[-1] > 10.0
     assert abs(vectors[0, -1]) > 0.9
+
+
+def about_others(each: int, queries: range) -> list:
+    """Of each query too few cases for a direction of its own."""
+    return [
+        (like if row % 2 else unlike)(str(query), str(row))
+        for query in queries
+        for row in range(1, each + 1)
+        if row != query
+    ]
+
+
+def test_what_one_query_says_counts_less_among_many_others() -> None:
+    alone = _gathered(thumbs_by_first_coordinate(50), coordinates).directions(5)
+    among = _gathered(
+        [*thumbs_by_first_coordinate(50), *about_others(7, range(50, 57))], coordinates
+    ).directions(5)
+    assert len(alone) == len(among) == 1
+    np.testing.assert_allclose(among, alone * np.sqrt(49 / 98), rtol=1e-9)
+
+
+def test_many_queries_that_agree_stretch_no_farther_than_one() -> None:
+    said = [
+        (like if (Z[row, 0] > 0.0) == (Z[query, 0] > 0.0) else unlike)(str(query), str(row))
+        for query in range(12)
+        for row in range(12, 50)
+    ]
+    found = _gathered(said, coordinates).directions(5)
+    assert len(found) == 12
+    assert (found**2).sum() <= STRETCH
+    one = _gathered([each for each in said if each.asked == "0"], coordinates).directions(5)
+    assert (one**2).sum() <= STRETCH
+    assert (found**2).sum() / (one**2).sum() == pytest.approx(1.0, rel=0.2)
 
 
 def test_a_few_wrong_answers_change_little() -> None:

@@ -100,7 +100,7 @@ def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table
 
 def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
     request, findings = request_for(), finding_of(table)
-    for _ in range(2 * SHORT):
+    for _ in range(5 * SHORT):
         one = questioning.ask_on(table, request)
         assert one.query == "t/c0"
         kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))
