@@ -61,6 +61,7 @@ class SearchesDialog(QDialog):
         self._pages.addWidget(self.list)
         self.open_button = QPushButton(tr("Open"))
         self.open_button.setDefault(True)
+        set_look(self.open_button, primary=True)
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
         self.open_button.clicked.connect(self.open_chosen)
@@ -195,6 +196,8 @@ class SearchesDialog(QDialog):
         self._pages.setCurrentIndex(1 if found else 0)
         place = self.names().index(before.name) if before is not None and before.name in self.names() else 0
         self.list.setCurrentRow(place if found else -1)
+        if found and before is None:
+            self.list.setFocus()
         self._enable()
 
     def _picture(self, search: SavedSearch) -> QIcon:

@@ -72,6 +72,7 @@ def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, mon
         qtbot.keyClick(window, Qt.Key.Key_O, ALT)
         dialog = window.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["first"])
+        assert dialog.focusWidget() is dialog.list, "Enter opens, it does not close"
         qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
         wait_for(window, lambda: window.state.search_name == "first" and window.query.shows_query)
         settle(window)
