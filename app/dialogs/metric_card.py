@@ -33,6 +33,8 @@ from core.reports.document import Fact
 from core.workflows.cards import document_of
 from core.workflows.opening import MetricFacts
 
+#: Letters after which a word may be broken.
+LONGEST_WORD = 32
 #: First entry of the list of metrics to compare with.
 ALONE = tr("compare with…")
 
@@ -159,11 +161,19 @@ def _section_widget(section: Section) -> QWidget:
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
         grid.addWidget(_label(fact.label, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(_label(fact.value), row, 1)
+        grid.addWidget(_label(_breakable(fact.value)), row, 1)
     column.addLayout(grid)
     if section.table is not None:
         column.addWidget(_table_widget(section.table))
     return widget
+
+
+def _breakable(text: str) -> str:
+    """``text`` that may be broken within its longest words: a content hash is wider than the dialog."""
+    return " ".join(
+        "\u200b".join(word[at : at + LONGEST_WORD] for at in range(0, len(word), LONGEST_WORD))
+        for word in text.split(" ")
+    )
 
 
 def _badge(measured_on: str) -> str:
