@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.int64]
 
+#: Key of kept scores: :func:`counted_by_patient` when they were measured.
+COUNTED = "counted_by_patient"
 #: Key of a card: contents of training cases that the library did not have when the metric came into it.
 ELSEWHERE = "trained_elsewhere"
 
@@ -52,6 +54,18 @@ class WhoIsWho:
         """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one picture."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]
         return found
+
+
+def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
+    """Cases with a finding, of no patient of the ids ``training``.
+
+    What a window, which knows neither contents nor what was seen elsewhere, counts to tell whether scores are
+    stale.
+    """
+    cases = library.catalogue.all_cases()
+    trained = set(np.asarray(training).tolist())
+    patients = {r.patient for r in cases if r.id in trained and r.patient}
+    return sum(bool(r.finding) and r.id not in trained and r.patient not in patients for r in cases)
 
 
 def elsewhere(card: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from core.evaluation.vote_maps import PLATT
 from core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
 from core.reports.cells import csv_text
 from core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
+from core.workflows.never_seen import COUNTED
 from core.workflows.opening import LibrarySnapshot, MetricFacts
 
 #: Lines a plot can hold and still be read; the table has them all.
@@ -276,7 +277,8 @@ def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapsh
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False
-    return held_out_now(snapshot.columns, metric.training) != scores.n_test
+    then = (metric.scores or {}).get(COUNTED, scores.n_test)
+    return bool(held_out_now(snapshot.columns, metric.training) != then)
 
 
 def _measured(words: str) -> str:

@@ -28,7 +28,7 @@ from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.calibrating import calibrated_vote
-from core.workflows.never_seen import WhoIsWho, elsewhere
+from core.workflows.never_seen import COUNTED, WhoIsWho, counted_by_patient, elsewhere
 from core.workflows.supervision import supervision_of
 
 if TYPE_CHECKING:
@@ -286,7 +286,11 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
             reporter=reporter,
         )
         scores["calibration"] = None if calibration is None else calibration.to_json()
-        kept = {**scores, "training_curve": (record.scores or {}).get("training_curve", [])}
+        kept = {
+            **scores,
+            "training_curve": (record.scores or {}).get("training_curve", []),
+            COUNTED: counted_by_patient(opened, record.training),
+        }
         opened.set_scores(name, kept)
         return scores
 

@@ -22,7 +22,9 @@ from core.workflows.extracting import extract_features
 from core.workflows.importing import import_source
 from core.workflows.metric_exchange import SUFFIX, export_metric, import_metric
 from core.workflows.never_seen import WhoIsWho
+from core.workflows.opening import publish
 from core.workflows.refining_desk import close_benches
+from core.workflows.scoreboard import is_stale
 from core.workflows.training import TrainRequest, score_metric, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
@@ -94,8 +96,13 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
     shutil.copytree(folder, tmp_path / "again")
     import_source(tmp_path / "again", library)
     extract_features(library, "colour_edge_texture")
+    (metric,) = publish(library).metrics
+    assert is_stale(metric, publish(library))
     after = score_metric(library, "plain")
     assert after["n_test"] == 2 * before
+    # What was left out as a copy is nothing that is still to be measured.
+    (metric,) = publish(library).metrics
+    assert not is_stale(metric, publish(library))
     calibrated = after["calibration"]
     if calibrated is not None:
         seen = contents(library, training(library, "plain"))
