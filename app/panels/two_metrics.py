@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -18,27 +18,25 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.icons import icon
-from app.jobs import Job, Lane
+from app.jobs import Job
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching, two_metrics
 from app.panels.disagreements import DisagreementTable
-from app.panels.query_source import QuerySource, inside
-from app.panels.two_metrics_facts import NEAREST, TwoMetricsFacts
+from app.panels.two_metrics_facts import TwoMetricsFacts
+from app.panels.two_metrics_query import QueryPicture
 from app.theme import news, set_look, theme
 from app.viewer.picture_view import PictureView
 from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.nearest_chips import NEAREST, NearestChips
 from app.widgets.panel_header import PanelHeader
 from app.widgets.rank_columns import USUAL, RankColumns
 from app.widgets.rank_columns_painter import FAR
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.language import tr
-from core.library.columns import NO_FINDING, CaseColumns, no_cases
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows import looking, scoreboard
-from core.workflows.looking import ViewedPicture
+from core.workflows import scoreboard
 from core.workflows.two_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
@@ -60,8 +58,6 @@ class TwoMetricsPanel(QWidget):
         self._compared: Compared | None = None
         self._problem = ""
         self._due, self._all_due = True, True
-        self._source: QuerySource | None = None
-        self._viewed: ViewedPicture | None = None
         self._scored: dict[str, scoreboard.ScoredMetric] = {}
         self.setObjectName("two-metrics-panel")
         self.setAccessibleName(tr("Two metrics, one query"))
@@ -88,9 +84,10 @@ class TwoMetricsPanel(QWidget):
         self.picture = PictureView()
         self.picture.setAccessibleName(tr("Query"))
         self.picture.editable = False
+        self._picture = QueryPicture(context, self.picture, self.name)
         self.facts = TwoMetricsFacts()
         self.pickers = (_metric_box(tr("Left metric")), _metric_box(tr("Right metric")))
-        self.chips = (_Chips(), _Chips())
+        self.chips = (NearestChips(), NearestChips())
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
         self.every = DisagreementTable()
@@ -287,7 +284,7 @@ class TwoMetricsPanel(QWidget):
             )
         else:
             self._ask(left, right)
-        self._open_picture()
+        self._picture.follow()
 
     def _names(self) -> list[str]:
         return [self.pickers[0].itemText(place) for place in range(self.pickers[0].count())]
@@ -399,56 +396,6 @@ class TwoMetricsPanel(QWidget):
         own = columns.finding_name(index) if index >= 0 else None
         return own or (columns.findings[0] if columns.findings else None)
 
-    def _open_picture(self) -> None:
-        query = self._state.query
-        source = None if query is None else QuerySource(self._state.path, query.case, query.image)
-        self.name.set_second("" if source is None else source.label(self._state.columns))
-        if source == self._source:
-            self._show_picture()
-            return
-        self._source, self._viewed = source, None
-        self._show_picture()
-        if query is None or self._state.path is None:
-            return
-        index = self._state.columns.index_of_id(query.case) if query.case else -1
-        try:
-            if query.image is not None:
-                job = self._look(looking.view_file, query.image)
-            elif index >= 0:
-                job = self._look(
-                    looking.view_case, self._state.path, int(self._state.columns.case_row[index])
-                )
-            else:
-                return
-        except SemblanceError:
-            return
-        job.done.connect(self._seen)
-        # Without a picture the rankings still stand; the Query panel says what is wrong with it.
-        job.failed.connect(lambda _error: None)
-
-    def _look(self, function: object, *args: object) -> Job:
-        assert callable(function)
-        return self._context.jobs.run(
-            tr("Opening the picture"),
-            function,
-            *args,
-            lane=Lane.LOOK,
-            channel="two metrics picture",
-            quiet=True,
-        )
-
-    def _seen(self, viewed: ViewedPicture) -> None:
-        self._viewed = viewed
-        self._show_picture()
-
-    def _show_picture(self) -> None:
-        query, viewed = self._state.query, self._viewed
-        if viewed is None or query is None:
-            self.picture.show_picture(None)
-            return
-        self.picture.show_picture(viewed.picture, inside(query.region, viewed.picture))
-        self.picture.case_region = viewed.region
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.closed.emit()
@@ -456,45 +403,6 @@ class TwoMetricsPanel(QWidget):
             self.far_only.toggle()
         else:
             super().keyPressEvent(event)
-
-
-class _Chips(QWidget):
-    """The findings of the nearest cases in order, as letters."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._columns: CaseColumns = no_cases()
-        self._codes: list[int] = []
-        news.changed.connect(self.updateGeometry)
-
-    def show_cases(self, columns: CaseColumns, rows: list[int]) -> None:
-        places = [columns.index_of_row(row) for row in rows]
-        self._columns = columns
-        self._codes = [int(columns.finding[place]) if place >= 0 else NO_FINDING for place in places]
-        names = [columns.findings[code] if code != NO_FINDING else tr("not given") for code in self._codes]
-        self.setAccessibleName(
-            tr("Findings of the {n} nearest: {findings}", n=len(names), findings=", ".join(names))
-        )
-        self.updateGeometry()
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(NEAREST * (theme().px(SIDE) + 4), theme().px(SIDE) + 2)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(0, theme().px(SIDE))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        side = theme().px(SIDE)
-        at = QRect(0, (self.height() - side) // 2, side, side)
-        for code in self._codes:
-            if at.right() > self.width():
-                break
-            letter = "?" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
-            painter.drawPixmap(at.topLeft(), chip_pixmap(code, letter, self.devicePixelRatioF()))
-            at.translate(side + 4, 0)
-        painter.end()
 
 
 def _metric_box(name: str) -> QComboBox:

@@ -13,6 +13,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
+from app.widgets.nearest_chips import NEAREST
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.curves import interval_text
@@ -21,8 +22,6 @@ from core.workflows.scoreboard import ScoredMetric
 from core.workflows.trusting import Vote
 from core.workflows.two_metrics import Compared, Line
 
-#: The number of nearest cases that are counted.
-NEAREST = 10
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
