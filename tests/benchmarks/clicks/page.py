@@ -181,10 +181,11 @@ _HOW = f"""## How it was measured
 - Tried and left: one question a query (half as much on most), 3 (slower at first, rather more after 80
   right answers, less with wrong ones), 2 and later 4 or 5 (the other way about), only the nearest cases
   (better on pairs, worse on 26 findings), looking at three queries before staying with one (less on
-  ionosphere after 20). Triplets of a case known to be like the query and the topmost known to be unlike it
-  teach more of 26 findings (+.03 after 20 and +.06 to +.07 after 80 answers), but to ask such a question one
-  must know the findings; the two topmost cases asked blindly, one triplet an answer, gained +.007 and +.023,
-  or lost.
+  ionosphere after 20), following hardly any answer before the fourth or the 20th (halves most of what 5
+  clicks gain, and small losses stay). Triplets of a case known to be like the query and the topmost known to
+  be unlike it teach more of 26 findings (+.03 after 20 and +.06 to +.07 after 80 answers), but to ask such a
+  question one must know the findings; the two topmost cases asked blindly, one triplet an answer, gained
+  +.007 and +.023, or lost.
 - How few answers can teach depends on the number of findings: where one case in ten or in 26 is like a query,
   80 answers say little of most findings.
 - Five clicks rarely show. The more answers are wrong, the more are needed.
