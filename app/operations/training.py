@@ -43,7 +43,10 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
             show_run()
 
     def show(result: TrainResult) -> None:
-        context.messages.info(tr("{name} is trained.", name=result.metric))
+        if result.warning:
+            context.messages.warning(tr("{name} is trained.", name=result.metric), result.warning)
+        else:
+            context.messages.info(tr("{name} is trained.", name=result.metric))
 
         def choose() -> None:
             state.set_metric(result.metric)

@@ -29,6 +29,7 @@ from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.calibrating import calibrated_vote
 from core.workflows.never_seen import COUNTED, WhoIsWho, counted_by_patient, elsewhere
+from core.workflows.region_shares import measured_unlike
 from core.workflows.supervision import supervision_of
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class TrainResult:
     card: dict[str, Any]
     scores: dict[str, Any] | None
     seconds: float
+    #: What makes the scores doubtful, if anything; on the card too.
+    warning: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -123,10 +126,14 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             note = f"Not scored: {few.message}"
             return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
         metric, kept = fit_and_score(opened, feature_set, request, learner, data, everything, split, reporter)
+        assert data.case_rows is not None
+        warning = measured_unlike(opened, feature_set, data.case_rows, data.y.tolist())
+        if warning:
+            metric = metric.with_card(notes=(*metric.card.notes, warning))
         keep_metric(opened, feature_set, request, metric, data.rows(split.train), kept, reporter)
         scores = {name: value for name, value in kept.items() if name != "training_curve"}
         return TrainResult(
-            str(opened.path), request.name, metric.card.to_json(), scores, time.monotonic() - start
+            str(opened.path), request.name, metric.card.to_json(), scores, time.monotonic() - start, warning
         )
 
 
