@@ -204,13 +204,13 @@ def script(state: Finished) -> str:
     )
     return f"""#!/bin/sh
 # Repeats an experiment of Semblance and compares its numbers with those beside this script.
-# Usage: [DATA=FOLDER] [WORKERS=N] [SEMBLANCE=COMMAND] sh {SCRIPT} [OUT]
+# Usage: [DATA=FOLDER] [WORKERS=N] [SEMBLANCE=PROGRAM] sh {SCRIPT} [OUT]
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 out=${{1:-"$here/repeated"}}
 semblance=${{SEMBLANCE:-semblance}}
-{data}$semblance experiment run "$here/{SPEC}"{option} --out "$out" --workers "${{WORKERS:-1}}"
-$semblance experiment export "$out" --to "$out/export"
+{data}"$semblance" experiment run "$here/{SPEC}"{option} --out "$out" --workers "${{WORKERS:-1}}"
+"$semblance" experiment export "$out" --to "$out/export"
 {compared}
 echo "The numbers are the same."
 """

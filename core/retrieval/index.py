@@ -161,6 +161,8 @@ class Index:
         for number, part in enumerate(self._parts()):
             block = self._single[part]
             value = values[: len(block)]
+            # BLAS multiplies what stands there by 0, which an infinity does not survive.
+            value.fill(0.0)
             np.dot(block, single, out=value)
             np.subtract(self._half[part], value, out=value)
             if allowed is not None:

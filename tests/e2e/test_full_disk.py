@@ -13,7 +13,7 @@ from tests.kills.harness import Child, Harness
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="makes a file system of its own")
 
 FULL = re.compile(r"The disk .*is full|No space left on device")
-PROTECTED = re.compile(r"cannot be written to")
+PROTECTED = re.compile(r"cannot be written")
 
 
 @pytest.fixture(scope="module")
