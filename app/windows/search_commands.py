@@ -29,6 +29,7 @@ class SearchCommands(QObject):
         """Keep the present search under a name."""
         name = self._name(tr("Save the search"), self._usual_name())
         if name:
+            self._window.search_view.keeper.look()
             keeping.save(self._context, name)
 
     def branch(self) -> None:
@@ -36,6 +37,7 @@ class SearchCommands(QObject):
         before = self._context.state.search_name or self._usual_name()
         name = self._name(tr("Branch the search"), tr("{name}, branch", name=before))
         if name:
+            self._window.search_view.keeper.look()
             keeping.branch(self._context, name)
 
     def show(self) -> None:
