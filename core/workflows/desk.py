@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
-import secrets
-import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +27,7 @@ from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
 from core.tasks import SILENT, Reporter
+from core.workflows.desk_store import DRAWN_BYTES, Prepared, drawn_places, keep_prepared, load_prepared
 from core.workflows.near_duplicates import Lookalikes
 from core.workflows.never_seen import WhoIsWho
 from core.workflows.stepped import SteppedCases
@@ -51,24 +49,6 @@ SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
 NEIGHBOURS = 10
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 100
-
-#: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
-DRAWN, DRAWN_BYTES = 48, 8 << 20
-
-
-class _Embedded(NamedTuple):
-    """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed);
-    ``drawn`` are the numbers (s, d) as extracted of some of them, none where they are too many to keep."""
-
-    rows: npt.NDArray[np.int64]
-    embedding: npt.NDArray[np.float64]
-    ties: npt.NDArray[np.float64]
-    drawn: npt.NDArray[np.generic]
-
-
-def drawn_places(n: int) -> npt.NDArray[np.int64]:
-    """(s,) places among ``n`` cases, drawn once and for all."""
-    return np.random.default_rng(0).choice(n, min(DRAWN, n), replace=False).astype(np.int64)
 
 
 class Desk:
@@ -102,25 +82,26 @@ class Desk:
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
 
-    def _embedded_once(self, reporter: Reporter) -> _Embedded:
+    def _embedded_once(self, reporter: Reporter) -> Prepared:
         """Read the features block by block, or what an earlier run left in the folder of derived data."""
         chunks = self.library.features.chunk_rows(self.feature_set)
         stamp = hashlib.blake2b(digest_size=12)
         for number in sorted(chunks):
             stamp.update(chunks[number].tobytes())
         kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
-        loaded = _load(kept)
+        loaded = load_prepared(kept)
         if loaded is None:
             loaded = self._embedded(np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter)
             if self.library.writable:
-                _keep(kept, loaded)
+                keep_prepared(kept, loaded)
         return loaded
 
-    def _lay_out(self, embedded: _Embedded) -> None:
+    def _lay_out(self, embedded: Prepared) -> None:
         rows, embedding, ties, drawn = embedded
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
-        #: (s, d) numbers of the cases at :func:`drawn_places`; ``None`` where they have to be read.
+        #: (s, d) numbers of the cases at :func:`core.workflows.desk_store.drawn_places`;
+        #: ``None`` where they have to be read.
         self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
         self.ties = ties if ties.shape[1] else None
         self.index = index_for(self.metric.distance, self.embedding, self.ties)
@@ -137,7 +118,7 @@ class Desk:
         self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
         self._key_of_content = keys
 
-    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> _Embedded:
+    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> Prepared:
         known = np.sort(known[known >= 0]).astype(np.int64)
         wanted = known[drawn_places(len(known))]
         drawn: dict[int, npt.NDArray[np.generic]] = {}
@@ -161,7 +142,7 @@ class Desk:
         order = np.argsort(rows)
         # Only what was drawn from these very cases; another program may have added some meanwhile.
         whole = np.array_equal(rows[order], known) and all(int(row) in drawn for row in wanted)
-        return _Embedded(
+        return Prepared(
             rows[order],
             np.concatenate(parts)[order],
             np.concatenate(ties)[order],
@@ -379,38 +360,3 @@ def close_desks() -> None:
     while _desks:
         _, (_, desk) = _desks.popitem()
         desk.library.close()
-
-
-def _load(file: Path) -> _Embedded | None:
-    """What :func:`_keep` kept; ``None`` where nothing usable is: derived data is made again."""
-    try:
-        # numpy leaves a damaged file open when it opens it itself.
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
-            rows, embedding, ties, drawn = (kept[name] for name in _Embedded._fields)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
-    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
-    fits = fits and len(rows) == len(embedding) == len(ties)
-    fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
-    return _Embedded(rows, embedding, ties, drawn) if fits else None
-
-
-def readable(file: Path) -> bool:
-    """Whether what was kept of a prepared metric can be used."""
-    return _load(file) is not None
-
-
-def _keep(file: Path, embedded: _Embedded) -> None:
-    part = file.with_name(f"{file.stem}.{secrets.token_hex(4)}.part")
-    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
-    try:
-        file.parent.mkdir(exist_ok=True)
-        with part.open("wb") as out:
-            np.savez(out, allow_pickle=False, **embedded._asdict())
-        part.replace(file)
-        for found in older:
-            found.unlink(missing_ok=True)
-    except OSError:
-        # A full disk costs the next start some seconds, never an answer now.
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)

@@ -19,7 +19,8 @@ from core.retrieval.explanation import Grouping, Share, shares_of
 from core.retrieval.explanation.words import ranks_among, sentence
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
-from core.workflows.desk import Desk, desk_for, drawn_places
+from core.workflows.desk import Desk, desk_for
+from core.workflows.desk_store import drawn_places
 from core.workflows.refining_desk import bench_for
 from core.workflows.searching import SearchResult, case_numbers, numbers_of
 

@@ -219,7 +219,7 @@ def thumbnails_wrong(library: Path) -> str:
 
 def bad_prepared(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from core.workflows.desk import readable
+    from core.workflows.desk_store import readable
 
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
 

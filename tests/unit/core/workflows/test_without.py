@@ -15,7 +15,8 @@ from core.searches.query import Query
 from core.searches.search import Search
 from core.tasks import Cancelled, Reporter
 from core.workflows.asking import ask
-from core.workflows.desk import DRAWN, close_desks, desk_for
+from core.workflows.desk import close_desks, desk_for
+from core.workflows.desk_store import DRAWN
 from core.workflows.explaining import _grounds, ready, why
 from core.workflows.searching import search
 from core.workflows.training import TrainRequest, train_metric

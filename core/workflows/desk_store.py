@@ -1,0 +1,67 @@
+"""What was worked out to lay a library out for asking, kept in its folder of derived data."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+#: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
+DRAWN, DRAWN_BYTES = 48, 8 << 20
+
+
+class Prepared(NamedTuple):
+    """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed);
+    ``drawn`` are the numbers (s, d) as extracted of some of them, none where they are too many to keep."""
+
+    rows: npt.NDArray[np.int64]
+    embedding: npt.NDArray[np.float64]
+    ties: npt.NDArray[np.float64]
+    drawn: npt.NDArray[np.generic]
+
+
+def drawn_places(n: int) -> npt.NDArray[np.int64]:
+    """(s,) places among ``n`` cases, drawn once and for all."""
+    return np.random.default_rng(0).choice(n, min(DRAWN, n), replace=False).astype(np.int64)
+
+
+def load_prepared(file: Path) -> Prepared | None:
+    """What :func:`keep_prepared` kept; ``None`` where nothing usable is: derived data is made again."""
+    try:
+        # numpy leaves a damaged file open when it opens it itself.
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
+            rows, embedding, ties, drawn = (kept[name] for name in Prepared._fields)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
+    fits = fits and len(rows) == len(embedding) == len(ties)
+    fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
+    return Prepared(rows, embedding, ties, drawn) if fits else None
+
+
+def readable(file: Path) -> bool:
+    """Whether what was kept of a prepared metric can be used."""
+    return load_prepared(file) is not None
+
+
+def keep_prepared(file: Path, prepared: Prepared) -> None:
+    """Write ``prepared`` and take away what was kept of the same metric before."""
+    part = file.with_name(f"{file.stem}.{secrets.token_hex(4)}.part")
+    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
+    try:
+        file.parent.mkdir(exist_ok=True)
+        with part.open("wb") as out:
+            np.savez(out, allow_pickle=False, **prepared._asdict())
+        part.replace(file)
+        for found in older:
+            found.unlink(missing_ok=True)
+    except OSError:
+        # A full disk costs the next start some seconds, never an answer now.
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
