@@ -138,7 +138,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Catalogue the cases of SOURCE; importing again adds only what is new."""
-    from core.workflows.importing import import_source
+    from core.workflows.library.importing import import_source
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
@@ -161,7 +161,7 @@ def features(
     """Extract a feature set; run again to go on where it stopped."""
     from core.features.registry import extractor_class
     from core.parameters import parse_settings
-    from core.workflows.extracting import extract_features
+    from core.workflows.features.extracting import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
@@ -197,7 +197,7 @@ def train(
         return
     from core.metrics.registry import learner_class
     from core.parameters import parse_settings
-    from core.workflows.training import TrainRequest, train_metric
+    from core.workflows.metrics.training import TrainRequest, train_metric
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -222,8 +222,8 @@ def _train_slider(
 ) -> None:
     from core.metrics.papers.bdm_between import BDMBetween
     from core.parameters import parse_settings
-    from core.workflows.slider import prepare_slider
-    from core.workflows.training import TrainRequest
+    from core.workflows.metrics.slider import prepare_slider
+    from core.workflows.metrics.training import TrainRequest
 
     if learner != BDMBetween.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
@@ -259,8 +259,8 @@ def search(
 ) -> None:
     """Show the cases nearest to a case or a picture."""
     from core.searches.query import Query
-    from core.workflows.explaining import with_reasons
-    from core.workflows.searching import search as ask
+    from core.workflows.searches.explaining import with_reasons
+    from core.workflows.searches.searching import search as ask
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
@@ -303,8 +303,8 @@ def evaluate(
 
     Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
     """
-    from core.workflows.evaluating import EvaluateRequest, evaluate_tables
-    from core.workflows.evaluating import evaluate as score
+    from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate_tables
+    from core.workflows.evaluation.evaluating import evaluate as score
 
     request = EvaluateRequest(
         tuple(part.strip() for part in learner.split(",") if part.strip()),
@@ -334,7 +334,7 @@ def relink(
     as_json: Json = False,
 ) -> None:
     """Find moved pictures again by their content."""
-    from core.workflows.relinking import relink as find
+    from core.workflows.library.relinking import relink as find
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
@@ -351,7 +351,7 @@ def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(LISTS)}")], as_json: Json = False
 ) -> None:
     """What a library holds, or which learners, extractors, kinds or protocols there are."""
-    from core.workflows.describing import describe_library
+    from core.workflows.library.describing import describe_library
 
     if str(what) in LISTS and not what.exists():
         _list(str(what), as_json)
@@ -360,7 +360,7 @@ def info(
 
 
 def _list(name: str, as_json: bool) -> None:
-    from core.workflows import describing
+    from core.workflows.library import describing
 
     describe = {
         "learners": describing.describe_learners,

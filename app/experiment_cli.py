@@ -104,8 +104,8 @@ def run_(
     as_json: Json = False,
 ) -> None:
     """Measure every cell of the grid that is not finished in --out, and show what they say."""
-    from core.workflows.experiment_options import Options, spec_of
-    from core.workflows.experimenting import read_spec, run_experiment
+    from core.workflows.experiments.experiment_options import Options, spec_of
+    from core.workflows.experiments.experimenting import read_spec, run_experiment
 
     options = Options(
         tuple(table or ()),
@@ -153,7 +153,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on where the experiment was interrupted; finished cells are not measured again."""
-    from core.workflows.experimenting import resume_experiment
+    from core.workflows.experiments.experimenting import resume_experiment
 
     with LiveReporter() as reporter:
         document = resume_experiment(
@@ -165,7 +165,7 @@ def resume(
 @experiment.command()
 def show(folder: Folder, as_json: Json = False) -> None:
     """What the finished cells say, also while others are being measured."""
-    from core.workflows.experimenting import show_experiment as read
+    from core.workflows.experiments.experimenting import show_experiment as read
 
     print_document(read(folder), as_json, show_experiment)
 
@@ -178,7 +178,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
-    from core.workflows.experimenting import export_experiment
+    from core.workflows.experiments.experimenting import export_experiment
 
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)

@@ -26,7 +26,7 @@ def card(
 ) -> None:
     """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
     from core.reports.card_writing import card_markdown, comparison_markdown
-    from core.workflows.cards import compared_cards, metric_card, write_metric_card
+    from core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
         table = compared_cards(library, metric, against)
@@ -56,7 +56,7 @@ def export_metric(
     as_json: Json = False,
 ) -> None:
     """Write a metric to one file, for another library or person; it names no case."""
-    from core.workflows.metric_exchange import export_metric as export
+    from core.workflows.metrics.metric_exchange import export_metric as export
 
     with ConsoleReporter() as reporter:
         file = str(export(library, metric, out, reporter=reporter))
@@ -71,7 +71,7 @@ def import_metric(
     as_json: Json = False,
 ) -> None:
     """Bring a metric into a library that has its features."""
-    from core.workflows.metric_exchange import import_metric as bring
+    from core.workflows.metrics.metric_exchange import import_metric as bring
 
     with ConsoleReporter() as reporter:
         called = bring(library, file, name, reporter=reporter)

@@ -49,7 +49,7 @@ def report(
     from core.reports.options import ReportOptions, read_logo
     from core.searches.query import Query
     from core.searches.search import Search
-    from core.workflows.reporting import write_reports, write_search_report
+    from core.workflows.reports.reporting import write_reports, write_search_report
 
     asked = [given for given in (case, image, cases) if given is not None]
     if len(asked) != 1:
@@ -74,7 +74,7 @@ def report(
 
 def _named(library: Path, metric: str, cases: str) -> list[str]:
     """The ids that ``--cases`` means."""
-    from core.workflows.batch_queries import all_cases, held_out_cases, listed_cases
+    from core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 
     if cases == "held-out":
         return held_out_cases(library, metric)

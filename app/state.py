@@ -16,12 +16,12 @@ from core.imaging.region import Region
 from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
-from core.workflows.asking import Asked
-from core.workflows.keeping import record
-from core.workflows.looking import Greys
-from core.workflows.opening import LibrarySnapshot, MetricFacts
-from core.workflows.searching import SearchResult
-from core.workflows.training import CurvePoint
+from core.workflows.imaging.looking import Greys
+from core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from core.workflows.metrics.training import CurvePoint
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.keeping import record
+from core.workflows.searches.searching import SearchResult
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from app.theme import set_theme
 from app.windows.main import MainWindow
 from core.errors import SemblanceError
 from core.searches.query import Query
-from core.workflows.demo import demo_query, make_demo
-from core.workflows.refining import thumb
+from core.workflows.library.demo import demo_query, make_demo
+from core.workflows.searches.refining import thumb
 
 SIZE = (1280, 800)
 #: Wider pictures would not fit beside the contents of the help.

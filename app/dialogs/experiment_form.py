@@ -35,8 +35,8 @@ from core.experiments.spec import EACH, NESTED, ExperimentSpec
 from core.language import tr
 from core.metrics.registry import grouped_learners
 from core.parameters import Parameter
-from core.workflows.experiment_options import Options, spec_of
-from core.workflows.opening import LibrarySnapshot
+from core.workflows.experiments.experiment_options import Options, spec_of
+from core.workflows.library.opening import LibrarySnapshot
 
 #: Ticked at first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"

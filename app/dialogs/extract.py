@@ -21,7 +21,7 @@ from app.widgets.parameter_form import ParameterForm
 from core.features.registry import extractor_class
 from core.language import tr
 from core.parameters import Value
-from core.workflows.opening import LibrarySnapshot
+from core.workflows.library.opening import LibrarySnapshot
 
 
 class ExtractDialog(QDialog):

@@ -30,8 +30,8 @@ from app.widgets.search_field import SearchField
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.language import tr
-from core.workflows import headers
-from core.workflows.headers import HeaderTable
+from core.workflows.imaging import headers
+from core.workflows.imaging.headers import HeaderTable
 
 _ROW = 24
 

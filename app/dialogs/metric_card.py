@@ -30,8 +30,8 @@ from core.metrics.card import MetricCard
 from core.reports.card_document import CardDocument, Section, Table, compare_cards
 from core.reports.card_writing import card_markdown, comparison_markdown
 from core.reports.document import Fact
-from core.workflows.cards import document_of
-from core.workflows.opening import MetricFacts
+from core.workflows.library.opening import MetricFacts
+from core.workflows.reports.cards import document_of
 
 #: Letters after which a word may be broken.
 LONGEST_WORD = 32

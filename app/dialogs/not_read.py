@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.widgets.plain_table import PlainTable
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
-from core.workflows.opening import LibrarySnapshot
+from core.workflows.library.opening import LibrarySnapshot
 
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 

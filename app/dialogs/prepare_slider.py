@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from app.theme import set_look, theme
 from core.language import tr
 from core.library.records import unique_name
-from core.workflows.opening import LibrarySnapshot
-from core.workflows.slider import PLACES, gather
-from core.workflows.training import HELD_OUT, TrainRequest
+from core.workflows.library.opening import LibrarySnapshot
+from core.workflows.metrics.slider import PLACES, gather
+from core.workflows.metrics.training import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")
 

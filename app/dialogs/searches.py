@@ -29,7 +29,7 @@ from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.lettering import lettering
 from core.language import tr, tr_n
-from core.workflows.keeping import SavedSearch
+from core.workflows.searches.keeping import SavedSearch
 
 _SIDE = 56
 

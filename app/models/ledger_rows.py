@@ -16,7 +16,7 @@ from core.searches.influence import Influence
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Entry
 from core.searches.search import Search
-from core.workflows.refining import asked_key
+from core.workflows.searches.refining import asked_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.

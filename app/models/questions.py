@@ -14,7 +14,7 @@ from core.errors import SemblanceError
 from core.language import tr
 from core.searches.query import Query
 from core.searches.questions import Answer
-from core.workflows.questioning import AskedNext
+from core.workflows.searches.questioning import AskedNext
 
 #: Library, metric, groups left out, query and ledger that questions are about; others begin anew.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]

@@ -14,8 +14,8 @@ from app.operations import searching
 from app.operations.refining import author
 from core.errors import SemblanceError
 from core.language import tr, tr_n
-from core.workflows import concepts
-from core.workflows.concepts import ConceptFacts
+from core.workflows.searches import concepts
+from core.workflows.searches.concepts import ConceptFacts
 
 _CHANNEL = "concepts"
 

@@ -11,7 +11,7 @@ from core.language import tr
 from core.reports.curves import Curve
 from core.reports.map_figure import MapDrawing
 from core.reports.sheet import ThemeName
-from core.workflows import drawing
+from core.workflows.reports import drawing
 
 
 def draw(

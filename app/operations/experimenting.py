@@ -10,7 +10,7 @@ from app.context import Context
 from app.jobs import Job, Lane
 from core.experiments.spec import ExperimentSpec
 from core.language import tr
-from core.workflows import experimenting
+from core.workflows.experiments import experimenting
 
 Document = Mapping[str, Any]
 Then = Callable[[Document], object]

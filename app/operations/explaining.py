@@ -10,10 +10,10 @@ from app.operations import searching
 from core.errors import SemblanceError
 from core.language import tr
 from core.searches.search import Search
-from core.workflows import agreeing, explaining
-from core.workflows.agreeing import Agreement
-from core.workflows.asking import Asked
-from core.workflows.explaining import Why
+from core.workflows.searches import agreeing, explaining
+from core.workflows.searches.agreeing import Agreement
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.explaining import Why
 
 
 def explain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.context import Context
 from app.jobs import Lane
-from core.workflows import exported
+from core.workflows.library import exported
 
 
 def note(context: Context, what: str, kind: str) -> None:

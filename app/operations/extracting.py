@@ -9,8 +9,8 @@ from app.jobs import Job
 from app.operations import library
 from core.language import tr
 from core.parameters import Value
-from core.workflows import extracting
-from core.workflows.extracting import ExtractResult
+from core.workflows.features import extracting
+from core.workflows.features.extracting import ExtractResult
 
 
 def extract(

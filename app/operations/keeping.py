@@ -12,8 +12,8 @@ from app.jobs import Job, Lane
 from core.language import tr
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
-from core.workflows import keeping
-from core.workflows.keeping import Reopened, SavedSearch
+from core.workflows.searches import keeping
+from core.workflows.searches.keeping import Reopened, SavedSearch
 
 #: Changes that follow each other faster are kept together.
 PAUSE_MS = 150

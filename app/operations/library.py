@@ -12,9 +12,9 @@ from app.jobs import Job, Jobs, Lane
 from app.operations import searching
 from core.language import tr, tr_n
 from core.searches.search import Search
-from core.workflows import importing, opening, relinking
-from core.workflows.importing import ImportResult
-from core.workflows.opening import LibrarySnapshot
+from core.workflows.library import importing, opening, relinking
+from core.workflows.library.importing import ImportResult
+from core.workflows.library.opening import LibrarySnapshot
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()

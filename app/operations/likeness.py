@@ -10,9 +10,10 @@ from app.jobs import Job, Lane
 from app.operations import library, searching
 from app.state import State
 from core.language import tr
-from core.workflows import asking, slider
-from core.workflows.slider import BEGIN, Slider, SliderStep
-from core.workflows.training import TrainRequest
+from core.workflows.metrics import slider
+from core.workflows.metrics.slider import BEGIN, Slider, SliderStep
+from core.workflows.metrics.training import TrainRequest
+from core.workflows.searches import asking
 
 
 def sliders(state: State) -> dict[str, Slider]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.context import Context
 from app.jobs import Job
 from core.language import tr
-from core.workflows import mapping
+from core.workflows.evaluation import mapping
 
 
 def make_map(context: Context) -> Job | None:

@@ -8,7 +8,8 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library, searching
 from core.language import tr
-from core.workflows import cards, metric_exchange
+from core.workflows.metrics import metric_exchange
+from core.workflows.reports import cards
 
 
 def write_card(context: Context, name: str, path: Path) -> Job | None:

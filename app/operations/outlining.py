@@ -10,7 +10,7 @@ from app.viewer.picture_view import PictureView
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.language import tr
-from core.workflows import looking
+from core.workflows.imaging import looking
 
 
 def outline_mass(

@@ -10,9 +10,9 @@ from app.operations import refining as judging
 from core.errors import SemblanceError
 from core.language import tr
 from core.searches.questions import Answer, judgements_of
-from core.workflows import questioning, refining
-from core.workflows.questioning import AskedNext
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.searches import questioning, refining
+from core.workflows.searches.questioning import AskedNext
+from core.workflows.searches.refining_desk import HeldOutScore
 
 
 def ask(

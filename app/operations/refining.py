@@ -16,9 +16,10 @@ from core.language import tr
 from core.searches.influence import Influence
 from core.searches.judgement import Judgement
 from core.searches.search import new_ledger
-from core.workflows import refining, training
-from core.workflows.asking import Asked
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.metrics import training
+from core.workflows.searches import refining
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.refining_desk import HeldOutScore
 
 #: Where the user's name is kept; empty while the one of the system is used.
 AUTHOR = "author"

@@ -11,8 +11,8 @@ from app.operations import searching
 from core.language import tr
 from core.reports.options import ReportOptions
 from core.searches.search import Search
-from core.workflows import reporting, sealing
-from core.workflows.reporting import BatchResult
+from core.workflows.reports import reporting, sealing
+from core.workflows.reports.reporting import BatchResult
 
 
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:

@@ -11,8 +11,8 @@ from core.imaging.formats import PICTURE_SUFFIXES
 from core.imaging.region import Region
 from core.language import tr
 from core.searches.query import Query
-from core.workflows import asking, differing
-from core.workflows.asking import Asked
+from core.workflows.searches import asking, differing
+from core.workflows.searches.asking import Asked
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"

@@ -9,8 +9,8 @@ from app.jobs import Job
 from app.operations import library, searching
 from app.state import TrainingRun
 from core.language import tr
-from core.workflows import training
-from core.workflows.training import CurvePoint, TrainRequest, TrainResult
+from core.workflows.metrics import training
+from core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:

@@ -6,7 +6,7 @@ from app.context import Context
 from app.jobs import Job, Lane
 from core.language import tr
 from core.searches.search import Search
-from core.workflows import two_metrics
+from core.workflows.evaluation import two_metrics
 
 
 def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:

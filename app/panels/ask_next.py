@@ -29,8 +29,8 @@ from app.widgets.panel_header import PanelHeader
 from core.errors import SemblanceError
 from core.language import tr
 from core.searches.questions import Answer
-from core.workflows import looking
-from core.workflows.looking import ViewedPicture
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import ViewedPicture
 
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 

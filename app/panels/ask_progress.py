@@ -11,7 +11,7 @@ from app.widgets.section_header import SectionHeader
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr, tr_n
 from core.reports.curves import interval_text
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.searches.refining_desk import HeldOutScore
 
 SIDE, CURVE = 296, 190
 PATIENCE = tr(

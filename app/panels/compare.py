@@ -32,9 +32,9 @@ from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.language import tr
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.looking import ViewedPicture
-from core.workflows.searching import RankedCase
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import ViewedPicture
+from core.workflows.searches.searching import RankedCase
 
 
 class ComparePanel(QWidget):

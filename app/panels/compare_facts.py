@@ -10,7 +10,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from core.language import tr
 from core.library.columns import CaseColumns
-from core.workflows.looking import ViewedPicture
+from core.workflows.imaging.looking import ViewedPicture
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.

@@ -27,7 +27,7 @@ from app.widgets.panel_header import header_button
 from app.widgets.section_header import SectionHeader
 from core.language import tr
 from core.searches.concepts import Strength
-from core.workflows.concepts import ConceptFacts
+from core.workflows.searches.concepts import ConceptFacts
 
 #: Steps of a slider to either side.
 STEPS = 20

@@ -18,7 +18,7 @@ from core.evaluation.held_out_votes import VOTERS
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
 from core.reports.curves import interval_text
-from core.workflows.two_metrics import Disagreement, Disagreements
+from core.workflows.evaluation.two_metrics import Disagreement, Disagreements
 
 ROW = 24
 #: Width of each column but the last, px at text scale 1.

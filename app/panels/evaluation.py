@@ -33,9 +33,9 @@ from app.widgets.panel_header import TabHeader
 from app.widgets.score_table import FULL, ScoreTable
 from core.language import tr
 from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
-from core.workflows import scoreboard
-from core.workflows.opening import LibrarySnapshot
-from core.workflows.scoreboard import ScoredMetric
+from core.workflows.evaluation import scoreboard
+from core.workflows.evaluation.scoreboard import ScoredMetric
+from core.workflows.library.opening import LibrarySnapshot
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (

@@ -13,8 +13,8 @@ from app.widgets.bin_table import BinTable
 from app.widgets.empty_state import EmptyState
 from core.language import tr
 from core.reports.curves import CALIBRATION
-from core.workflows import scoreboard
-from core.workflows.scoreboard import ScoredMetric
+from core.workflows.evaluation import scoreboard
+from core.workflows.evaluation.scoreboard import ScoredMetric
 
 TITLE = tr("Calibration of the vote")
 

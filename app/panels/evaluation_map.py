@@ -35,7 +35,7 @@ from core.language import tr, tr_n
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.map_figure import MapDrawing
 from core.searches.query import Query
-from core.workflows.mapping import LANDMARK, NEIGHBOURS, LibraryMap
+from core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
 
 SIDE_WIDTH = 216
 

@@ -30,8 +30,8 @@ from app.widgets.lettering import CENTRE, lettering
 from app.widgets.section_header import SectionHeader
 from core.language import tr
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.looking import CardImage
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16

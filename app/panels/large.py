@@ -40,8 +40,8 @@ from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.language import tr
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.looking import ViewedPicture
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import ViewedPicture
 
 _SIDE = 296
 _RATE = "cine_rate"

@@ -42,8 +42,8 @@ from core.imaging.region import Region
 from core.language import tr
 from core.library.columns import PictureState
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.looking import Greys, ViewedPicture
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import Greys, ViewedPicture
 
 #: Below this height the facts go, so that the picture stays.
 FACTS_FROM = 400

@@ -25,10 +25,10 @@ from app.widgets.view_switch import ViewSwitch
 from core.language import tr, tr_n
 from core.library.columns import CaseColumns
 from core.searches.query import Query
-from core.workflows.asking import Asked
-from core.workflows.opening import LibrarySnapshot, MetricFacts
-from core.workflows.scoreboard import is_stale
-from core.workflows.searching import SearchResult
+from core.workflows.evaluation.scoreboard import is_stale
+from core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.searching import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520

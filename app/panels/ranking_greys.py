@@ -9,8 +9,8 @@ from app.jobs import Lane
 from app.models.thumbnails import Done, Thumbnails, ThumbnailSource
 from core.errors import SemblanceError
 from core.language import tr
-from core.workflows import looking
-from core.workflows.looking import CardImage
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import CardImage
 
 #: Greys that still change are waited for.
 SETTLED_MS = 250

@@ -20,8 +20,8 @@ from core.language import tr
 from core.library.columns import CaseColumns
 from core.searches.judgement import Judgement, Kind
 from core.searches.query import Query
-from core.workflows.asking import Asked
-from core.workflows.refining import closer, thumb
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.refining import closer, thumb
 
 #: Cases on screen that a lone click is compared with, at most.
 SHOWN = 40

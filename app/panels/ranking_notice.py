@@ -13,7 +13,7 @@ from app.models.deck import distance_text
 from app.theme import news, set_look, theme
 from core.language import tr
 from core.searches.search import UNUSUAL
-from core.workflows.searching import SearchResult
+from core.workflows.searches.searching import SearchResult
 
 
 class RankingNotice(QFrame):

@@ -16,7 +16,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from core.language import tr
 from core.library.columns import CaseColumns
-from core.workflows.searching import RankedCase, SearchResult
+from core.workflows.searches.searching import RankedCase, SearchResult
 
 
 class OtherFindings(QFrame):

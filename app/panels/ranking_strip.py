@@ -17,8 +17,8 @@ from app.widgets.finding_chip import SIDE, chip_pixmap
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr
 from core.library.columns import CaseColumns
-from core.workflows.searching import SearchResult
-from core.workflows.trusting import (
+from core.workflows.searches.searching import SearchResult
+from core.workflows.searches.trusting import (
     NO_FINDINGS,
     NOT_CALIBRATED,
     OWN_PATIENT,

@@ -14,8 +14,8 @@ from app.widgets.elided_label import ElidedLabel
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr, tr_n
 from core.searches.search import Search
-from core.workflows.asking import Asked
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.refining_desk import HeldOutScore
 
 TOP = 20
 #: Clicks that come faster are waited for before the score is measured.

@@ -37,7 +37,7 @@ from core.metrics.learner import Learner
 from core.metrics.registry import grouped_learners, learners
 from core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from core.parameters import Parameter, Value
-from core.workflows.training import HELD_OUT, TrainRequest
+from core.workflows.metrics.training import HELD_OUT, TrainRequest
 
 #: The learner ticked at first; and where there are too few findings to learn from.
 USUAL, NEEDING_NONE = "bdm_v", "euclidean"

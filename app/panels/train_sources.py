@@ -15,7 +15,7 @@ from core.errors import BadInput
 from core.language import tr, tr_n
 from core.metrics.learner import Learner
 from core.parameters import Value
-from core.workflows.supervision import check_takes_judgements
+from core.workflows.metrics.supervision import check_takes_judgements
 
 VISUAL = "visual_neighbours"
 

@@ -36,8 +36,8 @@ from core.errors import SemblanceError
 from core.language import tr
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows import scoreboard
-from core.workflows.two_metrics import DEPTH, Compared, Disagreements, Line
+from core.workflows.evaluation import scoreboard
+from core.workflows.evaluation.two_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.

@@ -17,10 +17,10 @@ from app.widgets.nearest_chips import NEAREST
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.curves import interval_text
-from core.workflows import scoreboard
-from core.workflows.scoreboard import ScoredMetric
-from core.workflows.trusting import Vote
-from core.workflows.two_metrics import Compared, Line
+from core.workflows.evaluation import scoreboard
+from core.workflows.evaluation.scoreboard import ScoredMetric
+from core.workflows.evaluation.two_metrics import Compared, Line
+from core.workflows.searches.trusting import Vote
 
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -11,8 +11,8 @@ from app.viewer.picture_view import PictureView
 from app.widgets.panel_header import PanelHeader
 from core.errors import SemblanceError
 from core.language import tr
-from core.workflows import looking
-from core.workflows.looking import ViewedPicture
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import ViewedPicture
 
 
 class QueryPicture:

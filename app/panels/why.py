@@ -18,8 +18,8 @@ from app.widgets.waterfall import Line, Waterfall
 from core.errors import SemblanceError
 from core.language import tr
 from core.retrieval.explanation.words import spoken
-from core.workflows.explaining import GroupPart, Why
-from core.workflows.searching import RankedCase
+from core.workflows.searches.explaining import GroupPart, Why
+from core.workflows.searches.searching import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9

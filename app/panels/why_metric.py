@@ -13,8 +13,8 @@ from core.errors import BadInput
 from core.language import tr, tr_n
 from core.metrics.card import MetricCard
 from core.metrics.registry import learner_title
-from core.workflows import scoreboard
-from core.workflows.opening import MetricFacts
+from core.workflows.evaluation import scoreboard
+from core.workflows.library.opening import MetricFacts
 
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 

@@ -14,9 +14,9 @@ from app.widgets.paired_pictures import Marked, MarkedPicture
 from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
 from core.language import tr
-from core.workflows.agreeing import Agreement, Side
-from core.workflows.asking import Asked
-from core.workflows.searching import RankedCase
+from core.workflows.searches.agreeing import Agreement, Side
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.searching import RankedCase
 
 
 class WhyPictures(QWidget):

@@ -14,7 +14,7 @@ from core.language import tr
 from core.reports.axes import Scale, count_ticks, tick_text, value_ticks
 from core.reports.curves import interval_text
 from core.reports.sheet import Box
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.searches.refining_desk import HeldOutScore
 
 _EMPTY = tr("The curve begins with the first answer.")
 

@@ -16,7 +16,7 @@ from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 from core.reports.curves import TrainingCurve, in_words, relative_objective
-from core.workflows.training import CurvePoint
+from core.workflows.metrics.training import CurvePoint
 
 #: The curve is drawn at most this often, however fast points come.
 REDRAW_MS = 70

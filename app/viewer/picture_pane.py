@@ -18,7 +18,7 @@ from core.imaging.display import DisplayPicture
 from core.imaging.planes import planes_of
 from core.imaging.region import Region
 from core.language import tr
-from core.workflows.looking import ViewedPicture
+from core.workflows.imaging.looking import ViewedPicture
 
 #: Attributes of a case worth a corner of the picture, where the file itself says nothing.
 _NOTED = ("modality", "body_part", "view", "laterality")

@@ -16,9 +16,9 @@ from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.planes import Plane, Voxel, planes_of
 from core.language import tr
-from core.workflows import planes
-from core.workflows.looking import StackFacts
-from core.workflows.planes import ViewedPlane
+from core.workflows.imaging import planes
+from core.workflows.imaging.looking import StackFacts
+from core.workflows.imaging.planes import ViewedPlane
 
 _BESIDE = (1, 2)
 _NAMES = {

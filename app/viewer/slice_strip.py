@@ -18,8 +18,8 @@ from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.display import DisplayPicture
 from core.language import tr
-from core.workflows import planes
-from core.workflows.looking import StackFacts, ViewedSlice
+from core.workflows.imaging import planes
+from core.workflows.imaging.looking import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
 #: A window that is still being resized is waited for.

@@ -12,8 +12,8 @@ from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
 from core.language import tr
-from core.workflows import looking
-from core.workflows.looking import StackFacts, ViewedSlice
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import StackFacts, ViewedSlice
 
 #: Slices asked for at once, and how often; few, so that a jump elsewhere does not wait for them.
 BATCH, IN_FLIGHT = 12, 2

@@ -25,7 +25,7 @@ from app.widgets.card_painter import ScaledPictures
 from app.widgets.rank_columns_painter import Geometry, RankPainter
 from core.language import tr
 from core.library.columns import CaseColumns, PictureState, no_cases
-from core.workflows.two_metrics import Line
+from core.workflows.evaluation.two_metrics import Line
 
 NONE = -1
 LEFT, RIGHT = 0, 1

@@ -17,7 +17,7 @@ from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import LEFT, RIGHT, lettering
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
-from core.workflows.two_metrics import Line
+from core.workflows.evaluation.two_metrics import Line
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
 ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44

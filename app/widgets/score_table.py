@@ -24,7 +24,7 @@ from app.widgets.lettering import LEFT, RIGHT, lettering
 from core.language import tr
 from core.reports.axes import DASHES
 from core.reports.curves import interval_text
-from core.workflows.scoreboard import ScoredMetric
+from core.workflows.evaluation.scoreboard import ScoredMetric
 
 ROW = 24
 _SAMPLE, _GAP, _PAD = 14, 6, 6

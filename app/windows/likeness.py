@@ -10,7 +10,7 @@ from app.context import Context
 from app.operations import likeness
 from app.theme import news, plain_tip, set_look, theme
 from core.language import tr
-from core.workflows.slider import Slider, SliderStep
+from core.workflows.metrics.slider import Slider, SliderStep
 
 _BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)

@@ -54,8 +54,8 @@ from app.windows.top_bar import TopBar
 from app.windows.warming import warm_asking, warm_looking
 from core.language import tr
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.looking import CardImage
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import CardImage
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.dialogs.metric_card import MetricCardDialog
 from app.operations import metrics
 from core.language import tr
-from core.workflows.metric_exchange import SUFFIX
+from core.workflows.metrics.metric_exchange import SUFFIX
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow

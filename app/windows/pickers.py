@@ -13,8 +13,8 @@ from app.operations import library as libraries
 from app.operations import likeness
 from app.windows.top_bar import Picker
 from core.language import tr
-from core.workflows.opening import MetricFacts
-from core.workflows.slider import slider_of
+from core.workflows.library.opening import MetricFacts
+from core.workflows.metrics.slider import slider_of
 
 
 def make_pickers(context: Context) -> list[Picker]:

@@ -10,19 +10,19 @@ def warm_looking(*, reporter: Reporter = SILENT) -> None:
     import PIL.Image
 
     import core.imaging.raster
-    import core.workflows.looking
-    import core.workflows.opening
+    import core.workflows.imaging.looking
+    import core.workflows.library.opening
 
     reporter.progress(1, 1, "")
-    _ = (PIL.Image, core.imaging.raster, core.workflows.looking, core.workflows.opening)
+    _ = (PIL.Image, core.imaging.raster, core.workflows.imaging.looking, core.workflows.library.opening)
 
 
 def warm_asking(*, reporter: Reporter = SILENT) -> None:
     """Feature stores, metrics and the extractors."""
     import zarr
 
-    import core.workflows.searching
+    import core.workflows.searches.searching
     from core.features.gabor import Gabor
 
     reporter.progress(1, 1, "")
-    _ = (zarr, core.workflows.searching, Gabor)
+    _ = (zarr, core.workflows.searches.searching, Gabor)

@@ -25,11 +25,11 @@ from core.searches.ledger import Ledger
 from core.searches.query import Query
 from core.searches.search import Search
 from core.searches.teaching import learn
-from core.workflows.asking import ask
-from core.workflows.desk import close_desks
-from core.workflows.refining import judge, thumb
-from core.workflows.refining_desk import close_benches
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.asking import ask
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.refining import judge, thumb
+from core.workflows.searches.refining_desk import close_benches
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

@@ -20,7 +20,7 @@ from core.engine import limit_threads
 from core.library.library import Library
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.benchmarks.bench_clicking import M, _library, row
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data

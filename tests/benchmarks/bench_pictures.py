@@ -28,9 +28,9 @@ from core.library.importers.importer import FoundCase
 from core.library.importers.registry import recognise
 from core.library.importers.source import Source
 from core.tasks import SILENT
-from core.workflows.evaluating import EvaluateRequest, evaluate
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

@@ -14,13 +14,13 @@ from typing import Any
 from core.engine import limit_threads
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.batch_queries import all_cases
-from core.workflows.desk import close_desks
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.refining_desk import close_benches
-from core.workflows.reporting import write_search_report
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.reports.reporting import write_search_report
+from core.workflows.searches.batch_queries import all_cases
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.refining_desk import close_benches
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.pictures import striped_folder

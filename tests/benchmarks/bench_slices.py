@@ -100,7 +100,7 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
 
 def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
     from app.jobs import Lane
-    from core.workflows import looking
+    from core.workflows.imaging import looking
 
     shown: list[Any] = []
     job = jobs.run("", looking.view_file, address, lane=Lane.LOOK, quiet=True)
@@ -125,7 +125,7 @@ def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
 
 def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
     from app.viewer.plane_views import PlaneViews
-    from core.workflows.looking import StackFacts
+    from core.workflows.imaging.looking import StackFacts
 
     views = PlaneViews(jobs, pane)
     views.resize(500, 1000)

@@ -15,10 +15,10 @@ from core.library.library import Library
 from core.library.records import CHUNK, CaseRecord, FileRecord
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.asking import ask
-from core.workflows.desk import close_desks, desk_for
-from core.workflows.explaining import why
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.asking import ask
+from core.workflows.searches.desk import close_desks, desk_for
+from core.workflows.searches.explaining import why
 
 N, K = 10_000, 200
 #: Milliseconds: told why of one case; ranked anew after a group was unticked.

@@ -27,8 +27,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
-    from core.workflows.extracting import extract_features
-    from core.workflows.importing import import_source
+    from core.workflows.features.extracting import extract_features
+    from core.workflows.library.importing import import_source
     from tests.helpers.pictures import striped_folder
     from tests.helpers.windows import open_window
 
@@ -65,7 +65,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from app.operations import library as libraries
     from app.operations import searching, training
     from core.searches.query import Query
-    from core.workflows.training import TrainRequest
+    from core.workflows.metrics.training import TrainRequest
 
     context, columns = window.context, window.state.columns
     lateness: list[float] = []
@@ -109,9 +109,9 @@ def _click(folder: Path) -> list[dict[str, Any]]:
     """From a double click on a case to the painted ranking, 100,000 cases x 64."""
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
-    from core.workflows.extracting import extract_features
-    from core.workflows.importing import import_source
-    from core.workflows.training import TrainRequest, train_metric
+    from core.workflows.features.extracting import extract_features
+    from core.workflows.library.importing import import_source
+    from core.workflows.metrics.training import TrainRequest, train_metric
     from tests.helpers.windows import open_window
 
     rng = np.random.default_rng(0)

@@ -20,9 +20,9 @@ from core.engine import limit_threads
 from core.evaluation.reading import library_data
 from core.library import open_library
 from core.metrics.steps import apply_steps, chosen_steps, fit_steps
-from core.workflows.evaluating import EvaluateRequest, evaluate
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

@@ -17,8 +17,8 @@ from core.imaging.picture import Picture, Values  # noqa: E402
 from core.imaging.region import Region  # noqa: E402
 from core.imaging.volume import ArrayStack, Volume  # noqa: E402
 from core.library import open_library  # noqa: E402
-from core.workflows.extracting import extract_features  # noqa: E402
-from core.workflows.importing import import_source  # noqa: E402
+from core.workflows.features.extracting import extract_features  # noqa: E402
+from core.workflows.library.importing import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402
 from tests.helpers.pictures import striped_folder  # noqa: E402
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from core.language import VARIABLE, folder
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 
 TOP = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import pytest
 
 from core.library.library import Library
 from core.library.records import CATALOGUE
-from core.workflows.importing import import_source
+from core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.program import semblance, started
 from tests.helpers.waiting import until

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from core.searches.query import Query
-from core.workflows.desk import close_desks, desk_for
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import load_state
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import load_state
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -30,7 +30,7 @@ def main():
     from app.program import make_application
     from app.windows.main import MainWindow
     from core.searches.query import Query
-    from core.workflows.opening import load_state
+    from core.workflows.library.opening import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()

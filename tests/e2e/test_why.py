@@ -11,10 +11,10 @@ from app.models.deck import distance_text
 from app.operations import searching
 from app.screenshot import settle
 from core.searches.query import Query
-from core.workflows.desk import close_desks
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window
 

@@ -89,7 +89,7 @@ def _read_source(source: Path) -> bool:
     from core.library.importers.registry import recognise
     from core.library.importers.source import Source
     from core.tasks import SILENT
-    from core.workflows.reading import FileReader
+    from core.workflows.library.reading import FileReader
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.searches.search import Search
-from core.workflows.asking import Asked
-from core.workflows.searching import SearchResult
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.searching import SearchResult
 
 
 def asked_for(result: SearchResult | None) -> Asked | None:

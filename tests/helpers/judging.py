@@ -11,8 +11,8 @@ from app.operations import searching
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows.opening import publish
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import table_library
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.library.columns import CaseColumns
 from core.searches.questions import Answer
-from core.workflows.questioning import AskedNext
+from core.workflows.searches.questioning import AskedNext
 
 
 def by_findings(columns: CaseColumns, asked: AskedNext) -> Answer:

@@ -13,8 +13,8 @@ from core.evaluation.calibration import HeldOutVotes, calibrate
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, FindingRoc, IntervalCurve, MetricScores
 from core.features.registry import extractors
 from core.library.columns import case_columns
-from core.workflows.fitting import ExtractorFit
-from core.workflows.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
+from core.workflows.features.fitting import ExtractorFit
+from core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 
 #: Columns that tell the findings apart, and columns of noise far louder than these.
 TELLING, NOISE = 2, 3

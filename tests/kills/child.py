@@ -54,8 +54,9 @@ class Logging(Reporter):
 
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
-    from core.workflows import extracting, importing
-    from core.workflows.training import TrainRequest, train_metric
+    from core.workflows.features import extracting
+    from core.workflows.library import importing
+    from core.workflows.metrics.training import TrainRequest, train_metric
 
     importing.BATCH, extracting.CHUNK, extracting.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)
@@ -75,7 +76,7 @@ def click(library: Path, reporter: Logging) -> None:
     from core.library.library import Library
     from core.searches.query import Query
     from core.searches.search import Search
-    from core.workflows import refining
+    from core.workflows.searches import refining
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]
@@ -114,7 +115,7 @@ def backup_of(library: Path) -> Path:
 
 
 def back_up(library: Path, reporter: Logging) -> None:
-    from core.workflows import backing_up
+    from core.workflows.library import backing_up
 
     backing_up.back_up(library, backup_of(library))
 
@@ -136,11 +137,11 @@ def main() -> None:
     import core.evaluation.evaluate_metric
     import core.library.backup
     import core.library.library
-    import core.workflows.backing_up
-    import core.workflows.extracting
-    import core.workflows.importing
-    import core.workflows.refining
-    import core.workflows.training
+    import core.workflows.features.extracting
+    import core.workflows.library.backing_up
+    import core.workflows.library.importing
+    import core.workflows.metrics.training
+    import core.workflows.searches.refining
 
     PIL.Image.init()
     del sqlalchemy, zarr, core

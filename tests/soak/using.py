@@ -14,7 +14,7 @@ from app.operations import reporting, searching, training
 from app.screenshot import settle
 from app.windows.main import MainWindow
 from core.searches.query import Query
-from core.workflows.training import TrainRequest
+from core.workflows.metrics.training import TrainRequest
 from tests.helpers.windows import flush
 
 

@@ -18,9 +18,9 @@ PICTURES = 40
 
 def make_library(folder: Path) -> Path:
     """``folder`` with a trained library, its pictures and files to drop and choose."""
-    from core.workflows.extracting import extract_features
-    from core.workflows.importing import import_source
-    from core.workflows.training import TrainRequest, train_metric
+    from core.workflows.features.extracting import extract_features
+    from core.workflows.library.importing import import_source
+    from core.workflows.metrics.training import TrainRequest, train_metric
     from tests.helpers.pictures import striped_folder
     from tests.helpers.tables import write_table
 

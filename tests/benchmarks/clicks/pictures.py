@@ -12,8 +12,8 @@ from core.evaluation.data import prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.library import open_library
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-pictures"
 

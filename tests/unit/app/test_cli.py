@@ -11,8 +11,8 @@ from app import cli, console
 from app.cli import run
 from app.console import ConsoleReporter
 from core.tasks import Cancelled
-from core.workflows.extracting import extract_features
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
 
@@ -333,7 +333,7 @@ def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
     def fail(*args: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("core.workflows.describing.describe_library", fail)
+    monkeypatch.setattr("core.workflows.library.describing.describe_library", fail)
     status, out, err = told("info", library)
     assert (status, out) == (1, "")
     assert err == (
@@ -347,7 +347,7 @@ def test_a_defect_shows_no_traceback_unless_asked(told, library, monkeypatch):
 
 def test_numbers_json_does_not_know_print_nothing_half(told, library, monkeypatch):
     monkeypatch.setattr(
-        "core.workflows.describing.describe_library", lambda path: {"a": 1, "b": float("nan")}
+        "core.workflows.library.describing.describe_library", lambda path: {"a": 1, "b": float("nan")}
     )
     status, out, err = told("info", library, "--json")
     assert (status, out) == (1, "")
@@ -382,13 +382,13 @@ def test_cancelled_work_says_so(told, library, monkeypatch):
     def cancel(*args: object, **more: object) -> None:
         raise Cancelled
 
-    monkeypatch.setattr("core.workflows.describing.describe_library", cancel)
+    monkeypatch.setattr("core.workflows.library.describing.describe_library", cancel)
     assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
     def interrupt(*args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.workflows.describing.describe_library", interrupt)
+    monkeypatch.setattr("core.workflows.library.describing.describe_library", interrupt)
     assert told("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
 

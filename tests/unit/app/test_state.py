@@ -9,8 +9,8 @@ from app.state import State, TrainingRun
 from core.imaging.region import Region
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.opening import FeatureSetFacts
-from core.workflows.searching import SearchResult
+from core.workflows.library.opening import FeatureSetFacts
+from core.workflows.searches.searching import SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 

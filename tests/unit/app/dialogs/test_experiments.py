@@ -12,8 +12,8 @@ from app.dialogs.experiments import ExperimentsDialog
 from app.messages import Messages
 from app.settings import Settings
 from app.state import State
-from core.workflows import experimenting
-from core.workflows.opening import publish
+from core.workflows.experiments import experimenting
+from core.workflows.library.opening import publish
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import table_library, write_table

@@ -10,8 +10,8 @@ from app.dialogs.extract import ExtractDialog
 from app.widgets.file_field import FileField
 from core.features.registry import extractors
 from core.library.columns import PictureState, case_columns
-from core.workflows.fitting import ExtractorFit
-from core.workflows.opening import FeatureSetFacts
+from core.workflows.features.fitting import ExtractorFit
+from core.workflows.library.opening import FeatureSetFacts
 from tests.helpers.scored import CASES, FITS, snapshot
 
 

@@ -17,8 +17,8 @@ from app.state import State
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.dicom.listing import HeaderLine
-from core.workflows import headers
-from core.workflows.headers import HeaderTable
+from core.workflows.imaging import headers
+from core.workflows.imaging.headers import HeaderTable
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),

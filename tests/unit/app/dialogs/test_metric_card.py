@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from app.dialogs.metric_card import MetricCardDialog, shown_document
 from core.reports.card_document import NOT_MEASURED
-from core.workflows.opening import publish
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 
 

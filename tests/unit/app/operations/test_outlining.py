@@ -14,7 +14,7 @@ from app.state import State
 from app.viewer.picture_view import PictureView
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
-from core.workflows.looking import view_file
+from core.workflows.imaging.looking import view_file
 from tests.helpers.held_jobs import HeldJobs
 
 

@@ -9,7 +9,7 @@ from app.messages import Messages
 from app.operations import library
 from app.settings import Settings
 from app.state import State
-from core.workflows.opening import publish
+from core.workflows.library.opening import publish
 from tests.helpers.libraries import make_library
 
 

@@ -22,10 +22,10 @@ from core.imaging.region import Region
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.searches.questions import Answer
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import publish
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.questions import by_findings
 
@@ -309,7 +309,7 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
 
 def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
     from app.operations import refining
-    from core.workflows.refining import thumb
+    from core.workflows.searches.refining import thumb
 
     asked = section.questions.question
     refining.judge(context, [thumb(context.state.search, asked.first, alike=True)])

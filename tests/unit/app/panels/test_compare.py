@@ -12,12 +12,12 @@ from app.panels.compare import ComparePanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows import looking
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import publish
-from core.workflows.searching import search
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.imaging import looking
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
 from tests.helpers.pictures import striped_folder
 

@@ -13,9 +13,9 @@ from app.operations import searching
 from app.panels.concepts import STEPS
 from app.windows import main
 from core.searches.query import Query
-from core.workflows.desk import close_desks
-from core.workflows.refining_desk import close_benches
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.refining_desk import close_benches
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for

@@ -26,8 +26,9 @@ from app.widgets.score_table import FULL
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.reports.curves import ACCURACY, ROC, TRAINING
 from core.searches.query import Query
-from core.workflows import asking, training
-from core.workflows.training import CurvePoint
+from core.workflows.metrics import training
+from core.workflows.metrics.training import CurvePoint
+from core.workflows.searches import asking
 from tests.helpers.scored import calibrated, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton

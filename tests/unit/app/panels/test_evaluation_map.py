@@ -13,11 +13,11 @@ from app.panels.evaluation_map import MapPanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows import mapping
-from core.workflows.desk import close_desks
-from core.workflows.opening import publish
-from core.workflows.searching import search
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.evaluation import mapping
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
 from tests.helpers.tables import table_library
 

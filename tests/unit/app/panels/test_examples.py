@@ -18,10 +18,10 @@ from app.windows import main
 from core.imaging.region import Region
 from core.library.library import Library
 from core.searches.query import Query
-from core.workflows.asking import Asked
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.asking import Asked
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT

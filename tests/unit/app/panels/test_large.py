@@ -18,12 +18,12 @@ from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows import looking, planes
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.looking import view_file
-from core.workflows.opening import publish
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.imaging import looking, planes
+from core.workflows.imaging.looking import view_file
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 

@@ -24,9 +24,9 @@ from app.viewer.tools import RECTANGLE, SELECT
 from app.widgets.case_drag import mime_data
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows import opening
-from core.workflows.importing import import_source
-from core.workflows.looking import view_file
+from core.workflows.imaging.looking import view_file
+from core.workflows.library import opening
+from core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 
 LEFT = Qt.MouseButton.LeftButton

@@ -18,11 +18,11 @@ from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
 from core.searches.query import Query
-from core.workflows import asking
-from core.workflows.importing import import_source
-from core.workflows.looking import Greys
-from core.workflows.opening import publish
-from core.workflows.searching import RankedCase, SearchResult
+from core.workflows.imaging.looking import Greys
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.searches import asking
+from core.workflows.searches.searching import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 

@@ -18,8 +18,8 @@ from app.widgets.card_pieces import thumbs_of
 from core.library.library import Library
 from core.searches.judgement import Kind
 from core.searches.query import Query
-from core.workflows import refining
-from core.workflows.opening import publish
+from core.workflows.library.opening import publish
+from core.workflows.searches import refining
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton

@@ -17,9 +17,9 @@ from app.settings import Settings
 from app.state import State
 from app.theme import set_theme
 from core.searches.query import Query
-from core.workflows import asking, differing
-from core.workflows.searching import RankedCase, SearchResult
-from core.workflows.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, Vote
+from core.workflows.searches import asking, differing
+from core.workflows.searches.searching import RankedCase, SearchResult
+from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, Vote
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 

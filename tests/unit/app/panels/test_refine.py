@@ -16,7 +16,7 @@ from app.panels.refine_measures import FEW
 from app.theme import set_theme
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.searches.query import Query
-from core.workflows import refining
+from core.workflows.searches import refining
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton

@@ -18,9 +18,10 @@ from core.metrics.registry import grouped_learners, learners
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Entry
 from core.searches.query import Query
-from core.workflows import opening, training
-from core.workflows.asking import Asked
-from core.workflows.training import CurvePoint, TrainResult
+from core.workflows.library import opening
+from core.workflows.metrics import training
+from core.workflows.metrics.training import CurvePoint, TrainResult
+from core.workflows.searches.asking import Asked
 from tests.helpers.scored import CASES, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton

@@ -14,12 +14,12 @@ from app.panels.two_metrics import REFINED, TwoMetricsPanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows.asking import ask
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import publish
-from core.workflows.searching import search
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.asking import ask
+from core.workflows.searches.searching import search
 from tests.helpers.pictures import striped_folder
 
 LEFT, RIGHT = 0, 1
@@ -201,7 +201,7 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = [panel.pickers[0].itemText(place) for place in range(panel.pickers[0].count())]
     assert REFINED not in names
     from core.searches.judgement import Judgement, Kind
-    from core.workflows.desk import desk_for
+    from core.workflows.searches.desk import desk_for
 
     state = panel.state
     ledger = desk_for(panel.trained, state.search.metric).ledger(state.ledger)
@@ -240,7 +240,7 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
 
 def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
     from app.panels.two_metrics_facts import _estimate
-    from core.workflows.trusting import Vote
+    from core.workflows.searches.trusting import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

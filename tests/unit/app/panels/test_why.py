@@ -17,14 +17,14 @@ from app.settings import Settings
 from app.state import State
 from core.errors import BadInput
 from core.searches.query import Query
-from core.workflows import explaining, refining
-from core.workflows.desk import close_desks
-from core.workflows.explaining import why
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import publish
-from core.workflows.refining import closer
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches import explaining, refining
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.explaining import why
+from core.workflows.searches.refining import closer
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.plots.click_curve import ClickCurve
-from core.workflows.refining_desk import HeldOutScore
+from core.workflows.searches.refining_desk import HeldOutScore
 
 
 def score(accuracy: float) -> HeldOutScore:

@@ -14,7 +14,7 @@ from app.state import State
 from app.theme import DARK, LIGHT, set_theme
 from core.reports.curves import ACCURACY
 from core.reports.sheet import PALETTES
-from core.workflows.scoreboard import accuracy_curves, scored_metrics
+from core.workflows.evaluation.scoreboard import accuracy_curves, scored_metrics
 from tests.helpers.scored import metric, snapshot
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))

@@ -11,7 +11,7 @@ from app.plots.training_plot import thinned
 from app.state import TrainingRun
 from app.theme import DARK, LIGHT, set_theme
 from core.reports.curves import TrainingCurve
-from core.workflows.training import CurvePoint
+from core.workflows.metrics.training import CurvePoint
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)
 

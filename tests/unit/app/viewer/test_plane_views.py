@@ -16,8 +16,8 @@ from app.viewer.viewport import Orientation
 from app.viewer.window_level import Window
 from core.imaging import memory
 from core.imaging.address import PictureAddress
-from core.workflows import looking, planes
-from core.workflows.looking import StackFacts, view_file
+from core.workflows.imaging import looking, planes
+from core.workflows.imaging.looking import StackFacts, view_file
 from tests.helpers.held_jobs import HeldJobs
 
 LEFT = Qt.MouseButton.LeftButton

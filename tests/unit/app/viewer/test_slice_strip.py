@@ -14,8 +14,8 @@ from app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
 from app.viewer.slices import Slices
 from app.viewer.window_level import Window
 from core.imaging.address import PictureAddress
-from core.workflows import looking
-from core.workflows.looking import StackFacts, view_file
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import StackFacts, view_file
 from tests.helpers.held_jobs import HeldJobs
 
 LEFT = Qt.MouseButton.LeftButton

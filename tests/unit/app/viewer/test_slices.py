@@ -11,7 +11,7 @@ from app.jobs import Jobs
 from app.viewer.picture_pane import PicturePane
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region, region_of_mask
-from core.workflows.looking import stacks, view_file
+from core.workflows.imaging.looking import stacks, view_file
 from tests.helpers.held_jobs import HeldJobs
 
 

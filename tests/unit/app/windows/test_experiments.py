@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.dialogs.experiments import ExperimentsDialog
-from core.workflows import experimenting
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.experiments import experimenting
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for

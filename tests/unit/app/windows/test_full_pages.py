@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from app.operations import searching
 from app.screenshot import settle
 from core.searches.query import Query
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

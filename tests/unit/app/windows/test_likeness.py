@@ -13,8 +13,8 @@ from app.dialogs.prepare_slider import PrepareSliderDialog
 from app.operations import likeness, searching
 from app.windows import commands
 from core.searches.query import Query
-from core.workflows.slider import PLACES, prepare_slider, step_name
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.metrics.slider import PLACES, prepare_slider, step_name
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT

@@ -20,9 +20,9 @@ from app.windows import library_files
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
 from core.searches.query import Query
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for

@@ -17,9 +17,9 @@ from app.widgets.card_pieces import thumbs_of
 from app.windows import main
 from core.library.library import Library
 from core.searches.judgement import Kind
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import asked

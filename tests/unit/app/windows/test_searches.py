@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QInputDialog
 from app.operations import searching
 from app.screenshot import settle
 from core.searches.query import Query
-from core.workflows import keeping
-from core.workflows.desk import close_desks, desk_for
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
-from core.workflows.opening import load_state
-from core.workflows.training import TrainRequest, train_metric
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import load_state
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches import keeping
+from core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

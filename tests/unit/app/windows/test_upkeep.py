@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFileDialog
 from app import screenshot
 from app.windows import upkeep
 from core.library.export_log import exports_of
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
 

@@ -101,7 +101,7 @@ def test_nothing_tells_names_or_folders(state, home, tmp_path):
 
 def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_path):
     export(state, tmp_path / "x")
-    from core.workflows.experimenting import read_spec
+    from core.workflows.experiments.experimenting import read_spec
 
     again, expected = read_spec(tmp_path / "x" / "experiment-spec.json", home / "Jane Doe")
     assert again == state.spec

@@ -11,7 +11,7 @@ from core.experiments.running import finished, run
 from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
 from core.tasks import Cancelled
-from core.workflows.evaluating import EvaluateRequest, evaluate
+from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table

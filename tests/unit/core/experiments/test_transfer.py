@@ -10,8 +10,8 @@ from core.errors import BadInput
 from core.evaluation.splits import check_no_leak
 from core.experiments.sources import Cases, read_cases
 from core.experiments.spec import CasesSpec
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.experiments.test_running import document, measure, spec

@@ -12,7 +12,7 @@ from core.reports.cells import cell
 from core.reports.csv import report_csv
 from core.reports.document import VoteFacts
 from core.reports.json import report_json
-from core.workflows.trusting import Vote
+from core.workflows.searches.trusting import Vote
 from tests.helpers.reports import report, row
 
 

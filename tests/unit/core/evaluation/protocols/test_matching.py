@@ -18,7 +18,7 @@ from core.metrics import registry
 from core.metrics.comparators.euclidean import Euclidean
 from core.metrics.steps import parse_steps
 from core.tasks import SILENT, Cancelled, Reporter
-from core.workflows.evaluating import EvaluateRequest, evaluate
+from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
 
 FALSE = "false positive"
 

@@ -17,7 +17,7 @@ from core.library.importers.registry import recognise
 from core.library.importers.source import Source
 from core.library.library import Library
 from core.tasks import SILENT
-from core.workflows.importing import import_source
+from core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, picture, save
 
 GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)

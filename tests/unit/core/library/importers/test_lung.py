@@ -9,9 +9,9 @@ from PIL import Image
 from core.imaging.outline import Polygon
 from core.imaging.region import Region
 from core.library import open_library
-from core.workflows.extracting import extract_features
-from core.workflows.fitting import fitting_extractors
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.features.fitting import fitting_extractors
+from core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 

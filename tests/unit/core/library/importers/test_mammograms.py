@@ -9,8 +9,8 @@ from core.errors import BadInput
 from core.library.importers.mammograms.inbreast import finding_of
 from core.library.importers.mammograms.mias import circle_region
 from core.library.importers.mammograms.property_list import read_property_list
-from core.workflows.extracting import extract_features
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
 from tests.helpers import dicom_files
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.scan import Scan

@@ -14,9 +14,9 @@ from core.library import open_library
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
 from core.tasks import SILENT
-from core.workflows.extracting import extract_features
-from core.workflows.fitting import fitting_extractors
-from core.workflows.importing import import_source
+from core.workflows.features.extracting import extract_features
+from core.workflows.features.fitting import fitting_extractors
+from core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 from tests.helpers.volumes import ball_on_wall, ct_of
@@ -266,7 +266,7 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: seen.append(stack.spacing_mm))
     library = tmp_path.parent / f"{tmp_path.name}.semblance"
     import_source(tmp_path, library)
-    from core.workflows import extracting
+    from core.workflows.features import extracting
 
     with open_library(library) as opened:
         pictures = extracting._pictures(opened, np.array([row.id for row in opened.catalogue.all_cases()]))

@@ -1,0 +1,1 @@
+"""Score metrics and look at what they do over all cases of a library."""

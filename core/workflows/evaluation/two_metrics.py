@@ -1,0 +1,271 @@
+"""Two metrics beside each other: the same query ranked by both, and the queries they disagree on most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import BadArguments
+from core.evaluation.held_out_votes import VOTERS
+from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
+from core.retrieval.index import Matrix, Rows
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import rank
+from core.searches.query import Query
+from core.searches.search import Search
+from core.tasks import SILENT, Reporter
+from core.workflows.searches.asking import ask
+from core.workflows.searches.desk import Desk, desk_for
+from core.workflows.searches.searching import asked_of
+from core.workflows.searches.trusting import Vote, vote_of
+
+#: Ranks shown of each metric at most, and those Kendall's tau speaks of.
+DEPTH = 50
+#: Ranks of a refined search that are known; a case behind them has none.
+REFINED_RANKS = 1000
+#: Queries asked at most to find where two metrics disagree.
+MOST_QUERIES = 1000
+
+
+@dataclass(frozen=True)
+class Line:
+    """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
+
+    ``rise``: by how many ranks it stands before where the other metric has it.
+    """
+
+    rank: int
+    row: int
+    case_id: str
+    distance: float
+    finding: str | None
+    other: int | None
+
+    @property
+    def rise(self) -> int | None:
+        return None if self.other is None else self.other - self.rank
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
+
+    ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
+    under both.
+    """
+
+    left: tuple[Line, ...]
+    right: tuple[Line, ...]
+    agreement: Agreement | None
+    both: int
+    votes: tuple[Vote, Vote] = (Vote(), Vote())
+
+    def shared(self, depth: int) -> int:
+        """How many cases are among the first ``depth`` of both."""
+        return sum(line.other is not None and line.other <= depth for line in self.left[:depth])
+
+    def largest_rise(self, depth: int) -> Line | None:
+        """The line of the right's first ``depth`` that rose most from left to right; ``None``: none rose."""
+        moved = [line for line in self.right[:depth] if line.rise is not None and line.rise > 0]
+        return max(moved, key=lambda line: line.rise or 0, default=None)
+
+    def largest_fall(self, depth: int) -> Line | None:
+        """The line of the left's first ``depth`` that fell most from left to right; ``None``: none fell."""
+        moved = [line for line in self.left[:depth] if line.rise is not None and line.rise > 0]
+        return max(moved, key=lambda line: line.rise or 0, default=None)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One query: cases shared by the 10 nearest of both, tau of the left's first 50, and how many of the 10
+    nearest have the query's finding under each (``None`` for a query without one)."""
+
+    row: int
+    case_id: str
+    finding: str | None
+    shared: int
+    agreement: Agreement | None
+    left_same: int | None
+    right_same: int | None
+
+
+@dataclass(frozen=True)
+class Disagreements:
+    """Queries, those with least in common first; ``asked`` of ``cases``, a sample drawn with ``seed``."""
+
+    lines: tuple[Disagreement, ...]
+    asked: int
+    cases: int
+    seed: int
+
+    @property
+    def sampled(self) -> bool:
+        return self.asked < self.cases
+
+    @property
+    def mean_shared(self) -> float:
+        """Mean share, 0 to 1, of the 10 nearest that both have."""
+        return float(np.mean([line.shared for line in self.lines])) / VOTERS if self.lines else 0.0
+
+
+def compare_metrics(
+    library: Path,
+    left: str | Search,
+    right: str | Search,
+    query: Query,
+    *,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    reporter: Reporter = SILENT,
+) -> Compared:
+    """``query`` ranked by the metrics ``left`` and ``right``; a search ranks its own query, as it is refined.
+
+    Raises:
+        BadArguments: no such metric, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    if (query.case is None) == (query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    sides = []
+    for one in (left, right):
+        if isinstance(one, Search):
+            sides.append(_Side.of_search(library, one, reporter))
+        else:
+            desk = desk_for(library, one, reporter)
+            sides.append(_Side.of(desk, asked_of(desk, query), hide_same_patient, fold_duplicates))
+        reporter.check_cancelled()
+    return _compared(sides[0], sides[1])
+
+
+def disagreements(
+    library: Path,
+    left: str,
+    right: str,
+    *,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    most: int = MOST_QUERIES,
+    seed: int = 0,
+    reporter: Reporter = SILENT,
+) -> Disagreements:
+    """Every case asked under both metrics, a seeded sample of ``most`` where there are more.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: no case has the metric's features.
+    """
+    one, two = desk_for(library, left, reporter), desk_for(library, right, reporter)
+    both = np.intersect1d(one.rows, two.rows)
+    chosen = both
+    if len(both) > most:
+        chosen = np.sort(np.random.default_rng(seed).choice(both, most, replace=False))
+    lines = []
+    for done, row in enumerate(chosen.tolist()):
+        reporter.check_cancelled()
+        if done % 20 == 0:
+            reporter.progress(done, len(chosen), f"Asking {left} and {right}")
+        lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
+    lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
+    return Disagreements(tuple(lines), len(chosen), len(both), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One metric's answer: what was asked of which desk (``None``: more than a point), the catalogue rows of
+    the whole order, and the first distances."""
+
+    desk: Desk
+    asked: RankQuery | None
+    order: Rows
+    distances: Matrix
+    vote: Vote
+
+    @classmethod
+    def of(cls, desk: Desk, asked: RankQuery, hide: bool, fold: bool) -> _Side:
+        patients, keys = desk.patients if hide else None, desk.keys if fold else None
+        first, order = whole_order(desk.index, asked, DEPTH, patients=patients, keys=keys)
+        vote = vote_of(desk, asked, first.rows.tolist(), as_calibrated=hide and fold)
+        return cls(desk, asked, desk.rows[order], first.distances, vote)
+
+    @classmethod
+    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
+        result = ask(library, search, k=REFINED_RANKS, reporter=reporter).result
+        ranked = result.ranked
+        rows = np.array([line.row for line in ranked], dtype=np.int64)
+        distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
+        return cls(desk_for(library, search.metric, reporter), None, rows, distances, result.vote)
+
+    def agreement(self, order: Rows) -> Agreement | None:
+        """How this orders the cases that another gives in ``order``."""
+        if self.asked is not None:
+            return _agreement(self.desk, self.asked, order)
+        ranks = ranks_in(self.order, order)
+        return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
+
+
+def _compared(left: _Side, right: _Side) -> Compared:
+    lines = []
+    for here, there in ((left, right), (right, left)):
+        shown = here.order[:DEPTH]
+        found = zip(
+            shown.tolist(), here.distances.tolist(), ranks_in(there.order, shown).tolist(), strict=True
+        )
+        lines.append(
+            tuple(
+                Line(place, row, here.desk.case_ids[row], distance, here.desk.finding_of(row), other or None)
+                for place, (row, distance, other) in enumerate(found, start=1)
+            )
+        )
+    agreement = right.agreement(left.order[:DEPTH])
+    return Compared(
+        lines[0], lines[1], agreement, len(np.intersect1d(left.order, right.order)), (left.vote, right.vote)
+    )
+
+
+def _agreement(desk: Desk, asked: RankQuery, order: Rows) -> Agreement | None:
+    """How ``desk`` orders the cases that another metric gives in ``order``."""
+    known = [
+        (place, at) for place, row in enumerate(order.tolist()) if (at := desk.place_of(row)) is not None
+    ]
+    places = np.array([at for _, at in known], dtype=np.int64)
+    keys = [places, desk.index.distances(asked.embedded, places)]
+    if desk.ties is not None and asked.tie_break is not None:
+        keys.insert(1, ((desk.ties[places] - asked.tie_break) ** 2).sum(axis=1))
+    return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
+
+
+def _disagreement(one: Desk, two: Desk, row: int, hide: bool, fold: bool) -> Disagreement:
+    """Only the first ranks of both: the others of a case are measured, not looked for."""
+    nearest: list[Rows] = []
+    for desk in (one, two):
+        found = rank(
+            desk.index,
+            _asked(desk, row),
+            DEPTH,
+            patients=desk.patients if hide else None,
+            keys=desk.keys if fold else None,
+        )
+        nearest.append(desk.rows[found.rows])
+    finding = one.finding_of(row)
+    same = [
+        None if finding is None else sum(desk.finding_of(int(other)) == finding for other in rows[:VOTERS])
+        for desk, rows in zip((one, two), nearest, strict=True)
+    ]
+    return Disagreement(
+        row,
+        one.case_ids[row],
+        finding,
+        shared(nearest[0], nearest[1], VOTERS),
+        _agreement(two, _asked(two, row), nearest[0]),
+        same[0],
+        same[1],
+    )
+
+
+def _asked(desk: Desk, row: int) -> RankQuery:
+    place = desk.place_of(row)
+    assert place is not None
+    tie = None if desk.ties is None else desk.ties[place]
+    return RankQuery(desk.embedding[place], tie, place, desk.patient_of(row), desk.key_of(row))

@@ -1,0 +1,1 @@
+"""Run experiments and tell their results."""

@@ -1,0 +1,1 @@
+"""Extract the features of the cases of a library."""

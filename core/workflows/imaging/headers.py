@@ -1,0 +1,116 @@
+"""What the file of a picture says of it, as a table to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import BadInput
+from core.imaging import PictureAddress, PictureReader
+from core.imaging.dicom.listing import HeaderLine, header_lines
+from core.imaging.limits import size_text
+from core.imaging.picture import Picture
+from core.tasks import SILENT, Reporter
+from core.workflows.imaging.looking import address_of
+
+
+@dataclass(frozen=True)
+class HeaderTable:
+    """``name``: which file, or which part of it; ``lines`` of its header; ``left``: how many more it has."""
+
+    name: str
+    lines: list[HeaderLine] = field(default_factory=list)
+    left: int = 0
+    dicom: bool = False
+
+
+def read_header(
+    library: Path | None, what: int | PictureAddress, place: int | None = None, *, reporter: Reporter = SILENT
+) -> HeaderTable:
+    """The header of a picture, or of slice ``place`` of a volume; of DICOM every element, of other files
+    format, size, bits and sides.
+
+    ``library``, ``what`` as for :func:`core.workflows.imaging.looking.view_slices`.
+
+    Raises:
+        BadInput: the file is gone, or cannot be read at all.
+    """
+    address = address_of(library, what)
+    if address.slices:
+        address = address.slices[min(max(place or 0, 0), len(address.slices) - 1)]
+    name = Path(address.member).name or address.container.name
+    with PictureReader() as reader:
+        with reader.dicom_file(address) as file:
+            if file is not None:
+                from core.imaging.dicom.reading import complaints, open_dicom
+
+                dataset = open_dicom(file, str(address)).dataset
+                with complaints(str(address)):
+                    lines, left = header_lines(dataset)
+                return HeaderTable(name, lines, left, dicom=True)
+        return HeaderTable(name, _plain_lines(reader, address))
+
+
+def _plain_lines(reader: PictureReader, address: PictureAddress) -> list[HeaderLine]:
+    lines = [("File", address.container.name)]
+    if address.member:
+        lines.append(("Inside it", address.member))
+    if address.frame is not None:
+        lines.append(("Row", f"{address.frame:,}"))
+    if reader.is_array(address):
+        lines += _array_lines(reader, address)
+    else:
+        lines += _raster_lines(reader.read_bytes(address))
+    try:
+        lines += _picture_lines(reader.open(address))
+    except BadInput as error:
+        lines.append(("Cannot be shown", error.message))
+    return [HeaderLine(0, "", name, "", value) for name, value in lines]
+
+
+def _array_lines(reader: PictureReader, address: PictureAddress) -> list[tuple[str, str]]:
+    numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
+    lines = [("Format", "NumPy array")]
+    if numbers is not None:
+        lines.append(("Slices", f"{numbers.shape[0]:,}"))
+        lines.append(("Kept as", str(numbers.dtype)))
+    return lines
+
+
+def _raster_lines(data: bytes) -> list[tuple[str, str]]:
+    import io
+
+    from PIL import Image
+
+    from core.imaging.formats import HEAD_BYTES, sniff
+
+    lines = [("Format", sniff(data[:HEAD_BYTES]) or "unknown"), ("Size of the file", size_text(len(data)))]
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            lines.append(("Kind of pixels", image.mode))
+            frames = getattr(image, "n_frames", 1)
+            if frames > 1:
+                lines.append(("Pictures in it", f"{frames:,}"))
+            dpi = image.info.get("dpi")
+            if isinstance(dpi, tuple) and len(dpi) == 2:
+                lines.append(("Dots per inch", f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        lines.append(("Kind of pixels", "cannot be read"))
+    return lines
+
+
+def _picture_lines(picture: Picture) -> list[tuple[str, str]]:
+    pixels = picture.pixels
+    lines = [
+        ("Width", f"{picture.width:,} px"),
+        ("Height", f"{picture.height:,} px"),
+        ("Channels", "3 (red, green, blue)" if picture.is_colour else "1 (grey)"),
+        ("Bits of a channel", str(8 * pixels.dtype.itemsize)),
+        ("Least value", f"{float(pixels.min()):g}"),
+        ("Greatest value", f"{float(pixels.max()):g}"),
+    ]
+    if picture.spacing_mm is None:
+        lines.append(("Spacing", "not told"))
+    else:
+        lines.append(("Spacing", f"{picture.spacing_mm[1]:.4g} × {picture.spacing_mm[0]:.4g} mm"))
+    return lines

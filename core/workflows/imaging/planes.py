@@ -1,0 +1,111 @@
+"""Three planes of a volume for the viewer, and small pictures of its slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.errors import SemblanceError
+from core.imaging import PictureAddress
+from core.imaging.display import DisplayPicture, display_picture
+from core.imaging.memory import check_fits
+from core.imaging.planes import Plane, planes_of
+from core.imaging.volume import Volume
+from core.tasks import SILENT, Reporter
+from core.workflows.imaging.looking import ViewedSlice, address_of, stacks
+
+
+@dataclass(frozen=True, eq=False)
+class ViewedPlane:
+    """Plane ``place`` across ``axis`` of a volume."""
+
+    axis: int
+    place: int
+    picture: DisplayPicture
+
+
+class _KeptVolume:
+    """The volume cut last, whole, in the type it is stored in."""
+
+    def __init__(self) -> None:
+        self._address: PictureAddress | None = None
+        self._volume: Volume | None = None
+        self._planes: tuple[Plane, Plane, Plane] = planes_of(None)
+
+    def get(self, address: PictureAddress, reporter: Reporter) -> tuple[Volume, tuple[Plane, Plane, Plane]]:
+        if self._volume is None or address != self._address:
+            self.forget()
+            stack = stacks.get(address)
+            depth, height, width = stack.shape
+            check_fits(depth * height * width * stack.picture(0).pixels.dtype.itemsize, stack.name)
+
+            def tell(done: int) -> None:
+                reporter.check_cancelled()
+                reporter.progress(done, depth, "Reading the volume")
+
+            self._volume, self._address = stack.volume(tell=tell), address
+            self._planes = planes_of(stack.directions)
+        return self._volume, self._planes
+
+    def forget(self) -> None:
+        self._address = self._volume = None
+
+
+_kept = _KeptVolume()
+
+
+def view_planes(
+    library: Path | None,
+    what: int | PictureAddress,
+    wanted: Sequence[tuple[int, int]],
+    like: DisplayPicture | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> None:
+    """The planes (axis, place) of a volume, each told as a :class:`ViewedPlane`.
+
+    ``library``, ``what``, ``like`` as for :func:`core.workflows.imaging.looking.view_slices`. The volume is
+    read whole the first time and kept until another one is asked for or :func:`forget_volume` is called.
+
+    Raises:
+        BadInput: the volume is gone, in colour, or does not fit into memory.
+    """
+    volume, planes = _kept.get(address_of(library, what), reporter)
+    for axis, place in wanted:
+        reporter.check_cancelled()
+        picture = display_picture(planes[axis].picture(volume, place), like=like)
+        reporter.partial(ViewedPlane(axis, place, picture))
+
+
+def forget_volume(*, reporter: Reporter = SILENT) -> None:
+    """Give the memory of the volume kept by :func:`view_planes` back."""
+    _kept.forget()
+
+
+def slice_thumbnails(
+    library: Path | None,
+    what: int | PictureAddress,
+    places: Sequence[int],
+    like: DisplayPicture | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> None:
+    """Slices ``places`` of a volume at thumbnail size, each told as a
+    :class:`core.workflows.imaging.looking.ViewedSlice` whose picture has its coarsest level only.
+
+    Raises:
+        BadInput: the volume is gone.
+    """
+    stack = stacks.get(address_of(library, what))
+    for place in places:
+        reporter.check_cancelled()
+        try:
+            shown = display_picture(stack.picture(place), like=like)
+        except SemblanceError as error:
+            reporter.partial(ViewedSlice(place, None, error.message))
+            continue
+        last = len(shown.levels) - 1
+        reporter.partial(
+            ViewedSlice(place, replace(shown, levels=shown.levels[last:], reduced=shown.factor(last)))
+        )

@@ -1,0 +1,344 @@
+"""Check a library: what is damaged or missing, what still works, and mending what can be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import SemblanceError
+from core.library import check_is_library, open_library
+from core.library.records import CATALOGUE, FeatureSet
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+    from core.workflows.library.mending import Mender
+
+#: Names spelled out in a sentence.
+FEW = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be.
+
+    ``part``: catalogue, features, metric, thumbnails, derived, pictures or left over; ``path`` what it is
+    about; ``harm`` whether anything is lost by it; ``remedy`` what a person can do; ``repaired`` what
+    was done; ``files`` those meant, where there may be several.
+    """
+
+    part: str
+    path: str
+    says: str
+    remedy: str = ""
+    harm: bool = True
+    repaired: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass
+class CheckResult:
+    """What was found, what was checked (counts by part), and what of the library can be used."""
+
+    library: str
+    findings: list[Finding] = field(default_factory=list)
+    checked: dict[str, int] = field(default_factory=dict)
+    works: list[str] = field(default_factory=list)
+    moved_to: str = ""
+
+    @property
+    def open_harm(self) -> list[Finding]:
+        """What is lost or damaged still."""
+        return [finding for finding in self.findings if finding.harm and not finding.repaired]
+
+    @property
+    def counted(self) -> str:
+        """What was checked, in words."""
+        return ", ".join(
+            f"{count:,} {part.removesuffix('s') if count == 1 else part}"
+            for part, count in self.checked.items()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "library": self.library,
+            "sound": not self.open_harm,
+            "findings": [{**vars(finding), "files": list(finding.files)} for finding in self.findings],
+            "works": self.works,
+            "checked": self.checked,
+            "counted": self.counted,
+            "moved_to": self.moved_to,
+        }
+
+
+def check_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> CheckResult:
+    """Look at everything in ``library``; with ``repair`` mend what can be mended.
+
+    Nothing that may be the only copy is destroyed: what is damaged is moved to the folder ``damaged`` of the
+    library. What can be made again is made again: numbers from their pictures, thumbnails, prepared metrics.
+
+    Raises:
+        BadInput: not a library at all, or from a newer version.
+        SemblanceError: ``repair`` where the library cannot be written to.
+        Cancelled: asked for by the reporter; what was mended stays so.
+    """
+    from core.library.database import not_writable
+    from core.workflows.library.mending import Mender, thumbnails_wrong
+
+    library = library.absolute()
+    check_is_library(library)
+    result = CheckResult(str(library))
+    mender = Mender(library, reporter) if repair else None
+    reporter.progress(0, None, "Checking the catalogue")
+    _check_catalogue(library, result, mender)
+    if any(f.part == "catalogue" and not f.repaired for f in result.findings):
+        result.works.append("Nothing more can be said while the catalogue is damaged.")
+        return result
+    # Before it is opened: opening replaces what it cannot read.
+    thumbnails = thumbnails_wrong(library)
+    with open_library(library, writable=True if repair else None) as opened:
+        if repair and not opened.writable:
+            raise not_writable(library)
+        _check_rows(opened, result, mender)
+        _check_pictures(opened, result, mender, reporter)
+        _check_features(opened, result, mender, reporter)
+        _check_metrics(opened, result, mender, reporter)
+        _check_derived(opened, result, mender, thumbnails)
+        _check_left_over(opened, result, mender)
+        cases = len(opened.catalogue.all_cases())
+        result.works.insert(0, f"{cases:,} cases with their findings and judgements can be used.")
+    if mender is not None:
+        result.moved_to = mender.aside_told
+    return result
+
+
+def _add(result: CheckResult, finding: Finding, repaired: str = "") -> None:
+    result.findings.append(replace(finding, repaired=repaired) if repaired else finding)
+
+
+def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> None:
+    from core.library.salvage import complaints, orphans
+
+    file = library / CATALOGUE
+    result.checked["catalogues"] = 1
+    if wrong := complaints(file):
+        finding = Finding(
+            "catalogue",
+            CATALOGUE,
+            f"The catalogue is damaged: {wrong[0]}.",
+            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
+            "--repair.",
+        )
+        _add(result, finding, mender.salvage() if mender is not None else "")
+        if mender is None or not result.findings[-1].repaired:
+            return
+    if lost := orphans(file):
+        told = ", ".join(f"{count:,} of {table}" for table, count in sorted(lost.items()))
+        finding = Finding(
+            "catalogue rows",
+            CATALOGUE,
+            f"Rows point to others that are not there: {told}.",
+            "Mending (--repair) takes them out.",
+        )
+        _add(result, finding, mender.remove_orphans() if mender is not None else "")
+
+
+def _check_rows(library: Library, result: CheckResult, mender: Mender | None) -> None:
+    from core.library.feature_checks import forget_unknown, unknown_rows
+
+    if strange := unknown_rows(library.catalogue):
+        finding = Finding(
+            "catalogue rows",
+            CATALOGUE,
+            f"{strange:,} rows of numbers belong to no case.",
+            "Mending (--repair) takes them out.",
+        )
+        done = ""
+        if mender is not None:
+            done = f"{forget_unknown(library.catalogue):,} rows were let go."
+        _add(result, finding, done)
+
+
+def _check_pictures(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
+    from core.library.importers.source import Source
+    from core.workflows.library.reading import file_identity
+
+    checked = 0
+    for source in library.catalogue.sources():
+        reporter.progress(checked, None, f"Looking for the pictures of {source.name}")
+        files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
+        checked += len(files)
+        if not files:
+            continue
+        if not source.path.exists():
+            finding = Finding(
+                "pictures",
+                str(source.path),
+                f"{source.name}: its pictures are no longer there ({len(files):,} files).",
+                "File > Find moved pictures… (semblance relink LIB FOLDER) finds them where they are now.",
+            )
+            _add(result, finding)
+            continue
+        try:
+            with Source.open(source.path) as opened:
+                there = {entry.path: entry for entry in opened.entries()}
+                gone = sorted(set(files) - set(there))
+                changed = []
+                for path in sorted(set(files) & set(there)):
+                    reporter.check_cancelled()
+                    entry, known = there[path], files[path]
+                    stamp = entry.mtime_ns if entry.crc is None else entry.crc
+                    if entry.size == known.size and stamp == known.stamp:
+                        continue
+                    if entry.size != known.size or file_identity(opened, path) != known.hash:
+                        changed.append(path)
+        except SemblanceError as error:
+            _add(result, Finding("pictures", str(source.path), error.message, error.hint))
+            continue
+        back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
+        if gone:
+            finding = Finding(
+                "pictures",
+                str(source.path),
+                f"{source.name}: {len(gone):,} of {len(files):,} files are missing: {_few(gone)}.",
+                "Find moved pictures… looks for them elsewhere; their cases keep their numbers.",
+                files=tuple(gone),
+            )
+            _add(result, finding)
+        if changed:
+            finding = Finding(
+                "pictures",
+                str(source.path),
+                f"{source.name}: {len(changed):,} files have changed since they were imported: "
+                f"{_few(changed)}.",
+                "Import the source again; the cases then get new numbers.",
+                files=tuple(changed),
+            )
+            _add(result, finding)
+        if mender is not None:
+            mender.mark_pictures(library, source, gone, back)
+    result.checked["pictures"] = checked
+
+
+def _check_features(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
+    from core.library.feature_checks import state_of
+
+    every = library.features.all()
+    result.checked["feature sets"] = len(every)
+    for feature_set in every:
+        state = state_of(library.features, feature_set, reporter)
+        store = library.features.store_of(feature_set)
+        inside = store.relative_to(library.path).as_posix()
+        total = state.cases + state.sound
+        repaired = ""
+        if state.damaged or not state.description:
+            what = (
+                "what describes its numbers is lost or damaged"
+                if not state.description
+                else f"blocks of numbers lost or damaged: {len(state.damaged):,}"
+            )
+            finding = Finding(
+                "features",
+                inside,
+                f"Feature set '{feature_set.name}': {what}; {state.cases:,} of {total:,} cases are without.",
+                "Mending (--repair) extracts them again from their pictures.",
+                files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
+            )
+            lost = state.cases
+            if mender is not None:
+                told, lost = mender.mend_features(library, feature_set, state)
+                repaired = "" if lost else told
+                finding = replace(finding, remedy=told)
+            state = replace(state, sound=total - lost)
+            _add(result, finding, repaired)
+        elif not state.checked and total:
+            finding = Finding(
+                "features",
+                inside,
+                f"Feature set '{feature_set.name}' was made before numbers had check sums: all of it can be "
+                "read, but a changed number would not be noticed.",
+                "Extract it again under another name to have them.",
+                harm=False,
+            )
+            _add(result, finding)
+        if state.sound:
+            result.works.append(f"Feature set '{feature_set.name}': {state.sound:,} of {total:,} cases.")
+
+
+def _check_metrics(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
+    from core.metrics.storage import load_metric
+
+    records = library.metrics()
+    sets: dict[int, FeatureSet] = {one.id: one for one in library.features.all()}
+    result.checked["metrics"] = len(records)
+    for done, record in enumerate(records):
+        reporter.check_cancelled()
+        reporter.progress(done, len(records), "Checking metrics")
+        wrong = ""
+        try:
+            loaded = load_metric(record.file)
+            if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
+                wrong = "It holds another metric than the catalogue says."
+        except SemblanceError as error:
+            wrong = error.message
+        if not wrong:
+            result.works.append(f"Metric '{record.name}'.")
+            continue
+        used = sets.get(record.feature_set)
+        on = f" --features '{used.name}'" if used is not None and len(sets) > 1 else ""
+        finding = Finding(
+            "metric",
+            record.file.relative_to(library.path).as_posix(),
+            f"Metric '{record.name}' cannot be used: {wrong}",
+            f"Train it again (semblance train LIB --learner {record.learner} --name '{record.name}'{on}), or "
+            "restore a backup. Its card and scores are kept.",
+        )
+        _add(result, finding, mender.find_metric(library, record) if mender is not None else "")
+        if result.findings[-1].repaired:
+            result.works.append(f"Metric '{record.name}'.")
+
+
+def _check_derived(library: Library, result: CheckResult, mender: Mender | None, wrong: str) -> None:
+    from core.workflows.library.mending import bad_prepared
+
+    if wrong:
+        finding = Finding(
+            "thumbnails",
+            "thumbnails.sqlite",
+            f"The thumbnails are damaged: {wrong}.",
+            "They are made again as pictures are seen; mending (--repair) makes all of them now.",
+            harm=False,
+        )
+        _add(result, finding, mender.thumbnails(library) if mender is not None else "")
+    bad = bad_prepared(library.path)
+    result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
+    for file in bad:
+        finding = Finding(
+            "derived",
+            file.relative_to(library.path).as_posix(),
+            "What was prepared for a metric is damaged.",
+            "It is made again when the metric is used.",
+            harm=False,
+        )
+        _add(result, finding, mender.prepare_again(library, file) if mender is not None else "")
+
+
+def _check_left_over(library: Library, result: CheckResult, mender: Mender | None) -> None:
+    from core.workflows.library.mending import left_over
+
+    for file, young in left_over(library):
+        inside = file.relative_to(library.path).as_posix()
+        says = f"{inside} belongs to nothing in the library" + (
+            "; it is new and may still be worked on." if young else ": a killed program left it."
+        )
+        finding = Finding(
+            "left over", inside, says, "Mending (--repair) moves it aside once it is an hour old.", harm=False
+        )
+        _add(result, finding, mender.put_aside(file) if mender is not None and not young else "")
+
+
+def _few(names: Sequence[str]) -> str:
+    told = ", ".join(name or "the file itself" for name in names[:FEW])
+    return f"{told} and {len(names) - FEW:,} more" if len(names) > FEW else told

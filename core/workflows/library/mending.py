@@ -1,0 +1,254 @@
+"""Mend a library: what is damaged is moved aside, what can be made again is made again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import SemblanceError
+from core.features.registry import extractor_class
+from core.library.database import plain_errors
+from core.library.feature_checks import (
+    DESCRIPTION,
+    StoreState,
+    chunk_file,
+    describe_again,
+    dtype_of,
+    forget_chunks,
+    state_of,
+)
+from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
+from core.library.salvage import complaints, remove_orphans, salvage
+from core.tasks import Reporter
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+
+#: Folder of the library for what was damaged.
+ASIDE = "damaged"
+#: Younger files may still be written by another program.
+YOUNG_S = 3600
+#: What a program gives a file or folder that is not finished yet; people may keep their own beside.
+_UNFINISHED = (".part", ".making")
+_BATCH = 64
+
+
+class Mender:
+    """Repairs of one library; each returns what it did in a sentence, or nothing where it could not."""
+
+    def __init__(self, library: Path, reporter: Reporter) -> None:
+        self._library, self._reporter = library, reporter
+        self._aside = library / ASIDE / now().replace(":", "").replace("+0000", "Z")
+
+    @property
+    def aside_told(self) -> str:
+        """Where damaged files were moved to, if any were."""
+        return str(self._aside) if self._aside.exists() else ""
+
+    def put_aside(self, file: Path, *, copy: bool = False) -> str:
+        """Move (or copy) a file or folder of the library out of its way."""
+        target = self._aside / file.relative_to(self._library)
+        with plain_errors(self._library / CATALOGUE):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if copy:
+                shutil.copy2(file, target)
+            else:
+                file.replace(target)
+        return f"Moved to {target.relative_to(self._library).as_posix()}."
+
+    # The catalogue
+
+    def salvage(self) -> str:
+        """Replace a damaged catalogue by one of all that can be read of it; the damaged one is kept."""
+        file = self._library / CATALOGUE
+        made = file.with_name(f"{CATALOGUE}.part")
+        made.unlink(missing_ok=True)
+        try:
+            with plain_errors(file):
+                saved = salvage(file, made)
+        except (sqlite3.DatabaseError, SemblanceError):
+            made.unlink(missing_ok=True)
+            return ""
+        if not saved.get("cases") or complaints(made):
+            made.unlink(missing_ok=True)
+            return ""
+        logs = [file.with_name(CATALOGUE + end) for end in ("-wal", "-shm")]
+        for part in (file, *logs):
+            if part.exists():
+                self.put_aside(part, copy=True)
+        with plain_errors(file):
+            for log in logs:
+                log.unlink(missing_ok=True)
+            made.replace(file)
+        told = ", ".join(f"{saved.get(name, 0):,} {name}" for name in ("cases", "metrics", "judgements"))
+        return (
+            f"All that could be read was saved: {told}. Import the sources again to get back what is missing."
+        )
+
+    def remove_orphans(self) -> str:
+        """Take out rows that point to nothing; the catalogue as it was is kept."""
+        file = self._library / CATALOGUE
+        self.put_aside(file, copy=True)
+        with plain_errors(file):
+            return f"{remove_orphans(file):,} rows were taken out; the catalogue as it was is kept."
+
+    # Pictures
+
+    def mark_pictures(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
+        """Say of each picture whether it is there."""
+        from core.library.records import NOT_THERE
+
+        if gone:
+            library.catalogue.set_state(source, gone, "missing", NOT_THERE)
+        if back:
+            library.catalogue.set_state(source, back, "ok")
+
+    # Numbers
+
+    def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
+        """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
+        without numbers all the same."""
+        from core.workflows.features.extracting import extract_features
+
+        store = library.features.store_of(feature_set)
+        extractor = extractor_class(feature_set.extractor)
+        if not state.description:
+            dtype = dtype_of(store) or ("float32" if extractor.needs_picture else "float64")
+            if (store / DESCRIPTION).exists():
+                self.put_aside(store / DESCRIPTION)
+            with plain_errors(library.catalogue.file):
+                describe_again(library.features, feature_set, dtype)
+            state = state_of(library.features, feature_set, self._reporter)
+        for number in state.damaged:
+            if chunk_file(store, number).exists():
+                self.put_aside(chunk_file(store, number))
+        forget_chunks(library.catalogue, feature_set, state.damaged)
+        if not state.cases:
+            return "What describes it was written anew; all its numbers are there.", 0
+        before = len(library.features.cases_of(feature_set))
+        try:
+            extract_features(
+                library.path,
+                feature_set.extractor,
+                settings=feature_set.settings,
+                name=feature_set.name,
+                reporter=self._reporter,
+            )
+        except SemblanceError as error:
+            return f"The damaged blocks were moved aside; extracting again did not work: {error}", state.cases
+        gained = len(library.features.cases_of(feature_set)) - before
+        still = max(0, state.cases - gained)
+        told = f"{gained:,} cases were extracted again"
+        if still:
+            told += f"; {still:,} could not be: their pictures are away or have changed"
+        return f"{told}.", still
+
+    # Metrics
+
+    def find_metric(self, library: Library, record: MetricRecord) -> str:
+        """Look among the files of metrics for a whole copy of a lost one."""
+        from core.metrics.storage import load_metric
+
+        wanted = record.card.get("content_hash")
+        for file in sorted((library.path / "metrics").glob("*.metric")):
+            try:
+                if file == record.file or load_metric(file).card.content_hash != wanted:
+                    continue
+            except SemblanceError:
+                continue
+            if record.file.exists():
+                self.put_aside(record.file)
+            with plain_errors(library.catalogue.file):
+                shutil.copy2(file, record.file.with_suffix(".part"))
+                record.file.with_suffix(".part").replace(record.file)
+            return f"The same metric was found in {file.name}."
+        return ""
+
+    # What can be made again
+
+    def thumbnails(self, library: Library) -> str:
+        """Begin the thumbnails anew and make those of all pictures that can be read."""
+        from core.imaging import open_picture
+        from core.imaging.thumbnail import thumbnail
+
+        library.thumbnails.renew()
+        rows = [r.id for r in library.catalogue.all_cases() if r.has_picture]
+        made = 0
+        for start in range(0, len(rows), _BATCH):
+            self._reporter.check_cancelled()
+            self._reporter.progress(start, len(rows), "Making thumbnails")
+            images = []
+            for case in library.catalogue.details(rows[start : start + _BATCH]).values():
+                try:
+                    if case.address is not None:
+                        images.append((case.content, thumbnail(open_picture(case.address, case.region))))
+                except SemblanceError:
+                    continue
+            library.thumbnails.put(images)
+            made += len(images)
+        return f"{made:,} of {len(rows):,} thumbnails were made again."
+
+    def prepare_again(self, library: Library, file: Path) -> str:
+        """Take away what was prepared for a metric, and prepare it again."""
+        from core.workflows.searches.desk import Desk
+
+        with plain_errors(library.catalogue.file):
+            file.unlink(missing_ok=True)
+        for record in library.metrics():
+            if record.file.stem == file.name.partition(".")[0]:
+                try:
+                    Desk(library, record, self._reporter)
+                except SemblanceError as error:
+                    return f"Removed; it could not be made again: {error.message}"
+                return "Made again."
+        return "Removed: no metric uses it."
+
+
+def thumbnails_wrong(library: Path) -> str:
+    """What is wrong with the thumbnails' file, if anything; there may be none."""
+    file = library / "thumbnails.sqlite"
+    if not file.exists():
+        return ""
+    found = complaints(file)
+    return found[0] if found else ""
+
+
+def bad_prepared(library: Path) -> list[Path]:
+    """Prepared metrics that cannot be read."""
+    from core.workflows.searches.desk_store import readable
+
+    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
+
+
+def left_over(library: Library) -> list[tuple[Path, bool]]:
+    """Files that nothing in the library speaks of, and whether each is too young to be touched."""
+    folder = library.path
+    kept = {record.file.name for record in library.metrics()}
+    stems = {Path(name).stem for name in kept}
+    stores = {library.features.store_of(one) for one in library.features.all()}
+    found = [file for file in sorted(folder.iterdir()) if file.suffix in _UNFINISHED]
+    found += [file for file in _inside(folder / "metrics") if file.name not in kept]
+    found += [file for file in _inside(folder / "features") if file not in stores]
+    for store in stores:
+        found += [file for file in sorted(store.rglob("*")) if file.is_file() and not _of_store(store, file)]
+    found += [
+        file
+        for file in _inside(folder / DERIVED)
+        if file.suffix != ".npz" or file.name.partition(".")[0] not in stems
+    ]
+    return [(file, time.time() - os.lstat(file).st_mtime < YOUNG_S) for file in found]
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _of_store(store: Path, file: Path) -> bool:
+    parts = file.relative_to(store).parts
+    return parts == (DESCRIPTION,) or (
+        len(parts) == 3 and parts[0] == "c" and parts[1].isdecimal() and parts[2] == "0"
+    )

@@ -1,0 +1,1 @@
+"""Train metrics and pass them on."""

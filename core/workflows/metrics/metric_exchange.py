@@ -1,0 +1,239 @@
+"""A metric as one file, for another library or another person."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import BadArguments, BadInput, SemblanceError
+from core.library import open_library
+from core.library.export_log import note_export
+from core.library.records import FeatureSet, checked_name, unique_name
+from core.metrics.storage import load_metric
+from core.tasks import SILENT, Reporter
+from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+    from core.library.records import MetricRecord
+
+SUFFIX = ".semblance-metric"
+#: In the file: the metric itself, and what is known of it.
+METRIC, ABOUT = "metric.zip", "about.json"
+FORMAT, VERSION = "semblance-metric-exchange", 1
+MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
+
+
+def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
+    """Write the metric called ``name``, its card and its scores to ``out``.
+
+    The file names no case, patient or author: the training cases are told by the hashes of their content, so
+    that the same pictures are known again elsewhere and never scored as if they were new.
+
+    Raises:
+        BadArguments: no such metric, or a name that does not end in .semblance-metric.
+        SemblanceError: the file cannot be written.
+    """
+    if out.suffix != SUFFIX:
+        raise BadArguments(f"A metric's file cannot be called {out.name}.", f"Let it end in {SUFFIX}.")
+    with open_library(library) as opened:
+        record = opened.metric(name)
+        about = json.dumps(_about(opened, record), ensure_ascii=False)
+        part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
+        try:
+            with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(ABOUT, about)
+                archive.write(record.file, METRIC)
+            part.replace(out)
+        except OSError as error:
+            raise SemblanceError(
+                f"The metric could not be written to {out}: {error.strerror or error}.",
+                "Choose a folder you may write to, with room.",
+            ) from error
+        finally:
+            part.unlink(missing_ok=True)
+    note_export(library, "metric", SUFFIX)
+    return out
+
+
+def import_metric(library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT) -> str:
+    """Bring the metric in ``file`` into ``library``; what it is called there is returned.
+
+    Cases of the library that it was trained on, here or where it came from, count as training cases. Scores
+    come along only into the library they were measured in; elsewhere it has none until it is scored.
+
+    Raises:
+        BadArguments: a name it cannot have.
+        BadInput: no such file, no metric, a damaged one, or features that the library does not have.
+        SemblanceError: the library cannot be written to.
+    """
+    if name is not None:
+        name = checked_name(name, "A metric")
+    about, packed = _read(file)
+    with open_library(library, writable=True) as opened:
+        feature_set = _matching(opened, about["features"], file)
+        target = opened.new_metric_file()
+        target.parent.mkdir(exist_ok=True)
+        try:
+            with packed.open(METRIC) as source, target.open("xb") as out:
+                shutil.copyfileobj(source, out)
+            metric = load_metric(target)
+            if metric.n_features != len(feature_set.columns):
+                raise _damaged(file)
+            called = unique_name(name or str(about["name"]), [record.name for record in opened.metrics()])
+            trained = set(about["training"])
+            cases = opened.catalogue.all_cases()
+            rows = np.array([row.id for row in cases if row.content in trained], dtype=np.int64)
+            here = about["library"] == _mark(opened)
+            card = {**metric.card.to_json(), **about["card"], "name": called}
+            card.pop(ELSEWHERE, None)
+            # Not known here, but they may be imported, or the metric handed on to where they are.
+            if unknown := trained.difference(row.content for row in cases):
+                card[ELSEWHERE] = sorted(unknown)
+            if not here:
+                card |= {"scores": {}, "measured_on": ""}
+            opened.add_metric(
+                called,
+                str(about["learner"]),
+                feature_set.id,
+                target,
+                card,
+                rows,
+                about["scores"] if here else None,
+            )
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            target.unlink(missing_ok=True)
+            raise _damaged(file) from error
+        except SemblanceError:
+            target.unlink(missing_ok=True)
+            raise
+        except OSError as error:
+            target.unlink(missing_ok=True)
+            raise SemblanceError(
+                f"{opened.name} could not take the metric: {error.strerror or error}.",
+                "Free some space, or look who may write to it.",
+            ) from error
+        finally:
+            packed.close()
+    return called
+
+
+def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
+    feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
+    trained = set(record.training.tolist())
+    contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
+    contents.update(elsewhere(record.card))
+    scores = dict(record.scores or {})
+    if scores.get("calibration"):
+        # Rows of this library's catalogue mean nothing elsewhere.
+        scores["calibration"] = None
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": _mark(library),
+        "name": record.name,
+        "learner": record.learner,
+        "card": {key: value for key, value in record.card.items() if key not in ("authors", ELSEWHERE)},
+        "scores": scores or None,
+        "features": _features(feature_set),
+        "training": sorted(contents),
+    }
+
+
+def _features(feature_set: FeatureSet) -> dict[str, Any]:
+    return {
+        "extractor": feature_set.extractor,
+        "version": feature_set.version,
+        "settings": dict(feature_set.settings),
+        "columns": [list(column) for column in feature_set.columns],
+    }
+
+
+def _mark(library: Library) -> str:
+    """Equal for exports from one library and no other; empty for one that has no key yet."""
+    return library.pseudonyms().reference("the library itself") if library.writable else ""
+
+
+def _matching(library: Library, wanted: Mapping[str, Any], file: Path) -> FeatureSet:
+    for feature_set in library.features.all():
+        if json.loads(json.dumps(_features(feature_set))) == wanted:
+            return feature_set
+    settings = " ".join(f"--set {key}={value}" for key, value in dict(wanted["settings"]).items())
+    command = f"semblance features LIB --extractor {wanted['extractor']} {settings}".strip()
+    raise BadInput(
+        f"{file.name} compares cases by '{wanted['extractor']}' features that {library.name} does not have.",
+        f"Extract them first ({command}), with the version of Semblance that made the metric.",
+    )
+
+
+def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
+    """What the file says of its metric, and the file, open."""
+    try:
+        packed = zipfile.ZipFile(file)
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {file}.", "Choose another.") from None
+    except OSError as error:
+        raise BadInput(
+            f"{file} cannot be read: {error.strerror or error}.", "Choose another file."
+        ) from error
+    except (zipfile.BadZipFile, ValueError):
+        raise _damaged(file) from None
+    try:
+        sizes = {info.filename: info.file_size for info in packed.infolist()}
+        if set(sizes) != {METRIC, ABOUT} or sizes[METRIC] > MAX_BYTES or sizes[ABOUT] > MAX_ABOUT:
+            raise _damaged(file)
+        about = json.loads(packed.read(ABOUT).decode())
+        if about.get("format") != FORMAT:
+            raise _damaged(file)
+        if about.get("version") != VERSION:
+            raise BadInput(f"{file.name} was made by another version of Semblance.", "Update Semblance.")
+        kinds = {
+            "library": str,
+            "name": str,
+            "learner": str,
+            "card": dict,
+            "features": dict,
+            "training": list,
+        }
+        if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
+            raise _damaged(file)
+        try:
+            checked_name(about["name"], "A metric")
+        except BadArguments:
+            raise _damaged(file) from None
+        if not isinstance(about.get("scores"), (dict, type(None))) or {"extractor", "settings"} - set(
+            about["features"]
+        ):
+            raise _damaged(file)
+        if not all(isinstance(content, str) for content in about["training"]):
+            raise _damaged(file)
+        return about, packed
+    except (
+        zipfile.BadZipFile,
+        ValueError,
+        AttributeError,
+        RecursionError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+    ) as error:
+        packed.close()
+        raise _damaged(file) from error
+    except BadInput:
+        packed.close()
+        raise
+
+
+def _damaged(file: Path) -> BadInput:
+    return BadInput(
+        f"{file.name} is no metric of Semblance, or it is damaged.", "Export it again where it is whole."
+    )

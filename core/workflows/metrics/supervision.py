@@ -1,0 +1,109 @@
+"""What a training learns from: findings, the judgements of a ledger, or both together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.constraints import Rows, from_judgements, sample_triplets
+from core.errors import BadInput
+from core.evaluation.data import EvaluationData
+from core.library.records import JudgementRecord
+from core.metrics.registry import learners
+from core.searches.judgement import Judgement
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+    from core.metrics.learner import Learner
+    from core.metrics.metric import Metric
+    from core.workflows.metrics.training import TrainRequest
+
+#: Triplets drawn from findings for each case, beside judged ones.
+TRIPLETS_EACH = 20
+JUDGED = "judged"
+
+
+@dataclass(frozen=True, eq=False)
+class Supervision:
+    """Findings ``y``, ``pairs`` and ``triplets`` for a learner; ``judged`` constraints among them came from
+    judgements, and ``note`` says so on the card."""
+
+    y: npt.ArrayLike | None
+    pairs: Rows | None = None
+    triplets: Rows | None = None
+    judged: int = 0
+    note: str = ""
+
+    def told(self, metric: Metric) -> Metric:
+        """``metric`` with what it came from on its card."""
+        if not self.judged:
+            return metric
+        card = metric.card
+        return metric.with_card(
+            constraints={**card.constraints, JUDGED: self.judged}, notes=(*card.notes, self.note)
+        )
+
+
+def supervision_of(
+    library: Library, request: TrainRequest, learner: Learner, train: EvaluationData
+) -> Supervision:
+    """What ``request`` lets ``learner`` learn from the training cases.
+
+    Raises:
+        BadInput: nothing to learn from, no judgement in force or none that speaks of training cases, or a
+            learner that takes none.
+    """
+    y = train.y if request.from_findings else None
+    if not request.judgements:
+        if y is None and learner.accepts:
+            raise BadInput("Nothing to learn from is chosen.", "Learn from findings, judgements or both.")
+        return Supervision(y)
+    check_takes_judgements(type(learner))
+    made = [Judgement.from_record(one) for one in _in_force(library, request.judgements)]
+    if not made:
+        from core.library.judgements import ledgers
+
+        there = ", ".join(ledgers(library.catalogue))
+        raise BadInput(
+            f"The ledger '{request.judgements}' has no judgement in force.",
+            f"Ledgers of this library: {there}." if there else "Judge some cases first.",
+        )
+    assert train.case_rows is not None
+    place = {int(row): at for at, row in enumerate(train.case_rows)}
+    row_of = {r.case_id: place[int(r.id)] for r in library.catalogue.all_cases() if int(r.id) in place}
+    # A part of a case, or a picture from outside, is no row.
+    said = [(one.kind.value, one.asked, one.case, one.other) for one in made]
+    judged = from_judgements(said, row_of)
+    wants_pairs = "pairs" in learner.accepts
+    found = judged.pairs if wants_pairs else judged.triplets
+    if not len(found):
+        raise BadInput(
+            f"None of the {len(made)} judgements tells {learner.title} anything about the training cases.",
+            "Thumbs make pairs; a like and a dislike of one query, or 'closer', make triplets.",
+        )
+    left = f"; {judged.left_out} of them about other cases were left out" if judged.left_out else ""
+    beside = "findings and " if y is not None else ""
+    note = f"Learnt from {beside}{len(made)} judgement{'' if len(made) == 1 else 's'}{left}."
+    if wants_pairs:
+        return Supervision(y, found, None, len(found), note)
+    if y is None:
+        return Supervision(None, None, found, len(found), note)
+    drawn = sample_triplets(y, TRIPLETS_EACH * train.n_cases, request.seed)
+    return Supervision(y, None, np.concatenate([found, drawn]), len(found), note)
+
+
+def check_takes_judgements(learner: type[Learner]) -> None:
+    """Raises BadInput for a learner that takes neither pairs nor triplets."""
+    if not learner.accepts & {"pairs", "triplets"}:
+        able = ", ".join(one.title for one in learners() if one.accepts & {"pairs", "triplets"})
+        raise BadInput(
+            f"{learner.title} cannot learn from judgements.",
+            f"These can: {able}. Or learn from findings alone.",
+        )
+
+
+def _in_force(library: Library, ledger: str) -> list[JudgementRecord]:
+    return [record for _, record, undone in library.judgements(ledger).read() if undone is None]

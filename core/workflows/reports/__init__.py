@@ -1,0 +1,1 @@
+"""Write reports of searches and cards of metrics."""

@@ -1,0 +1,231 @@
+"""Puts a search into the neutral document of a report: ranking, reasons, judgements, the metric, plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.errors import SemblanceError
+from core.imaging import open_picture
+from core.imaging.deidentify import is_telling
+from core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from core.imaging.overview import overview
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+from core.imaging.thumbnail import thumbnail
+from core.library.records import CaseDetails, now
+from core.metrics.registry import learner_title
+from core.reports.card_facts import card_facts
+from core.reports.curves import ACCURACY, ROC, Curve
+from core.reports.document import (
+    Fact,
+    JudgementRow,
+    Plot,
+    QueryFacts,
+    RankedRow,
+    ReportDocument,
+    VoteFacts,
+)
+from core.reports.options import ReportOptions
+from core.searches.judgement import Judgement, Kind
+from core.searches.query import Query
+from core.searches.search import Search
+from core.tasks import SILENT, Reporter
+from core.workflows.evaluation.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
+from core.workflows.library.opening import LibrarySnapshot, publish
+from core.workflows.reports.drawing import draw
+from core.workflows.reports.sealing import sealed
+from core.workflows.searches.asking import Asked
+from core.workflows.searches.desk import Desk
+from core.workflows.searches.explaining import MOVED, reasons
+
+#: Attributes that tell when a picture was taken and where it is filed.
+_TELLING = frozenset(("date", "study", "series", "instance", "of"))
+#: Pixels of the query's picture and of a plot on paper.
+QUERY_SIDE, PLOT = 480, (520, 300)
+_VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
+
+
+def report_document(
+    desk: Desk, library: Path, asked: Asked, options: ReportOptions, reporter: Reporter = SILENT
+) -> ReportDocument:
+    """The document of ``asked``, de-identified unless ``options`` say otherwise.
+
+    Raises:
+        BadInput: a picture that cannot be read.
+    """
+    result, search = asked.result, asked.search
+    details = desk.library.catalogue.details([case.row for case in result.ranked])
+    thumbnails = desk.library.thumbnails.get([case.content for case in details.values()])
+    card = desk.metric.card
+    scores = desk.record.scores or {}
+    snapshot = publish(library)
+    query = _query_facts(desk, result.query, identified=options.identified)
+    why = reasons(library, search, [case.case_id for case in result.ranked], reporter=reporter)
+    in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
+    judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != Kind.CLOSER}
+    without = len(result.vote.voters) - sum(result.counts.values())
+    estimate = result.vote
+    vote = VoteFacts(
+        result.counts,
+        estimate.finding or next(iter(result.counts), None),
+        estimate.calibrated,
+        estimate.probability,
+        estimate.interval,
+        estimate.measured_on,
+        without,
+        estimate.why_not,
+        estimate.trained,
+    )
+    return ReportDocument(
+        title="Retrieval report",
+        created=now(),
+        library=desk.library.name,
+        metric=desk.record.name,
+        query=query,
+        ranking=tuple(
+            RankedRow(
+                case.rank,
+                case.case_id,
+                case.distance,
+                case.finding,
+                case.patient,
+                case.path,
+                _thumbnail(details[case.row], thumbnails),
+                _shown_parts(reason.parts, case.distance, moved=search.moved),
+                judged.get(case.case_id, ""),
+                case.alike,
+                reason.sentence,
+            )
+            for case, reason in zip(result.ranked, why, strict=True)
+        ),
+        findings=snapshot.columns.findings,
+        vote=vote,
+        card=card_facts(card, learner_title(card.learner)),
+        measured_on=str(scores.get("measured_on", "")),
+        hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
+        no_good_match=result.no_good_match,
+        judgements=tuple(_judgement_row(one) for one in in_force),
+        plots=_plots(snapshot, desk.record.name, query.finding or vote.finding),
+        notes=_notes(search, asked),
+        versions=card.versions,
+        identified=options.identified,
+        patients=snapshot.columns.patients,
+        clinic=options.clinic,
+        logo=options.logo,
+        comment=options.comment,
+        sealed=sealed(desk.library, search, in_force, identified=options.identified),
+    )
+
+
+def _judgement_row(one: Judgement) -> JudgementRow:
+    if one.kind == Kind.CLOSER:
+        return JudgementRow("closer to the query", one.case, one.query, one.other, one.time)
+    return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
+
+
+def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
+    """What else decided the ranking."""
+    notes = list(asked.result.warnings)
+    if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
+        notes.append(
+            f"The judgements refined the metric by {100 * search.strength * asked.trust:.0f} %; it was not "
+            "measured again, so scores and plots are those of the metric they began with."
+        )
+    if asked.refused is not None:
+        notes.append(f"Judgements, examples and concepts were not followed: {asked.refused}")
+    if search.without:
+        notes.append(f"Ranked without: {', '.join(search.without)}.")
+    for words, examples in (("Like", search.like), ("Unlike", search.unlike)):
+        if examples:
+            names = ", ".join(one.case or (one.image.name if one.image else "") for one in examples)
+            notes.append(f"{words} the examples {names}.")
+    moved = [f"{name} {amount:+.2f}" for name, amount in search.concepts if amount]
+    if moved:
+        notes.append(f"Moved along: {', '.join(moved)}.")
+    if asked.result.vote.trained:
+        notes.append(
+            "The metric was trained on this query or its patient: it may know it better than others."
+        )
+    return tuple(notes)
+
+
+def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
+    if query.case is None:
+        assert query.image is not None
+        picture = open_picture(query.image, query.region)
+        name = str(query.image) if identified else _untold_name(query.image)
+        return QueryFacts(
+            None,
+            name,
+            thumbnail=thumbnail(picture.cropped(query.region), QUERY_SIDE),
+            overview=_overview(picture, query.region),
+            region=query.region,
+        )
+    row = desk.row_of(query.case)
+    case = desk.library.catalogue.details([row])[row]
+    image = whole = None
+    if case.address is not None:
+        region = query.region or case.region
+        picture = open_picture(case.address, region)
+        image, whole = thumbnail(picture.cropped(region), QUERY_SIDE), _overview(picture, region)
+    facts = tuple(
+        Fact(name.capitalize(), value)
+        for name, value in sorted(case.attributes.items())
+        if identified or not (name in _TELLING or is_telling(name))
+    )
+    return QueryFacts(query.case, None, case.patient, case.finding, image, whole, query.region, facts)
+
+
+def _overview(picture: Picture, region: Region | None) -> bytes | None:
+    return None if region is None else overview(picture, region, QUERY_SIDE)
+
+
+def _untold_name(image: Path) -> str:
+    """The path of a picture from outside; of a DICOM file, which is often called after its patient, only that
+    it is one."""
+    with image.open("rb") as file:
+        return "A DICOM file" if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
+
+
+def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
+    """The kept thumbnail, or one made now; none for a row of a table or a picture that is gone."""
+    if case.content in kept or case.address is None:
+        return kept.get(case.content)
+    try:
+        return thumbnail(open_picture(case.address, case.region))
+    except SemblanceError:
+        # The report says which case it is; its missing picture is told in the library's own list.
+        return None
+
+
+def _shown_parts(
+    parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
+) -> tuple[tuple[str, float], ...]:
+    """The parts of the shown distance: what examples and concepts made of it stands by itself."""
+    rest = distance - sum(amount for _, amount in parts)
+    return (*parts, (MOVED, rest)) if moved and rest else parts
+
+
+def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple[Plot, ...]:
+    """Retrieval accuracy, and the ROC of ``finding``, of the metric beside the others it has to beat."""
+    metrics = [scored for scored in scored_metrics(snapshot) if scored.scores is not None]
+    current = next((scored for scored in metrics if scored.name == metric), None)
+    if current is None or current.scores is None:
+        return ()
+    known = findings(metrics, snapshot.columns.findings)
+    chosen = finding if finding in known else next(iter(known), None)
+    figures: list[tuple[str, str, Sequence[Curve]]] = [
+        (ACCURACY, "Retrieval accuracy @ k", accuracy_curves(metrics, metric))
+    ]
+    if chosen is not None:
+        figures.append((ROC, f"ROC, {chosen} against the rest", roc_curves(metrics, metric, chosen)))
+    return tuple(
+        Plot(
+            caption,
+            draw(kind, curves, theme="print", size=PLOT, ratio=2.0),
+            draw(kind, curves, theme="print", size=PLOT, format="svg"),
+            current.scores.measured_on,
+        )
+        for kind, caption, curves in figures
+    )

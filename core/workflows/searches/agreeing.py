@@ -1,0 +1,150 @@
+"""The pictures of a query and of a ranked case, and the places on them that agree."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import SemblanceError
+from core.features.registry import make_extractor
+from core.imaging import PictureAddress, open_picture
+from core.imaging.picture import Picture
+from core.imaging.region import Region
+from core.imaging.thumbnail import thumbnail
+from core.retrieval.explanation.places import PlacesOf, Seen, places_of
+from core.searches.query import Query
+from core.searches.search import Search
+from core.tasks import SILENT, Reporter
+from core.workflows.searches.desk import Desk
+from core.workflows.searches.explaining import Ground
+from core.workflows.searches.searching import case_numbers
+
+#: Longest side of the pictures, pixels, and what is shown around a region, as a share of its longer side.
+SIDE, AROUND = 320, 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two: (h, w) grey or (h, w, 3) RGB uint8 around what was compared, or why there is none.
+
+    ``rings``: (x, y, radius), in shares of the width (y of the height); the first of both sides belong
+    together, and so on. ``outline``: (x, y) points of what was measured.
+    """
+
+    pixels: npt.NDArray[np.uint8] | None = None
+    rings: tuple[tuple[float, float, float], ...] = ()
+    outline: tuple[tuple[float, float], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Both pictures, and in words what the rings and outlines on them mean."""
+
+    query: Side
+    case: Side
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """A picture, the part of it that was compared, and the larger part of it that is shown."""
+
+    picture: Picture
+    region: Region | None
+
+    @property
+    def compared(self) -> Region:
+        whole = Region(0, 0, self.picture.width, self.picture.height)
+        return whole if self.region is None else self.region.clipped(self.picture.height, self.picture.width)
+
+    @property
+    def shown(self) -> Region:
+        box, picture = self.compared, self.picture
+        around = round(AROUND * max(box.width, box.height)) if self.region is not None else 0
+        wide = Region(box.x - around, box.y - around, box.width + 2 * around, box.height + 2 * around)
+        return wide.clipped(picture.height, picture.width)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        from PIL import Image
+
+        data = thumbnail(self.picture.cropped(self.shown), SIDE)
+        with Image.open(io.BytesIO(data)) as opened:
+            return np.asarray(opened)
+
+    def placed(self, x: float, y: float) -> tuple[float, float]:
+        """A place in pixels of the picture as shares of what is shown."""
+        return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
+
+    def side(self, places: PlacesOf) -> Side:
+        box = self.compared
+        rings = tuple(
+            (
+                *self.placed(box.x + x * box.width, box.y + y * box.height),
+                radius * box.width / self.shown.width,
+            )
+            for x, y, radius in places.rings
+        )
+        outline = tuple(self.placed(x, y) for x, y in places.outline)
+        return Side(self.pixels(), rings, outline)
+
+
+def _taken(desk: Desk, query: Query) -> _Taken | str:
+    """What the features of ``query`` were measured on, or why it cannot be shown."""
+    region = query.region
+    if query.image is not None:
+        address = PictureAddress(query.image)
+    else:
+        assert query.case is not None
+        details = next(iter(desk.library.catalogue.details([desk.row_of(query.case)]).values()))
+        if details.address is None:
+            return "a row of a table: no picture"
+        address, region = details.address, region or details.region
+    try:
+        return _Taken(open_picture(address, region), region)
+    except SemblanceError as error:
+        return error.message
+
+
+def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = SILENT) -> Agreement:
+    """The pictures of ``search``'s query and of ``case``, with what the features say of places on them.
+
+    A picture that cannot be shown is a :attr:`Side.problem`. Clicks, examples and concepts are passed over:
+    what they change has no place on a picture.
+
+    Raises:
+        BadArguments: no such metric or group of features.
+        BadInput: no such case.
+    """
+    plain = replace(search, ledger="", like=(), unlike=(), concepts=())
+    ground = Ground.of(library, plain, reporter)
+    desk = ground.desk
+    taken = [_taken(desk, search.query), _taken(desk, Query(case))]
+    reporter.check_cancelled()
+    if not all(isinstance(one, _Taken) for one in taken):
+        query, found = (Side(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken)
+        return Agreement(query, found, "")
+    feature_set = desk.feature_set
+    try:
+        extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    except SemblanceError as error:
+        # An encoder whose file is gone: the pictures are there all the same.
+        query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
+        return Agreement(query, found, f"No places can be told. {error.message}")
+    numbers = [ground.numbers(), case_numbers(desk, case)]
+    seen = [
+        Seen(one.picture, one.region, row)
+        for one, row in zip(taken, numbers, strict=True)
+        if isinstance(one, _Taken)
+    ]
+    places = places_of(extractor, ground.grouping, seen[0], seen[1], ground.sample_rows())
+    query, found = (
+        one.side(where)
+        for one, where in zip(taken, (places.query, places.case), strict=True)
+        if isinstance(one, _Taken)
+    )
+    return Agreement(query, found, places.note)

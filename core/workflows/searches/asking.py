@@ -1,0 +1,120 @@
+"""Ask as a person does in the window: with the judgements, examples and concepts of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.errors import BadInput
+from core.searches.contradictions import Contradiction, contradictions
+from core.searches.ledger import Entry
+from core.searches.search import Search
+from core.searches.teaching import trust
+from core.tasks import SILENT, Reporter
+from core.workflows.searches.desk import desk_for
+from core.workflows.searches.moving import moved
+from core.workflows.searches.refining_desk import Bench, bench_for
+from core.workflows.searches.searching import SearchResult, asked_of, ranked_result, search
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The ranking of a search, its ledger, and what in it disagrees.
+
+    ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
+    in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
+    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks, examples and
+    concepts, and was asked without them. ``left_out``: sentences on examples and concepts that are gone.
+    """
+
+    search: Search
+    result: SearchResult
+    shifts: tuple[int, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    trust: float = 0.0
+    refused: BadInput | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
+    """The ``k`` cases nearest to what ``search`` asks.
+
+    Without judgements in force, examples and concepts this is
+    :func:`core.workflows.searches.searching.search`.
+
+    Raises:
+        BadArguments: no such metric, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    desk = desk_for(library, search.metric, reporter, without=search.without)
+    told = desk.ledger(search.ledger).told if search.ledger else ()
+    judged = search.strength > 0.0 and any(entry.undone is None for entry in told)
+    if not judged and not search.moved:
+        return Asked(search, plain(library, search, k, reporter), entries=told)
+    try:
+        bench = bench_for(library, search.metric, reporter, without=search.without)
+    except BadInput as refused:
+        return Asked(search, plain(library, search, k, reporter), entries=told, refused=refused)
+    return asked_of_bench(bench, search, k)
+
+
+def plain(library: Path, asked: Search, k: int, reporter: Reporter = SILENT) -> SearchResult:
+    """The ranking of ``asked`` by its metric alone."""
+    return search(
+        library,
+        asked.metric,
+        asked.query,
+        k=k,
+        hide_same_patient=asked.hide_same_patient,
+        fold_duplicates=asked.fold_duplicates,
+        without=asked.without,
+        diverse=asked.diverse,
+        unusual=asked.unusual,
+        reporter=reporter,
+    )
+
+
+def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
+    """The ranking of ``search`` by what its judgements taught.
+
+    Raises:
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    desk, ledger = bench.desk, bench.desk.ledger(search.ledger)
+    entries = ledger.in_force
+    from_ = moved(bench, search)
+    index = bench.index_for(from_.vector)
+    index.form = bench.form(entries, search.strength)
+    as_it_was = asked_of(desk, search.query)
+    asked = bench.rank_query(from_.vector, as_it_was)
+    result = ranked_result(
+        desk,
+        search.metric,
+        search.query,
+        asked,
+        index,
+        k=k,
+        hide_same_patient=search.hide_same_patient,
+        fold_duplicates=search.fold_duplicates,
+        allowed=from_.allowed,
+        diverse=search.diverse,
+        nearest=bench.nearest_under(index.form),
+        unusual=search.unusual,
+        refined=True,
+        features_seconds=0.0,
+    )
+    if search.unlike or any(amount for _, amount in search.concepts):
+        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
+        result = replace(result, no_good_match=False, usual_distance=None)
+    places = [desk.place_of(line.row) for line in result.ranked]
+    return Asked(
+        search,
+        result,
+        # Ranks made various cannot be compared with those by distance alone.
+        () if search.diverse else bench.shifts(as_it_was, [place for place in places if place is not None]),
+        ledger.told,
+        tuple(contradictions(entries, bench.patient_of)),
+        trust(len(entries)),
+        left_out=from_.left_out,
+    )

@@ -1,0 +1,62 @@
+"""Which cases a batch of reports asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import BadArguments, BadInput
+from core.library import open_library
+from core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+
+#: A list of ids that is longer or larger is none.
+MAX_BYTES = 64 << 20
+
+
+def all_cases(library: Path) -> list[str]:
+    """Every case of ``library``.
+
+    Raises:
+        BadInput: not a library.
+    """
+    with open_library(library) as opened:
+        return [row.case_id for row in opened.catalogue.all_cases()]
+
+
+def held_out_cases(library: Path, metric: str) -> list[str]:
+    """The cases ``metric`` never saw: none it was trained on, no other of their patients, no copy.
+
+    Raises:
+        BadInput: not a library.
+        BadArguments: no such metric, or it was trained on all cases.
+    """
+    with open_library(library) as opened:
+        record = opened.metric(metric)
+        fresh = set(WhoIsWho(opened).fresh(record.training, elsewhere(record.card)).tolist())
+        held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
+    if not held_out:
+        raise BadArguments(
+            f"'{metric}' was trained on a case of every patient.", "Name the cases in a file, or use all."
+        )
+    return held_out
+
+
+def listed_cases(file: Path) -> list[str]:
+    """The ids in a text file, one a line; empty lines are passed over.
+
+    Raises:
+        BadInput: the file cannot be read, is no text, or names nothing.
+    """
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise BadInput(f"{file} is too large for a list of cases.", "Write one id a line.")
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise BadInput(
+            f"The list {file} cannot be read: {error.strerror or error}.", "Name another file."
+        ) from error
+    except UnicodeDecodeError:
+        raise BadInput(f"The list {file} is no UTF-8 text.", "Write one id a line, as UTF-8.") from None
+    ids = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not ids:
+        raise BadInput(f"The list {file} names no case.", "Write one id a line.")
+    return ids

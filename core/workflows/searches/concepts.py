@@ -1,0 +1,148 @@
+"""What a window does with concepts: make, mark, rename, put away, and how well each can be told.
+
+Every call answers with all concepts of the library as they are after it, measured under one metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput, SemblanceError
+from core.library.records import ConceptRecord
+from core.searches.concepts import MINIMUM, Strength, strength
+from core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from core.library.concepts import ConceptTable
+    from core.workflows.searches.refining_desk import Bench
+
+
+@dataclass(frozen=True)
+class ConceptFacts:
+    """A concept as shown.
+
+    ``with_`` and ``without`` are case ids in the order they were marked; ``gone`` counts those that cannot be
+    used: no longer in the library, or without the metric's features. ``moves``: both sides have a case, so
+    its slider can be used. ``strength`` under the metric, on marked cases left out; where ``None``, ``why``
+    says so in words.
+    """
+
+    id: int
+    name: str
+    author: str
+    time: str
+    with_: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    gone: int = 0
+    moves: bool = False
+    strength: Strength | None = None
+    why: str = ""
+
+
+def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) -> tuple[ConceptFacts, ...]:
+    """All concepts in use, in the order of their making; ``metric`` measures them, ``None`` does not.
+
+    Raises:
+        BadInput: not a library.
+    """
+    from core.library import open_library
+
+    if metric is None:
+        with open_library(library) as opened:
+            return tuple(_facts(None, one, "") for one in opened.concepts.all())
+    return _after(library, metric, lambda _table: None, reporter)
+
+
+def add_concept(
+    library: Path, metric: str, name: str, *, author: str = "", reporter: Reporter = SILENT
+) -> tuple[ConceptFacts, ...]:
+    """A new concept without marks.
+
+    Raises:
+        BadInput: no name, too long a one, or one that is taken.
+    """
+    return _after(library, metric, lambda table: table.add(name, author), reporter)
+
+
+def rename_concept(
+    library: Path, metric: str, key: int, name: str, *, reporter: Reporter = SILENT
+) -> tuple[ConceptFacts, ...]:
+    """Another name; errors as :func:`add_concept`, and BadArguments where it is gone."""
+    return _after(library, metric, lambda table: table.rename(key, name), reporter)
+
+
+def delete_concept(
+    library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
+) -> tuple[ConceptFacts, ...]:
+    """Put a concept away with its marks; BadArguments where it is gone."""
+    return _after(library, metric, lambda table: table.delete(key), reporter)
+
+
+def restore_concept(
+    library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
+) -> tuple[ConceptFacts, ...]:
+    """Bring a concept back; BadInput where another has its name now."""
+    return _after(library, metric, lambda table: table.restore(key), reporter)
+
+
+def mark_cases(
+    library: Path,
+    metric: str,
+    key: int,
+    marks: Iterable[tuple[str, bool | None]],
+    *,
+    author: str = "",
+    reporter: Reporter = SILENT,
+) -> tuple[ConceptFacts, ...]:
+    """Each case has the concept, has it not, or (``None``) nothing is said of it any more.
+
+    Raises:
+        BadArguments: the concept is gone.
+    """
+    return _after(library, metric, lambda table: table.mark(key, marks, author), reporter)
+
+
+def _after(
+    library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
+) -> tuple[ConceptFacts, ...]:
+    from core.workflows.searches.desk import desk_for, own_write
+    from core.workflows.searches.refining_desk import bench_for
+
+    table = desk_for(library, metric, reporter).library.concepts
+    with own_write(library):
+        write(table)
+    bench, why = None, ""
+    try:
+        bench = bench_for(library, metric, reporter)
+    except BadInput as refused:
+        why = refused.message
+    return tuple(_facts(bench, one, why) for one in table.all())
+
+
+def _facts(bench: Bench | None, one: ConceptRecord, why: str) -> ConceptFacts:
+    with_ = tuple(mark.case for mark in one.marks if mark.has)
+    without = tuple(mark.case for mark in one.marks if not mark.has)
+    told = ConceptFacts(one.id, one.name, one.author, one.time, with_, without, why=why)
+    return told if bench is None else _measured(bench, one, told)
+
+
+def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFacts:
+    from core.workflows.searches.moving import learnt_direction, marked
+
+    points, has, places = marked(bench, one)
+    patients = [bench.desk.patients[place] for place in places]
+    units = bench.desk.who_is_who.codes(bench.desk.rows[places])
+    found, why = None, ""
+    try:
+        moves = learnt_direction(bench, one) is not None
+        if moves:
+            found = strength(points, has, units, patients_known=all(patients))
+    except SemblanceError as error:
+        moves, why = False, error.message
+    if found is None and not why:
+        of = " of different patients" if any(patients) else ""
+        why = f"Not enough marks to measure: {MINIMUM} with and {MINIMUM} without{of}."
+    return replace(told, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)

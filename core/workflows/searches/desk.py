@@ -1,0 +1,368 @@
+"""A library laid out for asking: its cases under one metric, kept in memory between searches."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadInput
+from core.evaluation.calibration import kept_calibration
+from core.library import open_library
+from core.library.records import DERIVED, CaseDetails, MetricRecord
+from core.metrics.masking import without_groups
+from core.metrics.metric import Metric
+from core.metrics.storage import load_metric
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import rank
+from core.retrieval.scan import index_for
+from core.searches.ledger import Ledger
+from core.tasks import SILENT, Reporter
+from core.workflows.metrics.never_seen import WhoIsWho
+from core.workflows.searches.desk_store import (
+    DRAWN_BYTES,
+    Prepared,
+    drawn_places,
+    keep_prepared,
+    load_prepared,
+)
+from core.workflows.searches.near_duplicates import Lookalikes
+from core.workflows.searches.stepped import SteppedCases
+
+if TYPE_CHECKING:
+    from core.library.library import Library
+
+#: Libraries and metrics kept ready in one process.
+KEPT = 8
+#: Beyond so many only while they are small together: a slider has six steps.
+KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
+#: Sets of feature groups left out that one desk keeps ready.
+BLIND_KEPT = 4
+#: Cases whose details one desk keeps in memory.
+DETAILS_KEPT = 20_000
+#: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
+SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
+#: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
+NEIGHBOURS = 10
+#: Cases, spread over the library, that are asked whether they have regions.
+LOOKED_INTO = 100
+
+
+class Desk:
+    """Cases of a library that have the metric's features, in the metric's coordinates."""
+
+    def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
+        self.library, self.record = library, record
+        self.metric: Metric = load_metric(record.file)
+        sets = {feature_set.id: feature_set for feature_set in library.features.all()}
+        self.feature_set = sets[record.feature_set]
+        # Cases last: another program may add some, with numbers, in between.
+        embedded = self._embedded_once(reporter)
+        self._load_cases()
+        self._lay_out(embedded)
+        self.calibration = kept_calibration(record.scores)
+        self.lookalikes = Lookalikes(self)
+        self._whole: Desk | None = None
+        self._near: Neighbourhoods | None = None
+        self._with_regions: bool | None = None
+        self._ledgers: dict[str, Ledger] = {}
+        self._details: dict[int, CaseDetails] = {}
+        #: Its cases after the metric's steps, read when they are first needed.
+        self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
+        self._blind: OrderedDict[frozenset[str], Desk] = OrderedDict()
+
+    def _load_cases(self) -> None:
+        cases = self.library.catalogue.all_cases()
+        self.case_ids = {int(r.id): r.case_id for r in cases}
+        self._row_of = {r.case_id: int(r.id) for r in cases}
+        self._facts: dict[int, tuple[str | None, str | None, str]] = {
+            int(r.id): (r.finding, r.patient, r.content) for r in cases
+        }
+
+    def _embedded_once(self, reporter: Reporter) -> Prepared:
+        """Read the features block by block, or what an earlier run left in the folder of derived data."""
+        chunks = self.library.features.chunk_rows(self.feature_set)
+        stamp = hashlib.blake2b(digest_size=12)
+        for number in sorted(chunks):
+            stamp.update(chunks[number].tobytes())
+        kept = self.library.path / DERIVED / f"{self.record.file.stem}.{stamp.hexdigest()}.npz"
+        loaded = load_prepared(kept)
+        if loaded is None:
+            loaded = self._embedded(np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()]), reporter)
+            if self.library.writable:
+                keep_prepared(kept, loaded)
+        return loaded
+
+    def _lay_out(self, embedded: Prepared) -> None:
+        rows, embedding, ties, drawn = embedded
+        there = np.array([int(row) in self._facts for row in rows], dtype=bool)
+        self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
+        #: (s, d) numbers of the cases at :func:`core.workflows.searches.desk_store.drawn_places`;
+        #: ``None`` where they have to be read.
+        self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
+        self.ties = ties if ties.shape[1] else None
+        self.index = index_for(self.metric.distance, self.embedding, self.ties)
+        self._place = {int(row): place for place, row in enumerate(self.rows)}
+        facts = [self._facts[int(row)] for row in self.rows]
+        self.findings = [finding for finding, _, _ in facts]
+        numbers: dict[str | None, int] = {None: -1}
+        #: (n,) a number for each finding, -1 where a case has none.
+        self.finding_codes = np.array(
+            [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
+        )
+        self.patients = np.array([patient for _, patient, _ in facts], dtype=object)
+        keys: dict[str, int] = {}
+        self.keys = np.array([keys.setdefault(content, len(keys)) for _, _, content in facts], dtype=np.int64)
+        self._key_of_content = keys
+
+    def _embedded(self, known: npt.NDArray[np.int64], reporter: Reporter) -> Prepared:
+        known = np.sort(known[known >= 0]).astype(np.int64)
+        wanted = known[drawn_places(len(known))]
+        drawn: dict[int, npt.NDArray[np.generic]] = {}
+        ids, parts, ties = [], [], []
+        for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
+            reporter.check_cancelled()
+            reporter.progress(done, None, f"Preparing {self.record.name}")
+            wide = numbers.astype(np.float64)
+            tie = self.metric.tie_break(wide)
+            ids.append(rows)
+            if numbers[:1].nbytes * len(wanted) <= DRAWN_BYTES:
+                drawn |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, wanted))}
+            parts.append(self.metric.coordinates(wide))
+            ties.append(np.empty((len(rows), 0)) if tie is None else tie)
+        if not ids:
+            raise BadInput(
+                f"No case of {self.library.path.name} has the features '{self.feature_set.name}'.",
+                "Extract them first.",
+            )
+        rows = np.concatenate(ids)
+        order = np.argsort(rows)
+        # Only what was drawn from these very cases; another program may have added some meanwhile.
+        whole = np.array_equal(rows[order], known) and all(int(row) in drawn for row in wanted)
+        return Prepared(
+            rows[order],
+            np.concatenate(parts)[order],
+            np.concatenate(ties)[order],
+            np.stack([drawn[int(row)] for row in wanted]) if whole else np.empty((0, 0)),
+        )
+
+    def row_of(self, case_id: str) -> int:
+        """Row id of a case.
+
+        Raises:
+            BadInput: the library has no such case.
+        """
+        row = self._row_of.get(case_id)
+        return self.library.catalogue.row_of(case_id) if row is None else row
+
+    def place_of(self, row: int) -> int | None:
+        """Where the case stands in :attr:`embedding`; ``None`` without features."""
+        return self._place.get(row)
+
+    def patient_of(self, row: int) -> str | None:
+        return self._facts[row][1]
+
+    def finding_of(self, row: int) -> str | None:
+        return self._facts[row][0]
+
+    def key_of(self, row: int) -> int:
+        """The number of what the case shows: equal content, equal number; -1 where none shows it."""
+        return self._key_of_content.get(self._facts[row][2], -1)
+
+    def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> Desk:
+        """The same cases compared without some groups of features; nothing of it is written to the disk.
+
+        Raises:
+            BadArguments: a group the metric does not have, or all it has.
+        """
+        wanted = frozenset(groups)
+        if not wanted:
+            return self
+        blind = self._blind.pop(wanted, None)
+        if blind is None:
+            blind = copy.copy(self)
+            blind.metric = without_groups(self.metric, wanted)
+            blind.stepped = self.stepped.without(blind.metric, wanted)
+            rows = blind.stepped.rows(reporter)
+            distance = blind.metric.distance
+            blind.embedding = distance.embed(rows) if distance.embeds else rows
+            blind.ties = rows if distance.ties else None
+            blind.index = index_for(distance, blind.embedding, blind.ties)
+            blind._whole, blind._near, blind.lookalikes = self, None, Lookalikes(blind)
+        self._blind[wanted] = blind
+        while len(self._blind) > BLIND_KEPT:
+            self._blind.popitem(last=False)
+        return blind
+
+    def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
+        """Row id -> the case in full; read once, as long as the library stays the same."""
+        new = [row for row in rows if row not in self._details]
+        if new:
+            if len(self._details) + len(new) > DETAILS_KEPT:
+                self._details.clear()
+                new = list(rows)
+            self._details |= self.library.catalogue.details(new)
+        return {row: self._details[row] for row in rows if row in self._details}
+
+    def ledger(self, name: str) -> Ledger:
+        """The judgements kept under ``name``, read when they are first asked for."""
+        if name not in self._ledgers:
+            self._ledgers[name] = Ledger(self.library.judgements(name))
+        return self._ledgers[name]
+
+    @cached_property
+    def trained_rows(self) -> frozenset[int]:
+        """Ids of the cases the metric was trained on."""
+        return frozenset(self.record.training.tolist())
+
+    @cached_property
+    def trained_patients(self) -> frozenset[str]:
+        """Their patients, as far as they are known."""
+        facts = (self._facts.get(row) for row in self.trained_rows)
+        return frozenset(fact[1] for fact in facts if fact is not None and fact[1])
+
+    @cached_property
+    def who_is_who(self) -> WhoIsWho:
+        """Which cases are of one patient or show one picture."""
+        return WhoIsWho(self.library)
+
+    @property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """The nearest, of another patient and content, of a sample of the cases.
+
+        Without some groups of features those near with all of them are measured anew, or every toggle would
+        search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
+        queries are said to have no good match, never more.
+        """
+        if self._near is None and self._whole is not None:
+            self._near = self._measured_anew(self._whole.neighbourhoods)
+        if self._near is None:
+            most = SAMPLE_SMALL if len(self.rows) <= SMALL else SAMPLE
+            rng = np.random.default_rng(0)
+            sample = np.sort(rng.choice(len(self.rows), min(most, len(self.rows)), replace=False))
+            asked, nearest, distances = [], [], []
+            for place in sample.tolist():
+                tie = None if self.ties is None else self.ties[place]
+                one = RankQuery(
+                    self.embedding[place], tie, place, self.patients[place], int(self.keys[place])
+                )
+                found = rank(self.index, one, NEIGHBOURS, patients=self.patients, keys=self.keys)
+                if len(found.rows):
+                    asked.append(place)
+                    nearest.append(np.resize(found.rows, NEIGHBOURS))
+                    distances.append(float(found.distances[0]))
+            self._near = Neighbourhoods(
+                np.array(asked, dtype=np.int64),
+                np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
+                np.array(distances, dtype=np.float64),
+            )
+        return self._near
+
+    def _measured_anew(self, near: Neighbourhoods) -> Neighbourhoods:
+        distances = [
+            self.index.distances(self.embedding[place], nearest).min()
+            for place, nearest in zip(near.places, near.nearest, strict=True)
+        ]
+        return Neighbourhoods(near.places, near.nearest, np.array(distances, dtype=np.float64))
+
+    @property
+    def with_regions(self) -> bool:
+        """Whether the cases are regions of pictures, as far as some spread over the library tell."""
+        if self._with_regions is None:
+            some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
+            details = self.library.catalogue.details(some)
+            there = [case for case in details.values() if case.address is not None]
+            self._with_regions = 2 * sum(case.region is not None for case in there) > len(there)
+        return self._with_regions
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared distance of the first (s,)."""
+
+    places: npt.NDArray[np.int64]
+    nearest: npt.NDArray[np.int64]
+    distances: npt.NDArray[np.float64]
+
+
+def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:
+    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
+    if unusual <= 0.0 or not len(distances):
+        return None
+    return float(np.quantile(distances, max(0.0, 1.0 - unusual)))
+
+
+_desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
+
+
+def too_many(sizes: Sequence[int]) -> bool:
+    """Whether one of the things of these ``sizes`` in bytes has to go."""
+    return len(sizes) > KEPT or (len(sizes) > KEPT_LARGE and sum(sizes) > SMALL_BYTES)
+
+
+def desk_for(
+    library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
+) -> Desk:
+    """The desk of ``metric``, laid out anew when the library changed since the last call.
+
+    ``without``: groups of features that count for nothing.
+
+    Raises:
+        BadArguments: no such metric, a group it does not have, or all groups left out.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    return _whole_desk(library, metric, reporter).without(without, reporter)
+
+
+def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
+    key = (library.absolute(), metric)
+    known = _desks.pop(key, None)
+    if known is not None:
+        if known[0] == known[1].library.catalogue.stamp():
+            _desks[key] = known
+            return known[1]
+        # Another library may lie there by now.
+        known[1].library.close()
+    opened = open_library(library)
+    try:
+        stamp = opened.catalogue.stamp()
+        desk = Desk(opened, opened.metric(metric), reporter)
+    except BaseException:
+        opened.close()
+        raise
+    _desks[key] = (stamp, desk)
+    while too_many([desk.embedding.nbytes for _, desk in _desks.values()]):
+        _, (_, oldest) = _desks.popitem(last=False)
+        oldest.library.close()
+    return desk
+
+
+@contextlib.contextmanager
+def own_write(library: Path) -> Iterator[None]:
+    """What is written inside changes no case and no feature: desks that were up to date stay so."""
+    here = library.absolute()
+    current = [
+        key
+        for key, (stamp, desk) in _desks.items()
+        if key[0] == here and stamp == desk.library.catalogue.stamp()
+    ]
+    yield
+    for key in current:
+        desk = _desks[key][1]
+        _desks[key] = (desk.library.catalogue.stamp(), desk)
+
+
+def close_desks() -> None:
+    """Close every library kept open here."""
+    while _desks:
+        _, (_, desk) = _desks.popitem()
+        desk.library.close()

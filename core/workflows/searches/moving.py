@@ -1,0 +1,108 @@
+"""Where a search asks from once its examples and concepts have moved the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import SemblanceError
+from core.library.records import ConceptRecord
+from core.metrics.distance import Matrix
+from core.searches.concepts import REACH, direction, spread
+from core.searches.examples import moved_query
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.searches.refining_desk import Bench
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """``vector`` (m,): the query in the bench's coordinates after examples and concepts.
+
+    ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
+    ``left_out``: sentences on what could not be followed.
+    """
+
+    vector: Matrix
+    allowed: Mask | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def moved(bench: Bench, search: Search) -> Moved:
+    """The query of ``search``, moved.
+
+    Examples that are gone and concepts that were deleted are left out, and said.
+
+    Raises:
+        BadInput: no such query, no features for it, or a picture that cannot be read.
+    """
+    start = bench.query_vector(search.query)
+    if not search.moved:
+        return Moved(start)
+    left_out: list[str] = []
+    sides = [_examples(bench, side, left_out) for side in (search.like, search.unlike)]
+    vector = moved_query(start, *sides)
+    known = {one.name: one for one in bench.desk.library.concepts.all()}
+    for name, amount in search.concepts:
+        if not amount:
+            continue
+        learnt = learnt_direction(bench, known[name]) if name in known else None
+        if learnt is None:
+            left_out.append(
+                f"The concept '{name}' is gone."
+                if name not in known
+                else f"The concept '{name}' needs cases with it and without it."
+            )
+        else:
+            along, reach = learnt
+            vector = vector + amount * reach * along
+    return Moved(vector, _allowed(bench, search), tuple(left_out))
+
+
+def learnt_direction(bench: Bench, concept: ConceptRecord) -> tuple[Matrix, float] | None:
+    """Unit vector (m,) of a concept and how far its whole amount moves; ``None`` until both sides are marked.
+
+    Learnt for the coordinates of this bench, and anew when a mark is made: it is never an older metric's.
+    """
+    key = tuple((mark.case, mark.has) for mark in concept.marks)
+    if key not in bench.directions:
+        points, has, _ = marked(bench, concept)
+        along = direction(points, has) if has.any() and not has.all() else None
+        bench.directions[key] = None if along is None else (along, REACH * spread(bench.coordinates, along))
+    return bench.directions[key]
+
+
+def marked(bench: Bench, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
+    """Coordinates (p, m), marks (p,) and places of the marked cases that are there and have features."""
+    there = [(place, mark.has) for mark in concept.marks if (place := bench.place_of(mark.case)) is not None]
+    places = [place for place, _ in there]
+    return bench.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places
+
+
+def _examples(bench: Bench, examples: tuple[Query, ...], left_out: list[str]) -> list[Matrix]:
+    found = []
+    for example in examples:
+        try:
+            if example not in bench.examples:
+                bench.examples[example] = bench.query_vector(example)
+            found.append(bench.examples[example])
+        except SemblanceError as error:
+            left_out.append(f"An example is left out: {error.message}")
+    return found
+
+
+def _allowed(bench: Bench, search: Search) -> Mask | None:
+    examples = [one.case for one in (*search.like, *search.unlike) if one.case is not None]
+    places = [place for case in examples if (place := bench.place_of(case)) is not None]
+    if not places:
+        return None
+    allowed = np.ones(len(bench.desk.rows), dtype=np.bool_)
+    allowed[places] = False
+    if search.hide_same_patient:
+        patients = {patient for place in places if (patient := bench.desk.patients[place])}
+        allowed &= np.array([patient not in patients for patient in bench.desk.patients], dtype=np.bool_)
+    return allowed

@@ -1,0 +1,98 @@
+"""Ranked pictures that show one and the same: found by their features first, then by what is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.imaging.fingerprint import Fingerprint, fingerprint
+
+if TYPE_CHECKING:
+    from core.workflows.searches.desk import Desk
+
+Matrix = npt.NDArray[np.float64]
+
+#: First cases of a ranking among which near-duplicates are looked for: what is seen without scrolling far.
+LOOKED_AT = 60
+#: Two of one picture are closer to each other than this many times the usual squared distance to a nearest:
+#: a picture saved in another size has other edges and texture, and what is seen decides.
+_CLOSE = 2.0
+#: Fingerprints kept in memory.
+_KEPT = 20_000
+
+
+class Lookalikes:
+    """Tells near-duplicates of one desk apart from cases that are only close."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        #: Content and file of the cases looked at, by place; ``None`` for a case without a picture.
+        self._shown: dict[int, tuple[str, str] | None] = {}
+        self._known: dict[str, Fingerprint | None] = {}
+
+    def folded(self, places: npt.NDArray[np.int64], coordinates: Matrix, usual: float | None) -> list[int]:
+        """For each of ``places`` (r,), nearest first, the number in the list it is a near-duplicate of; its
+        own where it is none.
+
+        ``coordinates`` (r, m) decide which pictures are worth comparing; ``usual`` is the squared distance
+        from a case to its nearest. Cases of other findings, or of other regions of one picture, are not
+        folded: a copy that contradicts is worth seeing.
+        """
+        own = list(range(len(places)))
+        if usual is None or len(own) < 2:
+            return own
+        first = coordinates[:LOOKED_AT]
+        norms = np.einsum("ij,ij->i", first, first)
+        between = norms[:, None] + norms - 2.0 * first @ first.T
+        one, other = np.nonzero(np.triu(between <= _CLOSE * usual, 1))
+        findings = self._desk.findings
+        pairs = [
+            (a, b)
+            for a, b in zip(one.tolist(), other.tolist(), strict=True)
+            if findings[places[a]] == findings[places[b]]
+        ]
+        if not pairs:
+            return own
+        prints = self._prints([int(places[at]) for at in sorted({at for pair in pairs for at in pair})])
+        for a, b in pairs:
+            left, right = prints.get(int(places[a])), prints.get(int(places[b]))
+            if own[b] != b or own[a] != a or left is None or right is None or left[0] == right[0]:
+                continue
+            if left[1].is_alike(right[1]):
+                own[b] = a
+        return own
+
+    def _prints(self, places: list[int]) -> dict[int, tuple[str, Fingerprint]]:
+        """File and fingerprint of cases whose thumbnail is there."""
+        library, rows = self._desk.library, self._desk.rows
+        if len(self._shown) > _KEPT:
+            self._shown.clear()
+            self._known.clear()
+        unseen = [place for place in places if place not in self._shown]
+        if unseen:
+            details = library.catalogue.details([int(rows[place]) for place in unseen])
+            for place in unseen:
+                case = details.get(int(rows[place]))
+                pictured = case is not None and case.address is not None
+                self._shown[place] = (case.content, str(case.address)) if case and pictured else None
+        shown = {place: found for place in places if (found := self._shown[place]) is not None}
+        new = sorted({content for content, _ in shown.values()} - self._known.keys())
+        if new:
+            # A thumbnail that is not there yet may be the next time.
+            for content, encoded in library.thumbnails.get(new).items():
+                self._known[content] = _of(encoded)
+        return {
+            place: (address, mark)
+            for place, (content, address) in shown.items()
+            if (mark := self._known.get(content)) is not None
+        }
+
+
+def _of(encoded: bytes) -> Fingerprint | None:
+    try:
+        return fingerprint(encoded)
+    except (OSError, ValueError):
+        # A damaged thumbnail is made again when it is seen; until then its case is like no other.
+        return None

@@ -1,0 +1,103 @@
+"""What stands beside a ranking: other findings, what is folded, and what makes it doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from core.retrieval.index import Index, Matrix, Rows
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import Ranking
+from core.retrieval.reranking import ClickIndex
+from core.retrieval.scan import ScanIndex
+from core.searches.query import Query
+from core.workflows.searches.desk import Desk
+from core.workflows.searches.trusting import Vote
+
+#: Cases beside the ranking that have the other finding, and folded ones told by id.
+OTHERS, MOST_ALIKE = 6, 100
+#: How many are folded under a case, the ids of the first of them, and their distances.
+Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
+
+
+def coordinates_of(desk: Desk, index: Index | ScanIndex | ClickIndex, rows: Rows) -> Matrix:
+    """(r, m) where Euclidean distances are those of ``index``, or near them where it has no coordinates."""
+    if isinstance(index, ClickIndex):
+        return index.embedded(rows)
+    return np.asarray(desk.embedding[rows], dtype=np.float64)
+
+
+def as_calibrated(
+    desk: Desk, asked: RankQuery, voters: list[int], hide_same_patient: bool, fold_duplicates: bool
+) -> bool:
+    """Whether the voters are those of a search that hides the query's patient and folds copies."""
+    if not hide_same_patient and asked.patient and (desk.patients[voters] == asked.patient).any():
+        return False
+    if fold_duplicates:
+        return True
+    keys = desk.keys[voters].tolist()
+    return len(set(keys)) == len(keys) and asked.key not in keys
+
+
+def nearest_others(
+    desk: Desk,
+    index: Index | ScanIndex | ClickIndex,
+    by_rank: Callable[..., Ranking],
+    ranking: Ranking,
+    vote: Vote,
+    voters: list[int],
+    allowed: npt.NDArray[np.bool_] | None,
+) -> tuple[Rows, Matrix]:
+    """The nearest cases with another finding than most of the voters have."""
+    top = next(iter(vote.counts), None)
+    if top is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
+    codes = desk.finding_codes[ranking.rows]
+    near = np.flatnonzero((codes >= 0) & (codes != code))[:OTHERS]
+    if len(near) == OTHERS or isinstance(index, ClickIndex):
+        # A click may not cost a second comparison with all cases; the window ranks two hundred.
+        return ranking.rows[near], ranking.distances[near]
+    other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
+    found = by_rank(OTHERS, allowed=other if allowed is None else other & allowed)
+    return found.rows, found.distances
+
+
+def folded_under(
+    desk: Desk, asked: RankQuery, ranking: Ranking, same: list[int], hide_same_patient: bool
+) -> dict[int, Folded]:
+    """The near-duplicates that each ranked place stands for."""
+    out: dict[int, Folded] = {}
+    for at, (place, distance) in enumerate(
+        zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
+    ):
+        found = []
+        if ranking.folded[at]:
+            copies = desk.keys == desk.keys[place]
+            if hide_same_patient and asked.patient:
+                copies &= desk.patients != asked.patient
+            found = [one for one in np.flatnonzero(copies).tolist() if one not in (place, asked.row)]
+        stands = int(ranking.rows[same[at]])
+        n, rows, distances = out.get(stands, (0, (), ()))
+        if stands != place:
+            n, found = n + 1, [place, *found]
+        # What has the same content is as far away.
+        ids = (rows + tuple(desk.rows[found].tolist()))[:MOST_ALIKE]
+        out[stands] = (
+            n + int(ranking.folded[at]),
+            ids,
+            (distances + (distance,) * len(found))[:MOST_ALIKE],
+        )
+    return out
+
+
+def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
+    """What about ``query`` makes its ranking doubtful."""
+    if query.image is not None and query.region is None and desk.with_regions:
+        return (
+            "The cases of this library are regions of pictures, and the query is a whole picture. "
+            "Draw the region to compare.",
+        )
+    return ()

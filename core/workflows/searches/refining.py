@@ -1,0 +1,245 @@
+"""Refine a metric by clicks: every call takes the whole search, and what is heavy stays in the process.
+
+The ledger lies in the library, so a process that was ended, or another one, goes on where it was. What is
+written is one small row a click; nothing of the library is laid out anew for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import BadInput
+from core.imaging.region import Region
+from core.library.records import checked_name
+from core.metrics.online.click_space import no_coordinates
+from core.metrics.online.clicks import LEARNER, clicked_metric
+from core.metrics.storage import save_metric
+from core.searches.influence import Influence, influences
+from core.searches.judgement import Judgement, Kind, key_of
+from core.searches.query import Query
+from core.searches.search import Search
+from core.tasks import SILENT, Reporter
+from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from core.workflows.searches.asking import Asked, ask
+from core.workflows.searches.desk import desk_for, own_write
+from core.workflows.searches.moving import moved
+from core.workflows.searches.refining_desk import HeldOutScore, bench_for
+
+#: Cases among which influence is looked for.
+NEAREST = 500
+#: Held-out cases the live score is measured on at most.
+SCORED = 400
+
+
+def judge(
+    library: Path,
+    search: Search,
+    judgements: Sequence[Judgement],
+    *,
+    k: int = 20,
+    author: str = "",
+    instead: Sequence[int] = (),
+    reporter: Reporter = SILENT,
+) -> Asked:
+    """Keep these clicks, made together, and rank anew; see :func:`thumb` and :func:`closer`.
+
+    ``instead``: ids of earlier judgements they take the place of, which are taken back.
+
+    Raises:
+        BadArguments: no such earlier judgement.
+        BadInput: a case that the library does not have, or a metric that clicks cannot refine.
+        SemblanceError: the library cannot be written to.
+    """
+    bench = bench_for(library, search.metric, reporter, without=search.without)
+    for judgement in judgements:
+        for case in (judgement.case, judgement.other):
+            if case is not None:
+                bench.desk.row_of(case)
+    # One moment for all of them tells that they were made together.
+    moment = datetime.now(UTC).isoformat(timespec="microseconds")
+    made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
+    ledger = bench.desk.ledger(search.ledger)
+    with own_write(library):
+        ledger.undo(instead)
+        ledger.add(made)
+    return ask(library, search, k=k, reporter=reporter)
+
+
+def undo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> Asked:
+    """Take back these judgements, or without ids the newest in force and those made together with it.
+
+    Raises:
+        BadArguments: no such judgement.
+    """
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
+        ledger.undo(ids) if ids else ledger.undo_last()
+    return ask(library, search, k=k, reporter=reporter)
+
+
+def redo(
+    library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
+) -> Asked:
+    """Put these judgements in force again, or without ids those undone last.
+
+    Raises:
+        BadArguments: no such judgement.
+    """
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
+        ledger.redo(ids) if ids else ledger.redo_last()
+    return ask(library, search, k=k, reporter=reporter)
+
+
+def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
+    """Take back everything; each can be put in force again."""
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
+        ledger.undo([entry.id for entry in ledger.in_force])
+    return ask(library, search, k=k, reporter=reporter)
+
+
+def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
+    """Why clicks cannot refine ``metric``; ``None`` where they can.
+
+    Raises:
+        BadArguments: no such metric.
+        BadInput: not a library, or no case has the metric's features.
+    """
+    embeds = desk_for(library, metric, reporter).metric.distance.embeds
+    return None if embeds else no_coordinates()
+
+
+def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
+    """What each judgement in force does to the ranks on screen; learns once for each of them.
+
+    ``most_moved`` is the catalogue row of the case.
+
+    Raises:
+        Cancelled: asked for by the reporter.
+    """
+    bench = bench_for(library, search.metric, reporter, without=search.without)
+    index = bench.index_for(moved(bench, search).vector)
+    entries = bench.desk.ledger(search.ledger).in_force
+    index.form = bench.form(entries, search.strength)
+    vector = index.query
+    near = index.search(vector, NEAREST).rows
+    found = influences(
+        entries,
+        bench.vector_of(entries),
+        bench.coordinates[near],
+        vector,
+        k=k,
+        strength=search.strength,
+        reporter=reporter,
+    )
+    rows = bench.desk.rows[near]
+    return [replace(one, most_moved=int(rows[one.most_moved])) for one in found]
+
+
+def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
+    """Retrieval accuracy@10 on cases the metric was not trained on and nobody judged: the curve of clicks.
+
+    ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
+    """
+    bench = bench_for(library, search.metric, reporter, without=search.without)
+    entries = bench.desk.ledger(search.ledger).in_force
+    return bench.held_out_accuracy(entries, search.strength, SCORED)
+
+
+def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
+    """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
+    bench = bench_for(library, search.metric, reporter, without=search.without)
+    entries = bench.desk.ledger(search.ledger).in_force
+    return bench.held_out_score(entries, search.strength, SCORED)
+
+
+def save_refined(
+    library: Path,
+    search: Search,
+    name: str,
+    *,
+    authors: Sequence[str] | None = None,
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Keep the refined metric as ``name``; its card as JSON. It has no scores until it is measured.
+
+    ``authors`` stand on its card; left out, they are those of the judgements.
+
+    Judged cases count as training cases, so
+    :func:`core.workflows.metrics.training.score_metric` leaves them out.
+
+    Raises:
+        BadInput: no judgement is in force, or the name is that of the metric it came from.
+        SemblanceError: the library cannot be written to.
+    """
+    bench = bench_for(library, search.metric, reporter, without=search.without)
+    entries = bench.desk.ledger(search.ledger).in_force
+    if not entries:
+        raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
+    name = checked_name(name, "A metric")
+    if name == search.metric:
+        raise BadInput(f"The metric '{name}' is what this one came from.", "Choose another name.")
+    if authors is None:
+        authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
+    metric = clicked_metric(
+        bench.desk.metric,
+        bench.space,
+        bench.form(entries, search.strength),
+        name=name,
+        judgements=len(entries),
+        triplets=bench.n_triplets(entries),
+        authors=authors,
+        strength=search.strength,
+    )
+    opened, record = bench.desk.library, bench.desk.record
+    file = opened.new_metric_file()
+    save_metric(metric, file)
+    findings_map = record.card.get("findings_map") or ""
+    card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
+    if seen := elsewhere(record.card):
+        card[ELSEWHERE] = list(seen)
+    training = np.union1d(record.training, bench.judged_rows(entries))
+    opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
+    return card
+
+
+def thumb(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
+    """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
+
+    Raises:
+        BadInput: the case is the query.
+    """
+    kind = Kind.ALIKE if alike else Kind.NOT_ALIKE
+    return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
+
+
+def closer(search: Search, case: str, other: str) -> Judgement:
+    """``case`` is closer to the query of the search than ``other`` is.
+
+    Raises:
+        BadInput: two of the three are the same.
+    """
+    return Judgement(Kind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
+
+
+def _named(query: Query, case: str) -> tuple[str, str]:
+    return (query.case if query.case is not None else str(query.image)), case
+
+
+def _json(region: Region | None) -> dict[str, Any] | None:
+    return None if region is None else region.to_json()
+
+
+def asked_key(search: Search) -> str:
+    """What :attr:`core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
+    query = search.query
+    return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

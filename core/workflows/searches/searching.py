@@ -1,0 +1,336 @@
+"""Ask a library: the cases nearest to a query, with their findings, and what was hidden and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import BadArguments, BadInput, SemblanceError
+from core.evaluation.held_out_votes import VOTERS
+from core.features.registry import make_extractor
+from core.imaging import PictureAddress, PictureReader
+from core.library.records import CaseDetails
+from core.retrieval.diversity import AMONG, diverse_order
+from core.retrieval.index import Index, Matrix, Rows
+from core.retrieval.ranking import Query as RankQuery
+from core.retrieval.ranking import rank
+from core.retrieval.reranking import ClickIndex
+from core.retrieval.scan import ScanIndex
+from core.searches.query import Query
+from core.searches.search import UNUSUAL
+from core.tasks import SILENT, Reporter
+from core.workflows.searches.desk import Desk, desk_for, far_quantile
+from core.workflows.searches.ranking_parts import (
+    Folded,
+    as_calibrated,
+    coordinates_of,
+    folded_under,
+    nearest_others,
+    query_warnings,
+)
+from core.workflows.searches.trusting import Vote, vote_of
+
+#: Fewer cases than these do not tell what distance is usual.
+FEWEST = 20
+
+
+@dataclass(frozen=True)
+class RankedCase:
+    """One line of a ranking; ``row`` is the case's row id in the catalogue.
+
+    ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them, with their
+    ``alike_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
+    """
+
+    rank: int
+    row: int
+    case_id: str
+    distance: float
+    finding: str | None
+    patient: str | None
+    path: str
+    alike: int = 0
+    alike_rows: tuple[int, ...] = ()
+    alike_distances: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
+
+    ``others``: the nearest cases with another finding than most of the nearest have. ``warnings`` say what
+    about the query makes the ranking doubtful.
+    """
+
+    query: Query
+    metric: str
+    ranked: tuple[RankedCase, ...]
+    compared: int
+    same_patient: int
+    near_duplicates: int
+    counts: dict[str, int]
+    no_good_match: bool
+    usual_distance: float | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    vote: Vote = field(default_factory=Vote)
+    others: tuple[RankedCase, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "query": self.query.to_json(),
+            "metric": self.metric,
+            "results": [_told(case) for case in self.ranked],
+            "compared": self.compared,
+            "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
+            "vote": {**self.vote.to_json(), "counts": self.counts},
+            "no_good_match": self.no_good_match,
+            "usual_distance": self.usual_distance,
+            "other_finding": [_told(case) for case in self.others],
+            "warnings": list(self.warnings),
+            "seconds": self.seconds,
+        }
+
+
+def _told(case: RankedCase) -> dict[str, Any]:
+    return {
+        "rank": case.rank or None,
+        "case_id": case.case_id,
+        "distance": case.distance,
+        "finding": case.finding,
+        "path": case.path,
+        "near_duplicates": case.alike,
+    }
+
+
+def search(
+    library: Path,
+    metric: str,
+    query: Query,
+    *,
+    k: int = 20,
+    hide_same_patient: bool = True,
+    fold_duplicates: bool = True,
+    without: Collection[str] = (),
+    diverse: float = 0.0,
+    unusual: float = UNUSUAL,
+    reporter: Reporter = SILENT,
+) -> SearchResult:
+    """The ``k`` cases of ``library`` nearest to ``query`` under ``metric``.
+
+    The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
+    (counted with the one that stays). ``diverse`` and ``unusual`` as in :class:`core.searches.search.Search`.
+    ``without``: groups of features that count for nothing. The library's rows under the metric are kept
+    between calls of one process.
+
+    Raises:
+        BadArguments: no such metric or group of features, or not exactly one of case and image given.
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    if (query.case is None) == (query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    desk = desk_for(library, metric, reporter, without=without)
+    begin = time.perf_counter()
+    asked = asked_of(desk, query)
+    features = time.perf_counter() - begin
+    return ranked_result(
+        desk,
+        metric,
+        query,
+        asked,
+        desk.index,
+        k=k,
+        hide_same_patient=hide_same_patient,
+        fold_duplicates=fold_duplicates,
+        diverse=diverse,
+        nearest=desk.neighbourhoods.distances,
+        unusual=unusual,
+        refined=bool(without),
+        features_seconds=features,
+    )
+
+
+def ranked_result(
+    desk: Desk,
+    metric: str,
+    query: Query,
+    asked: RankQuery,
+    index: Index | ScanIndex | ClickIndex,
+    *,
+    k: int,
+    hide_same_patient: bool,
+    fold_duplicates: bool,
+    nearest: Matrix | None,
+    features_seconds: float,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    diverse: float = 0.0,
+    unusual: float = UNUSUAL,
+    refined: bool = False,
+) -> SearchResult:
+    """What :func:`search` gives, by any ``index`` over the desk's cases.
+
+    ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
+    ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``refined``: not by the metric
+    as it was scored.
+    """
+    begin = time.perf_counter()
+    by_rank = partial(
+        rank,
+        index,
+        asked,
+        patients=desk.patients if hide_same_patient else None,
+        keys=desk.keys if fold_duplicates else None,
+        allowed=allowed,
+    )
+    if nearest is not None and len(nearest) < FEWEST:
+        nearest = None
+    typical = None if nearest is None or not fold_duplicates else float(np.median(nearest))
+    wanted = max(k, VOTERS)
+    ask = wanted * AMONG if diverse > 0.0 else wanted
+    while True:
+        ranking = by_rank(ask)
+        same = desk.lookalikes.folded(ranking.rows, coordinates_of(desk, index, ranking.rows), typical)
+        kept = np.flatnonzero(np.array(same, dtype=np.int64) == np.arange(len(same)))
+        if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < ask:
+            break
+        ask += len(ranking.rows) - len(kept)
+    voters = ranking.rows[kept][:VOTERS].tolist()
+    closest = float(ranking.distances[0]) if len(ranking.rows) else None
+    if diverse > 0.0:
+        places = coordinates_of(desk, index, ranking.rows[kept])
+        kept = kept[diverse_order(ranking.distances[kept], places, k, diverse)]
+    kept = kept[:k]
+    vote = vote_of(
+        desk,
+        asked,
+        voters,
+        refined=refined,
+        as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
+    )
+    others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed)
+    alike = folded_under(desk, asked, ranking, same, hide_same_patient)
+    shown = ranking.rows[kept]
+    details = desk.details(desk.rows[np.union1d(shown, others[0])].tolist())
+    ranked = _lines(desk, details, shown, ranking.distances[kept], alike)
+    rank_of = {case.row: case.rank for case in ranked}
+    beside = _lines(desk, details, *others, {})
+    usual = None if nearest is None else far_quantile(nearest, unusual)
+    return SearchResult(
+        query,
+        metric,
+        ranked,
+        len(desk.rows) - (asked.row is not None),
+        ranking.hidden_same_patient,
+        ranking.hidden_near_duplicates + sum(at != place for place, at in enumerate(same)),
+        vote.counts,
+        bool(closest is not None and usual is not None and closest > usual),
+        usual,
+        {"features": features_seconds, "search": time.perf_counter() - begin},
+        vote,
+        tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
+        query_warnings(desk, query),
+    )
+
+
+def _lines(
+    desk: Desk,
+    details: Mapping[int, CaseDetails],
+    places: Rows,
+    distances: Matrix,
+    alike: Mapping[int, Folded],
+) -> tuple[RankedCase, ...]:
+    lines = []
+    pairs = zip(places.tolist(), distances.tolist(), strict=True)
+    for number, (place, distance) in enumerate(pairs, start=1):
+        case = details.get(int(desk.rows[place]))
+        if case is not None:
+            path = "" if case.address is None else str(case.address)
+            copies = alike.get(place, (0, (), ()))
+            lines.append(
+                RankedCase(
+                    number, case.row, case.case_id, distance, case.finding, case.patient, path, *copies
+                )
+            )
+    return tuple(lines)
+
+
+def asked_of(desk: Desk, query: Query) -> RankQuery:
+    """The query in the metric's coordinates, and who it is."""
+    place = patient = None
+    key = -1
+    if query.case is not None:
+        row = desk.row_of(query.case)
+        place, patient, key = desk.place_of(row), desk.patient_of(row), desk.key_of(row)
+        if query.region is None and place is not None:
+            tie = None if desk.ties is None else desk.ties[place]
+            return RankQuery(desk.embedding[place], tie, place, patient, key)
+    numbers = numbers_of(desk, query)[None, :]
+    tie = desk.metric.tie_break(numbers)
+    return RankQuery(
+        desk.metric.coordinates(numbers)[0], None if tie is None else tie[0], place, patient, key
+    )
+
+
+def numbers_of(desk: Desk, query: Query) -> Any:
+    """(d,) features of the query, float64.
+
+    Raises:
+        BadInput: no such case, no features for it, or a picture that cannot be read.
+    """
+    if query.case is not None and query.region is None:
+        return case_numbers(desk, query.case)
+    feature_set = desk.feature_set
+    extractor = make_extractor(feature_set.extractor, **feature_set.settings)
+    if extractor.version != feature_set.version:
+        raise SemblanceError(
+            f"The features '{feature_set.name}' were made by another version of {extractor.title}.",
+            "Extract them again, then train anew.",
+        )
+    if query.case is not None:
+        details = desk.library.catalogue.details([desk.row_of(query.case)])
+        case = next(iter(details.values()))
+        if case.address is None:
+            raise BadInput(f"The case {query.case} has no picture.", "Search with the whole case instead.")
+        address, shown = case.address, case.region
+    else:
+        assert query.image is not None
+        if not extractor.needs_picture:
+            raise BadInput(
+                f"A picture cannot be compared by '{feature_set.name}': these are a table's own columns.",
+                "Ask with --case, or choose a metric on picture features.",
+            )
+        address, shown = PictureAddress(query.image), None
+    with PictureReader() as reader:
+        if extractor.volumes and reader.is_stack(address):
+            region = query.region
+            if region is not None and region.z is None and shown is not None:
+                # Drawn without a slice it lies on the one that is shown.
+                region = replace(region, z=shown.middle_slice)
+            with reader.stack(address) as stack:
+                prepared = extractor.prepare_stack(stack, region)
+            return extractor.measure([prepared])[0].astype(np.float64)
+        picture = reader.open(address, query.region or shown)
+    return extractor.extract(picture, query.region).astype(np.float64)
+
+
+def case_numbers(desk: Desk, case: str) -> Any:
+    """(d,) features of a case as extracted, float64.
+
+    Raises:
+        BadInput: no such case, or no features for it.
+    """
+    row = desk.row_of(case)
+    ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
+    if not len(ids):
+        raise BadInput(
+            f"The case {case} has no numbers in the feature set '{desk.feature_set.name}'.",
+            f"Extract them: semblance features LIB --extractor {desk.feature_set.extractor}.",
+        )
+    return values[0].astype(np.float64)

@@ -1,0 +1,117 @@
+"""How far an answer can be trusted: the calibrated vote, and what it does not speak about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from core.evaluation.findings_map import DROPPED, parse_findings_map
+from core.evaluation.held_out_votes import VOTERS
+
+if TYPE_CHECKING:
+    from core.retrieval.ranking import Query as RankQuery
+    from core.workflows.searches.desk import Desk
+
+#: Why there is no estimate, in the user's words.
+NOT_CALIBRATED = "The vote of this metric was not calibrated: too few cases with a finding were held out."
+SCORE_AGAIN = "This metric was scored before votes were calibrated. Score it again to get an estimate."
+REFINED = "The ranking was refined since the metric was scored. Save it as a metric and score it."
+OWN_PATIENT = (
+    "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
+)
+NO_FINDINGS = "None of the nearest has a finding the metric was scored on."
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What the nearest cases say together.
+
+    ``voters``: the finding of each of the nearest, nearest first, ``None`` where not given; ``counts`` the
+    most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
+    calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
+    calibration tells apart. ``trained``: the query, or a case of its patient, helped to train the metric,
+    which so may know it better than new ones.
+    """
+
+    voters: tuple[str | None, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    finding: str | None = None
+    probability: float | None = None
+    interval: tuple[float, float] | None = None
+    measured_on: str | None = None
+    findings: tuple[str, ...] = ()
+    trained: bool = False
+    why_not: str = ""
+
+    @property
+    def calibrated(self) -> bool:
+        return self.probability is not None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "calibrated": self.calibrated,
+            "measured_on": self.measured_on,
+            "finding": self.finding,
+            "probability": self.probability,
+            "interval": None if self.interval is None else list(self.interval),
+            "query_trained_on": self.trained,
+            "why_not": self.why_not or None,
+        }
+
+
+def vote_of(
+    desk: Desk,
+    asked: RankQuery,
+    voters: Sequence[int],
+    *,
+    refined: bool = False,
+    as_calibrated: bool = True,
+) -> Vote:
+    """The vote of the cases at the places ``voters``, nearest first.
+
+    ``refined``: not by the metric as it was scored. ``as_calibrated``: the voters are those that the
+    calibration, which hides the query's patient and folds copies, would have asked.
+    """
+    findings = tuple(desk.findings[place] for place in voters[:VOTERS])
+    given = [finding for finding in findings if finding is not None]
+    counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
+    top = next(iter(counts), None)
+    vote = Vote(findings, counts, top, trained=_trained(desk, asked))
+    scores, calibration = desk.record.scores, desk.calibration
+    reason = ""
+    if refined:
+        reason = REFINED
+    elif calibration is None:
+        reason = SCORE_AGAIN if scores and "calibration" not in scores else NOT_CALIBRATED
+    elif not as_calibrated:
+        reason = OWN_PATIENT
+    if reason or calibration is None:
+        return replace(vote, why_not=reason)
+    estimate = calibration.estimate(_mapped(desk, given))
+    if estimate is None:
+        return replace(vote, why_not=NO_FINDINGS)
+    return replace(
+        vote,
+        finding=estimate.finding,
+        probability=estimate.probability,
+        interval=estimate.interval,
+        measured_on=calibration.measured_on,
+        findings=calibration.findings,
+    )
+
+
+def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:
+    """Votes for the findings as the metric was scored on, in order of nearness where equal."""
+    text = desk.record.card.get("findings_map") or ""
+    renamed = parse_findings_map(text) if text else {}
+    named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
+    return dict(Counter(named))
+
+
+def _trained(desk: Desk, asked: RankQuery) -> bool:
+    if asked.row is not None and int(desk.rows[asked.row]) in desk.trained_rows:
+        return True
+    return bool(asked.patient) and asked.patient in desk.trained_patients

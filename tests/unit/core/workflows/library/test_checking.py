@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.library import feature_sets
+from core.library.library import Library
+from core.library.records import CATALOGUE, DERIVED
+from core.library.thumbnails import ThumbnailStore
+from core.workflows.features.extracting import extract_features
+from core.workflows.library import checking, mending
+from core.workflows.library.checking import check_library
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.searching import Query, search
+from tests.helpers.libraries import raw, tables_of
+from tests.helpers.pictures import striped_folder
+
+CASES = 24
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A library with pictures, numbers, a metric and what was prepared for it."""
+    folder = tmp_path_factory.mktemp("made")
+    library = folder / "Striped.semblance"
+    import_source(striped_folder(folder / "pictures", n=CASES), library)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    with Library.open(library) as opened:
+        case = opened.catalogue.all_cases()[0].case_id
+    search(library, "plain", Query(case))
+    close_desks()
+    return folder
+
+
+@pytest.fixture
+def library(made, tmp_path) -> Path:
+    """A copy that the test may damage, with pictures of its own."""
+    shutil.copytree(made, tmp_path / "made")
+    path = tmp_path / "made" / "Striped.semblance"
+    with raw(path) as connection:
+        connection.execute("UPDATE sources SET path = ?", (str(tmp_path / "made" / "pictures"),))
+    return path
+
+
+def parts(result) -> list[str]:
+    return [finding.part for finding in result.findings]
+
+
+def store_of(library: Path) -> Path:
+    return library / "features" / "1.zarr"
+
+
+def flip(file: Path, at: float = 0.5) -> None:
+    """One bit somewhere in a file."""
+    data = bytearray(file.read_bytes())
+    data[int(len(data) * at)] ^= 0x10
+    file.write_bytes(data)
+
+
+def numbers(library: Path):
+    with Library.open(library) as opened:
+        return opened.features.read(opened.features.get(None))
+
+
+def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
+    before = tables_of(library)
+    result = check_library(library)
+    assert (result.findings, result.open_harm, result.moved_to) == ([], [], "")
+    assert result.checked == {
+        "catalogues": 1,
+        "pictures": CASES,
+        "feature sets": 1,
+        "metrics": 1,
+        "prepared metrics": 1,
+    }
+    assert result.counted.startswith("1 catalogue, 24 pictures, 1 feature set, 1 metric")
+    assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
+    assert "Metric 'plain'." in result.works
+    assert check_library(library, repair=True).findings == []
+    assert tables_of(library) == before
+    assert not (library / mending.ASIDE).exists()
+
+
+def test_what_is_no_library_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"gone does not exist"):
+        check_library(tmp_path / "gone")
+    with pytest.raises(BadInput, match=r"is not a library"):
+        check_library(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "gone", "swapped for nothing"])
+def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage):
+    chunk = store_of(library) / "c" / "0" / "0"
+    ids, before = numbers(library)
+    if damage == "flipped":
+        flip(chunk)
+    elif damage == "gone":
+        chunk.unlink()
+    else:
+        chunk.write_bytes(b"")
+    with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
+        numbers(library)
+    result = check_library(library)
+    assert parts(result) == ["features"]
+    assert result.findings[0].files == ("features/1.zarr/c/0/0",)
+    assert f"{CASES} of {CASES} cases are without" in result.findings[0].says
+    assert "Metric 'plain'." in result.works
+    mended = check_library(library, repair=True)
+    assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
+    again, values = numbers(library)
+    np.testing.assert_array_equal(again, ids)
+    np.testing.assert_array_equal(values, before)
+    kept = list((library / mending.ASIDE).rglob("c/0/0"))
+    assert len(kept) == (0 if damage == "gone" else 1)
+    assert check_library(library).findings == []
+
+
+def test_cases_whose_pictures_are_gone_too_are_counted(library):
+    (store_of(library) / "c" / "0" / "0").unlink()
+    pictures = sorted((library.parent / "pictures").rglob("*.png"))
+    pictures[0].unlink()
+    result = check_library(library, repair=True)
+    assert parts(result) == ["pictures", "features"]
+    assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
+    assert len(result.open_harm) == 2
+    assert len(numbers(library)[0]) == CASES - 1
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_store_without_its_description_gets_one(library, damage, checked):
+    _, before = numbers(library)
+    store = store_of(library)
+    if not checked:
+        # As it was made before there were check sums.
+        shutil.rmtree(store)
+        feature_sets.create_store(store, feature_sets.CHUNK, before.shape[1], "float32", checked=False)
+        import zarr
+
+        zarr.open_array(store, mode="r+")[: len(before)] = before
+    description = store / "zarr.json"
+    if damage == "cut":
+        description.write_text(description.read_text()[:40])
+    else:
+        description.unlink()
+    result = check_library(library)
+    assert parts(result) == ["features"]
+    assert "what describes its numbers is lost or damaged" in result.findings[0].says
+    mended = check_library(library, repair=True)
+    assert "all its numbers are there" in mended.findings[0].repaired
+    np.testing.assert_array_equal(numbers(library)[1], before)
+    assert parts(check_library(library)) == ([] if checked else ["features"])
+
+
+def test_numbers_without_check_sums_are_told_without_alarm(library):
+    before = numbers(library)[1]
+    shutil.rmtree(store_of(library))
+    feature_sets.create_store(
+        store_of(library), feature_sets.CHUNK, before.shape[1], "float32", checked=False
+    )
+    import zarr
+
+    zarr.open_array(store_of(library), mode="r+")[: len(before)] = before
+    result = check_library(library)
+    assert [finding.harm for finding in result.findings] == [False]
+    assert "made before numbers had check sums" in result.findings[0].says
+    assert result.open_harm == []
+
+
+def test_a_damaged_metric_is_named_and_its_card_kept(library):
+    with Library.open(library) as opened:
+        file = opened.metric("plain").file
+    whole = file.read_bytes()
+    flip(file)
+    result = check_library(library, repair=True)
+    assert parts(result) == ["metric"]
+    assert "Metric 'plain' cannot be used" in result.findings[0].says
+    assert "semblance train LIB --learner euclidean --name 'plain'" in result.findings[0].remedy
+    assert file.exists()
+    assert "Metric 'plain'." not in result.works
+    # A whole copy under another name is taken in its place.
+    (file.parent / "aaaa.metric").write_bytes(whole)
+    os.utime(file.parent / "aaaa.metric", (0, 0))
+    mended = check_library(library, repair=True)
+    assert mended.findings[0].repaired == "The same metric was found in aaaa.metric."
+    assert file.read_bytes() == whole
+    assert mended.open_harm == []
+
+
+def test_another_metric_in_its_place_is_noticed(library):
+    train_metric(library, TrainRequest("l1", "other"))
+    with Library.open(library) as opened:
+        plain, other = opened.metric("plain").file, opened.metric("other").file
+    shutil.copy(other, plain)
+    result = check_library(library)
+    assert [f.says for f in result.findings] == [
+        "Metric 'plain' cannot be used: It holds another metric than the catalogue says."
+    ]
+
+
+def test_thumbnails_and_prepared_metrics_are_made_again(library):
+    (prepared,) = (library / DERIVED).glob("*.npz")
+    prepared.write_bytes(prepared.read_bytes()[:100])
+    (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
+    mended = check_library(library, repair=True)
+    assert parts(mended) == ["thumbnails", "derived"]
+    assert not any(finding.harm for finding in mended.findings)
+    assert mended.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
+    assert mended.findings[1].repaired == "Made again."
+    assert check_library(library).findings == []
+    with Library.open(library) as opened:
+        contents = [r.content for r in opened.catalogue.all_cases()]
+    store = ThumbnailStore(library / "thumbnails.sqlite", writable=False)
+    assert set(store.get(contents)) == set(contents)
+    store.close()
+
+
+def test_missing_and_changed_pictures_are_told_apart(library):
+    pictures = sorted((library.parent / "pictures").rglob("*.png"))
+    pictures[0].rename(pictures[0].with_suffix(".away"))
+    pictures[1].write_bytes(pictures[2].read_bytes() + b" ")
+    os.utime(pictures[3])
+    result = check_library(library, repair=True)
+    assert parts(result) == ["pictures", "pictures"]
+    assert [len(finding.files) for finding in result.findings] == [1, 1]
+    with Library.open(library) as opened:
+        assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 1
+    pictures[0].with_suffix(".away").rename(pictures[0])
+    check_library(library, repair=True)
+    with Library.open(library) as opened:
+        assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 0
+    shutil.rmtree(library.parent / "pictures")
+    result = check_library(library)
+    assert f"its pictures are no longer there ({CASES} files)" in result.findings[0].says
+
+
+def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):
+    left = [
+        library / "metrics" / ".x.metric.part",
+        library / "features" / "7.zarr",
+        library / DERIVED / "gone.abc.part",
+        store_of(library) / "c" / "0" / "0.partial",
+    ]
+    for path in left:
+        path.mkdir() if path.suffix == ".zarr" else path.write_bytes(b"half")
+    result = check_library(library, repair=True)
+    assert [f.part for f in result.findings if f.part == "left over"] == ["left over"] * 4
+    assert all(path.exists() for path in left)
+    for path in left:
+        os.utime(path, (0, 0))
+    result = check_library(library, repair=True)
+    assert not any(path.exists() for path in left)
+    assert all("Moved to damaged/" in f.repaired for f in result.findings if f.part == "left over")
+    assert check_library(library).findings == []
+
+
+def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
+    with Library.open(library) as opened:
+        opened.save_search("long one", {"much": "x" * 400_000})
+    with raw(library) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file = library / CATALOGUE
+    data = bytearray(file.read_bytes())
+    # In the overflow pages of the long search: everything else can be read.
+    start = len(data) - 200_000
+    data[start : start + 9000] = b"\xa7" * 9000
+    file.write_bytes(data)
+    assert parts(check_library(library)) == ["catalogue"]
+    mended = check_library(library, repair=True)
+    assert f"{CASES} cases" in mended.findings[0].repaired
+    assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
+    assert check_library(library).findings == []
+    assert len(numbers(library)[0]) == CASES
+
+
+def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
+    file = library / CATALOGUE
+    file.write_bytes(b"not a database at all" * 500)
+    for repair in (False, True):
+        result = check_library(library, repair=repair)
+        assert parts(result) == ["catalogue"]
+        assert result.open_harm
+        assert file.read_bytes() == b"not a database at all" * 500
+        assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+
+
+def test_rows_that_point_to_nothing_are_taken_out(library):
+    with raw(library) as connection:
+        connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
+    result = check_library(library)
+    assert parts(result) == ["catalogue rows"]
+    mended = check_library(library, repair=True)
+    assert parts(mended) == ["catalogue rows", "catalogue rows"]
+    assert mended.open_harm == []
+    assert check_library(library).findings == []
+    assert len(numbers(library)[0]) == CASES - 1
+
+
+def test_many_names_are_cut_short():
+    assert checking._few(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert checking._few([""]) == "the file itself"

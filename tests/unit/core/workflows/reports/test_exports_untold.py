@@ -1,0 +1,201 @@
+"""Planted names, ids, dates, folders and user names: no file that the program exports tells them unasked.
+
+Every workflow that notes an export stands in ``EXPORTS`` or ``ELSEWHERE``; a new one fails until it does.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from core.library.library import Library
+from core.reports.curves import ACCURACY, AccuracyCurve
+from core.reports.options import ReportOptions
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.exported import exports
+from core.workflows.library.importing import import_source
+from core.workflows.metrics import metric_exchange
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.reports import cards, drawing, reporting
+from core.workflows.searches import refining
+from core.workflows.searches.desk import close_desks
+from tests.helpers.dicom_files import save
+from tests.helpers.telling import told_by, told_by_bytes
+from tests.unit.core.workflows.library.test_deidentified import PLANTED, film
+
+WORKFLOWS = Path(__file__).resolve().parents[4] / "core" / "workflows"
+USER, HOME = "quentin-larkspur", "homefolder-of-ourania"
+Made = tuple[Path, str, Path]
+
+
+def of_reports(suffix: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        library, case, out = made
+        options = ReportOptions(clinic="Clinic", comment="looks alike")
+        search = Search("clicked", Query(case), ledger="mine")
+        return [reporting.write_search_report(library, search, out / f"report{suffix}", options)]
+
+    return write
+
+
+def of_batches(made: Made) -> list[Path]:
+    library, case, out = made
+    reporting.write_reports(library, Search("plain", Query(case)), [case, "gone"], out / "batch", "html")
+    return sorted((out / "batch").iterdir())
+
+
+def of_cards(suffix: str) -> Callable[[Made], list[Path]]:
+    return lambda made: [cards.write_metric_card(made[0], "clicked", made[2] / f"card{suffix}")]
+
+
+def of_metrics(made: Made) -> list[Path]:
+    return [metric_exchange.export_metric(made[0], "clicked", made[2] / f"m{metric_exchange.SUFFIX}")]
+
+
+def of_plots(suffix: str) -> Callable[[Made], list[Path]]:
+    def write(made: Made) -> list[Path]:
+        curve = AccuracyCurve("clicked", (1, 2, 3), (0.9, 0.8, 0.7), (0.8, 0.7, 0.6), (0.95, 0.9, 0.8))
+        return drawing.export_plots(
+            made[2] / f"plot{suffix}", {ACCURACY: [curve]}, note="held-out cases", library=made[0]
+        )
+
+    return write
+
+
+#: Workflow -> what writes its files, by kind.
+EXPORTS: dict[str, dict[str, Callable[[Made], list[Path]]]] = {
+    "reporting": {
+        **{suffix: of_reports(suffix) for suffix in (".pdf", ".html", ".csv", ".json", ".dcm")},
+        "batch": of_batches,
+    },
+    "cards": {suffix: of_cards(suffix) for suffix in (".md", ".json")},
+    "metric_exchange": {"file": of_metrics},
+    "drawing": {suffix: of_plots(suffix) for suffix in (".png", ".svg", ".pdf", ".csv")},
+}
+#: Not here, and why.
+ELSEWHERE = {
+    "backing_up": "a backup holds all the library knows, and says so",
+    "exported": "notes what the window grabs from its own screen; tests/unit/app/viewer",
+    "experimenting": "tests/unit/core/experiments/test_exporting.py",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A library of two patients' films with a metric learned from clicks of somebody with a name."""
+    folder = tmp_path_factory.mktemp(HOME)
+    tree = folder / "ZEBROVICH QUENTIN 19530417"
+    lines = ["file,finding\n"]
+    for number in range(16):
+        save(film(number), tree / f"Zebrovich^{number}.dcm")
+        lines.append(f"Zebrovich^{number}.dcm,{'benign' if number % 4 // 2 else 'malignant'}\n")
+    (tree / "labels.csv").write_text("".join(lines), encoding="utf-8")
+    library = folder / "lib.semblance"
+    import_source(tree, library)
+    extract_features(library, "colour_edge_texture", workers=1)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    with Library.open(library) as opened:
+        cases = [r.case_id for r in opened.catalogue.all_cases()]
+    search = Search("plain", Query(cases[0]), ledger="mine")
+    for case, alike in ((cases[1], True), (cases[2], False)):
+        refining.judge(library, search, [refining.thumb(search, case, alike)], author="Ourania Zebrovich")
+    refining.save_refined(library, search, "clicked", authors=[])
+    yield library, cases[3], folder
+    close_desks()
+
+
+@pytest.fixture(autouse=True)
+def somebody(monkeypatch):
+    for variable in ("USER", "LOGNAME", "USERNAME", "LNAME"):
+        monkeypatch.setenv(variable, USER)
+    yield
+
+
+def planted_in(told: str) -> list[str]:
+    low = told.casefold()
+    return [word for word in (*PLANTED, USER, HOME) if word in low]
+
+
+@pytest.mark.parametrize(
+    ("workflow", "kind"), [(workflow, kind) for workflow, kinds in EXPORTS.items() for kind in kinds]
+)
+def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
+    library, case, _ = made
+    noted = len(exports(library))
+    files = EXPORTS[workflow][kind]((library, case, tmp_path))
+    assert files
+    for file in files:
+        assert planted_in(told_by(file)) == [], file.name
+        assert planted_in(file.name) == []
+    assert len(exports(library)) > noted
+
+
+def test_the_log_of_exports_tells_nobody(made):
+    assert planted_in(json.dumps(exports(made[0]))) == []
+
+
+def test_an_identified_report_is_noted_as_such(made, tmp_path):
+    library, case, _ = made
+    search = Search("plain", Query(case))
+    reporting.write_search_report(library, search, tmp_path / "r.csv", ReportOptions(identified=True))
+    assert exports(library)[-1]["identified"] is True
+
+
+def silent_about(folder: Path) -> list[str]:
+    """Workflows that note exports and stand in no list here."""
+    noting = [file.stem for file in folder.glob("*.py") if "note_export(" in file.read_text(encoding="utf-8")]
+    return sorted(set(noting) - set(EXPORTS) - set(ELSEWHERE))
+
+
+def test_every_workflow_that_exports_is_looked_at(tmp_path):
+    assert silent_about(WORKFLOWS) == []
+    (tmp_path / "shouting.py").write_text("note_export(library, 'x', 'y')\n")
+    assert silent_about(tmp_path) == ["shouting"]
+
+
+# That the search would find something
+
+
+def test_the_search_reads_pdfs_and_what_describes_them():
+    from reportlab.pdfgen.canvas import Canvas
+
+    data = io.BytesIO()
+    canvas = Canvas(data, pageCompression=1)
+    canvas.setAuthor("Zebrovich")
+    canvas.drawString(50, 500, "Larkspur Lane")
+    canvas.save()
+    assert {"zebrovich", "larkspur"} <= set(planted_in(told_by_bytes(data.getvalue())))
+
+
+def test_the_search_reads_texts_in_pictures():
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Author", "Zebrovich", zip=True)
+    data = io.BytesIO()
+    Image.new("L", (4, 4)).save(data, "PNG", pnginfo=info)
+    assert planted_in(told_by_bytes(data.getvalue())) == ["zebrovich"]
+
+
+def test_the_search_reads_zips_in_zips_and_pictures_in_pages():
+    inner, outer = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.json", json.dumps({"who": "Zebrovich"}))
+    with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+    assert planted_in(told_by_bytes(outer.getvalue())) == ["zebrovich"]
+    import base64
+
+    page = b'<img src="data:application/zip;base64,' + base64.b64encode(outer.getvalue()) + b'">'
+    assert planted_in(told_by_bytes(page)) == ["zebrovich"]
+
+
+def test_the_search_reads_dicom(tmp_path):
+    save(film(1), tmp_path / "a.dcm")
+    assert {"zebrovich", "778813", "20190308"} <= set(planted_in(told_by(tmp_path / "a.dcm")))

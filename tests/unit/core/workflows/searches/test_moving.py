@@ -1,0 +1,204 @@
+"""Asking with examples and concepts: what moves, what composes with it, and what is left out."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.imaging.region import Region
+from core.library.library import Library
+from core.searches.concepts import REACH, direction
+from core.searches.examples import moved_query
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches import concepts, refining
+from core.workflows.searches.asking import ask
+from core.workflows.searches.refining_desk import bench_for
+from tests.helpers.libraries import raw
+from tests.helpers.pictures import striped_folder
+from tests.helpers.tables import table_library
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("moving")
+    library = table_library(folder / "table", n=80)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 20}))
+    train_metric(library, TrainRequest("l1", "city"))
+    striped_folder(folder / "pictures", n=12)
+    import_source(folder / "pictures", folder / "pictures.semblance")
+    extract_features(folder / "pictures.semblance", "colour_edge_texture")
+    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain"))
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path) -> Path:
+    shutil.copytree(made / "table", tmp_path / "table")
+    return tmp_path / "table" / "lib.semblance"
+
+
+@pytest.fixture
+def pictures(made, tmp_path) -> Path:
+    shutil.copytree(made / "pictures", tmp_path / "pictures")
+    shutil.copytree(made / "pictures.semblance", tmp_path / "pictures.semblance")
+    with raw(tmp_path / "pictures.semblance") as connection:
+        connection.execute("UPDATE sources SET path=?", (str(tmp_path / "pictures"),))
+    return tmp_path / "pictures.semblance"
+
+
+def search_for(metric="plain", case="t/c0", **more) -> Search:
+    return Search(metric, Query(case=case), "mine", **more)
+
+
+def ids(asked) -> list[str]:
+    return [line.case_id for line in asked.result.ranked]
+
+
+def cases(*names: str) -> tuple[Query, ...]:
+    return tuple(Query(case=name) for name in names)
+
+
+def order_by_hand(bench, vector, left_out) -> list[str]:
+    """All cases by their distance to ``vector`` but ``left_out`` and cases of their patients."""
+    squared = ((bench.coordinates - vector) ** 2).sum(axis=1)
+    patients = {bench.patient_of(case) for case in left_out}
+    order = [bench.case_at(place) for place in np.argsort(squared, kind="stable")]
+    return [case for case in order if bench.patient_of(case) not in patients]
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits"])
+def test_examples_move_the_query(table, metric):
+    search = search_for(metric, like=cases("t/c20", "t/c30"), unlike=cases("t/c6"))
+    bench = bench_for(table, metric)
+    at = {case: bench.coordinates[bench.place_of(case)] for case in ("t/c0", "t/c20", "t/c30", "t/c6")}
+    vector = moved_query(at["t/c0"], [at["t/c20"], at["t/c30"]], [at["t/c6"]])
+    expected = order_by_hand(bench, vector, at)
+    assert ids(ask(table, search, k=30)) == expected[:30]
+
+
+def test_an_example_answers_no_more_than_the_query(table):
+    shown = ids(ask(table, search_for(like=cases("t/c20")), k=79))
+    assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
+    seen = ids(ask(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
+    assert {"t/c1", "t/c21"} <= set(seen)
+    assert not {"t/c0", "t/c20"} & set(seen)
+
+
+def test_examples_and_clicks_work_together(table):
+    search = search_for(like=cases("t/c20"))
+    before = ids(ask(table, search, k=30))
+    clicked = refining.judge(
+        table,
+        search,
+        [refining.thumb(search, before[5], alike=True), refining.thumb(search, before[0], alike=False)],
+        k=30,
+    )
+    assert ids(clicked) != before
+    assert ids(ask(table, replace(search, strength=0.0), k=30)) == before
+    assert ids(clicked) != ids(ask(table, replace(search, like=()), k=30))
+
+
+def test_examples_from_outside_and_regions(pictures, tmp_path):
+    with Library.open(pictures) as opened:
+        names = sorted(r.case_id for r in opened.catalogue.all_cases())
+    file = pictures.parent / "pictures" / names[7].partition("/")[2]
+    search = Search("plain", Query(case=names[0]))
+    search = replace(search, hide_same_patient=False)
+    inside = ids(ask(pictures, replace(search, like=(Query(case=names[7]),)), k=11))
+    outside = ids(ask(pictures, replace(search, like=(Query(image=file),)), k=12))
+    assert [case for case in outside if case != names[7]] == inside
+    region = ask(pictures, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11)
+    assert region.left_out == ()
+    assert ids(region) != inside
+
+
+def test_an_example_that_is_gone_is_left_out_and_said(pictures, tmp_path):
+    with Library.open(pictures) as opened:
+        name = min(r.case_id for r in opened.catalogue.all_cases())
+    search = Search("plain", Query(case=name))
+    bench = bench_for(pictures, "plain")
+    plain = order_by_hand(bench, bench.query_vector(search.query), [name])
+    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
+    asked = ask(pictures, replace(search, like=gone), k=11)
+    assert ids(asked) == plain[:11]
+    assert len(asked.left_out) == 2
+    assert "away.png" in asked.left_out[0]
+    assert "no/such.png" in asked.left_out[1]
+
+
+def mark(library, metric="plain", name="high", with_=(), without=()) -> int:
+    made = concepts.add_concept(library, metric, name)
+    key = made[-1].id
+    concepts.mark_cases(library, metric, key, [(c, True) for c in with_] + [(c, False) for c in without])
+    return key
+
+
+HIGH, LOW = ("t/c2", "t/c6", "t/c10", "t/c14"), ("t/c4", "t/c8", "t/c12", "t/c16")
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits"])
+def test_a_concept_moves_the_query_along_its_direction(table, metric):
+    mark(table, metric, "high", HIGH, LOW)
+    bench = bench_for(table, metric)
+    points = np.stack([bench.coordinates[bench.place_of(case)] for case in (*HIGH, *LOW)])
+    along = direction(points, np.arange(8) < 4)
+    reach = REACH * (bench.coordinates @ along).std()
+    for amount in (-1.0, 0.4, 1.0):
+        vector = bench.coordinates[bench.place_of("t/c0")] + amount * reach * along
+        asked = ask(table, search_for(metric, concepts=(("high", amount),)), k=30)
+        assert ids(asked) == order_by_hand(bench, vector, ["t/c0"])[:30]
+        assert asked.left_out == ()
+
+
+def test_the_slider_brings_cases_with_the_concept_forward(table):
+    mark(table, with_=HIGH, without=LOW)
+    with Library.open(table, writable=False) as opened:
+        finding = {r.case_id: r.finding for r in opened.catalogue.all_cases()}
+    shares = {}
+    for case, amount in (("t/c0", 0.0), ("t/c0", 1.0), ("t/c3", 0.0), ("t/c3", -1.0)):
+        near = ids(ask(table, search_for(case=case, concepts=(("high", amount),)), k=10))
+        shares[case, amount] = np.mean([finding[case] == "kind 1" for case in near])
+    assert shares["t/c0", 0.0] < shares["t/c0", 1.0]
+    assert shares["t/c3", 0.0] > shares["t/c3", -1.0]
+
+
+def test_a_mark_more_changes_the_direction_at_once(table):
+    key = mark(table, with_=HIGH, without=LOW)
+    search = search_for(concepts=(("high", 1.0),))
+    before = ask(table, search, k=30)
+    concepts.mark_cases(table, "plain", key, [("t/c18", False), ("t/c22", False), ("t/c2", None)])
+    after = ask(table, search, k=30)
+    assert [line.distance for line in before.result.ranked] != [line.distance for line in after.result.ranked]
+
+
+def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
+    key = mark(table, with_=HIGH, without=LOW)
+    mark(table, name="half", with_=HIGH)
+    bench = bench_for(table, "plain")
+    plain = order_by_hand(bench, bench.query_vector(Query("t/c0")), ["t/c0"])
+    concepts.delete_concept(table, "plain", key)
+    asked = ask(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
+    assert ids(asked) == plain[:20]
+    assert asked.left_out == (
+        "The concept 'high' is gone.",
+        "The concept 'half' needs cases with it and without it.",
+    )
+    concepts.restore_concept(table, "plain", key)
+    assert ask(table, search_for(concepts=(("high", 1.0),)), k=20).left_out == ()
+
+
+def test_a_metric_without_coordinates_is_asked_without_them(table):
+    mark(table, "city", with_=HIGH, without=LOW)
+    asked = ask(table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20)
+    assert asked.refused is not None
+    assert "no coordinates" in asked.refused.message
+    assert ids(asked) == ids(ask(table, search_for("city"), k=20))

@@ -1,0 +1,127 @@
+"""Ask me next through the calls a window makes: which cases are asked about, and when it moves on."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+
+import pytest
+
+from core.errors import BadInput
+from core.imaging.region import Region
+from core.library.library import Library
+from core.searches.query import Query
+from core.searches.questions import LONG, SHORT, Answer
+from core.searches.search import Search
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches import questioning
+from core.workflows.searches.asking import ask
+from tests.helpers.tables import table_library
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("questioning")
+    library = table_library(folder / "table", n=80)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    train_metric(library, TrainRequest("l1", "city"))
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path):
+    shutil.copytree(made / "table", tmp_path / "table")
+    return tmp_path / "table" / "lib.semblance"
+
+
+def request_for(metric="plain", case="t/c0") -> Search:
+    return Search(metric, Query(case=case), "mine")
+
+
+def ranked(asked) -> list[str]:
+    return [line.case_id for line in asked.result.ranked]
+
+
+def finding_of(library) -> dict[str, str]:
+    with Library.open(library, writable=False) as opened:
+        return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
+
+
+def test_clicks_bring_cases_of_the_finding_forward(table):
+    findings, request = finding_of(table), request_for()
+    first = ask(table, request, k=36)
+    for _ in range(12):
+        asked = questioning.ask_next(table, request)
+        kinds = tuple(findings[case] == findings["t/c0"] for case in (asked.first, asked.second))
+        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
+        last = questioning.answer(table, request, asked, given.get(kinds, Answer.NEITHER), k=36, author="ann")
+    alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
+    assert alike[1] > alike[0]
+    assert len(last.entries) == 24
+    assert {entry.judgement.author for entry in last.entries} == {"ann"}
+    assert all(entry.judgement.time for entry in last.entries)
+    assert any(shift > 0 for shift in last.shifts)
+
+
+def test_questions_are_about_training_cases_of_other_patients(table):
+    request = request_for()
+    with Library.open(table, writable=False) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
+    seen = set()
+    while (asked := questioning.ask_next(table, request)) is not None:
+        assert asked.query == "t/c0"
+        assert {rows[asked.first], rows[asked.second]} <= trained
+        assert not {asked.first, asked.second} & {"t/c0", "t/c1", *seen}
+        seen |= {asked.first, asked.second}
+        questioning.answer(table, request, asked, Answer.NEITHER)
+    assert len(seen) >= 50
+    passed = questioning.ask_next(table, dataclasses.replace(request, ledger="new"))
+    again = questioning.ask_next(table, dataclasses.replace(request, ledger="new"), [passed.first])
+    assert passed.first not in (again.first, again.second)
+
+
+def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table):
+    request, about, asked_about = request_for(), None, []
+    with Library.open(table, writable=False) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
+    for _ in range(3 * SHORT):
+        one = questioning.ask_on(table, request, about=about)
+        assert {one.first, one.second} <= cases - {one.query}
+        about = one.query
+        asked_about.append(about)
+        questioning.answer(table, request, one, Answer.NEITHER)
+    assert asked_about[0] == "t/c0"
+    assert set(asked_about[SHORT:]) <= cases
+    assert len(set(asked_about)) >= 2
+    assert max(asked_about.count(query) for query in asked_about) < LONG
+
+
+def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
+    request, findings = request_for(), finding_of(table)
+    for _ in range(5 * SHORT):
+        one = questioning.ask_on(table, request)
+        assert one.query == "t/c0"
+        kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))
+        given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
+        questioning.answer(table, request, one, given.get(kinds, Answer.NEITHER))
+
+
+def test_questions_are_about_whole_cases_but_move_on_from_what_is_none(table):
+    part = Search("plain", Query(case="t/c0", region=Region(0, 0, 4, 4)), "mine")
+    with pytest.raises(BadInput, match="whole case"):
+        questioning.ask_next(table, part)
+    assert questioning.ask_on(table, part).query != "t/c0"
+    assert questioning.ask_next(table, part, about="t/c9").query == "t/c9"
+
+
+def test_a_metric_without_coordinates_is_refused(table):
+    with pytest.raises(BadInput, match="coordinates"):
+        questioning.ask_on(table, request_for("city"))
+
+
+def test_everything_passed_over_leaves_nothing_to_ask(table):
+    cases = sorted(finding_of(table))
+    assert questioning.ask_next(table, request_for(), cases) is None
+    assert questioning.ask_on(table, request_for(), cases) is None

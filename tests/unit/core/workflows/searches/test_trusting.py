@@ -1,0 +1,272 @@
+"""How far an answer can be trusted: the vote, other findings, no good match, near-duplicates, variety."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.evaluation.calibration import Calibration
+from core.imaging.region import Region
+from core.library.library import Library
+from core.searches.query import Query
+from core.searches.search import Search
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from core.workflows.searches.asking import ask
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.refining import judge, thumb
+from core.workflows.searches.searching import search
+from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, SCORE_AGAIN
+from tests.helpers.pictures import striped_folder
+from tests.helpers.tables import table_library
+
+
+@pytest.fixture
+def table(tmp_path):
+    """200 rows of 100 patients: 60 held out."""
+    library = table_library(tmp_path, n=200)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
+def held_out(library) -> list[str]:
+    with Library.open(library) as opened:
+        trained = set(opened.metric("plain").training.tolist())
+        return [row.case_id for row in opened.catalogue.all_cases() if row.id not in trained]
+
+
+def test_training_calibrates_the_vote_on_the_patients_it_held_out(table):
+    with Library.open(table) as opened:
+        record = opened.metric("plain")
+        ids = {row.id: row.case_id for row in opened.catalogue.all_cases()}
+    kept = Calibration.from_json(record.scores["calibration"])
+    assert kept.measured_on == "held-out patients"
+    assert {ids[row] for row, _, _ in kept.cases} == set(held_out(table))
+    assert (kept.n_cases, kept.n_patients) == (60, 30)
+    assert (kept.finding, kept.findings) == ("kind 1", ("kind 0", "kind 1"))
+    assert record.card["scores"]["calibration_error"] == kept.ece
+
+
+def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
+    with Library.open(table) as opened:
+        kept = Calibration.from_json(opened.metric("plain").scores["calibration"])
+    result = search(table, "plain", Query(held_out(table)[0]))
+    wanted = kept.estimate(result.counts)
+    vote = json.loads(json.dumps(result.to_json()))["vote"]
+    assert vote["calibrated"] is True
+    assert vote["measured_on"] == "held-out patients"
+    assert vote["finding"] == next(iter(result.counts))
+    assert vote["probability"] == wanted.probability
+    assert vote["interval"] == list(wanted.interval)
+    assert vote["interval"][0] < vote["probability"] < vote["interval"][1]
+    assert vote["query_trained_on"] is False
+    assert result.vote.voters == tuple(case.finding for case in result.ranked[:10])
+
+
+def test_a_query_the_metric_was_trained_on_is_told(table):
+    fresh = set(held_out(table))
+    seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
+    assert search(table, "plain", Query(seen)).vote.trained
+
+
+def test_few_held_out_cases_give_counts_only(tmp_path):
+    library = table_library(tmp_path, n=50)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    vote = search(library, "plain", Query("t/c0")).vote
+    assert (vote.probability, vote.interval, vote.measured_on) == (None, None, None)
+    assert vote.why_not == NOT_CALIBRATED
+
+
+def test_unknown_patients_are_told(tmp_path):
+    library = table_library(tmp_path, n=200, patients=False)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    assert search(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
+
+
+def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
+    with Library.open(table, writable=True) as opened:
+        scores = dict(opened.metric("plain").scores)
+        kept = scores.pop("calibration")
+        opened.set_scores("plain", scores)
+    assert search(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
+    assert score_metric(table, "plain")["calibration"] == kept
+    assert search(table, "plain", Query("t/c0")).vote.calibrated
+
+
+def test_the_own_patient_among_the_nearest_takes_the_estimate_away(table):
+    near = {f"t/c{n}": f"t/c{n + 1}" in _ten(table, n) for n in range(0, 200, 2)}
+    assert len(set(near.values())) == 2
+    for case, is_near in near.items():
+        vote = search(table, "plain", Query(case), hide_same_patient=False).vote
+        assert vote.why_not == (OWN_PATIENT if is_near else "")
+        assert vote.calibrated != is_near
+
+
+def _ten(library, n: int) -> list[str]:
+    found = search(library, "plain", Query(f"t/c{n}"), hide_same_patient=False)
+    return [case.case_id for case in found.ranked[:10]]
+
+
+def test_a_refined_ranking_has_counts_only(table):
+    request = Search("plain", Query("t/c0"), "mine")
+    assert ask(table, request).result.vote.calibrated
+    liked = ask(table, request).result.ranked[3].case_id
+    asked = judge(table, request, [thumb(request, liked, True)])
+    assert asked.result.vote.why_not == REFINED
+    assert sum(asked.result.counts.values()) == 10
+    assert not ask(table, request).result.vote.calibrated
+
+
+def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
+    library = table_library(tmp_path, n=240, findings=3)
+    names = "kind 0,kind 1=low;kind 2=high"
+    train_metric(library, TrainRequest("euclidean", "plain", findings=names))
+    vote = search(library, "plain", Query("t/c0")).vote
+    assert set(vote.counts) <= {"kind 0", "kind 1", "kind 2"}
+    assert vote.findings == ("high", "low")
+    assert vote.finding in ("high", "low")
+
+
+def test_several_findings_are_estimated_by_the_first(tmp_path):
+    library = table_library(tmp_path, n=240, findings=4)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    vote = search(library, "plain", Query("t/c0")).vote
+    assert vote.finding == next(iter(vote.counts))
+    assert 0 < vote.interval[0] <= vote.probability <= vote.interval[1] <= 1
+
+
+# The other finding
+
+
+def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
+    result = search(table, "plain", Query("t/c0"), k=200)
+    most = next(iter(result.counts))
+    wanted = [case for case in result.ranked if case.finding != most][:6]
+    assert [case.case_id for case in result.others] == [case.case_id for case in wanted]
+    assert [case.rank for case in result.others] == [case.rank for case in wanted]
+    few = search(table, "plain", Query("t/c0"), k=3)
+    assert [case.case_id for case in few.others] == [case.case_id for case in wanted]
+    assert all(case.rank == 0 or case.rank <= 3 for case in few.others)
+    told = few.to_json()["other_finding"]
+    assert [case["rank"] for case in told] == [case.rank or None for case in few.others]
+
+
+# No good match
+
+
+def test_the_rate_is_that_of_the_librarys_own_cases(table):
+    for rate in (0.0, 0.05, 0.2):
+        said = [search(table, "plain", Query(f"t/c{n}"), k=1, unusual=rate).no_good_match for n in range(200)]
+        assert np.mean(said) == pytest.approx(rate, abs=0.01)
+
+
+def test_a_refined_search_can_have_no_good_match(table):
+    request = Search("plain", Query("t/c0"), "mine", unusual=0.1)
+    liked = ask(table, request).result.ranked[3].case_id
+    judge(table, request, [thumb(request, liked, True)])
+    found = [
+        ask(table, Search("plain", Query(f"t/c{n}"), "mine", unusual=0.1), k=1).result for n in range(200)
+    ]
+    assert all(one.usual_distance is not None for one in found)
+    assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
+
+
+# Variety
+
+
+def test_diverse_results_are_the_same_nearest_in_another_order(table):
+    plain = search(table, "plain", Query("t/c0"), k=10)
+    mixed = search(table, "plain", Query("t/c0"), k=10, diverse=0.5)
+    among = [case.case_id for case in search(table, "plain", Query("t/c0"), k=50).ranked]
+    assert mixed.ranked[0].case_id == plain.ranked[0].case_id
+    assert [case.case_id for case in mixed.ranked] != [case.case_id for case in plain.ranked]
+    assert {case.case_id for case in mixed.ranked} <= set(among)
+    assert [case.rank for case in mixed.ranked] == list(range(1, 11))
+    # The vote stays that of the nearest.
+    assert mixed.vote == plain.vote
+    assert ask(table, Search("plain", Query("t/c0"), diverse=0.5), k=10).result.ranked == mixed.ranked
+
+
+# Near-duplicates
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """20 pictures; one also saved anew twice, another also under the other finding."""
+    folder = tmp_path_factory.mktemp("alike")
+    pictures = striped_folder(folder / "pictures", n=20, patients=False)
+    with Image.open(pictures / "level" / "p000.png") as image:
+        image.convert("RGB").save(pictures / "level" / "p000 anew.jpg", quality=90)
+        image.convert("RGB").save(pictures / "level" / "p000 again.jpg", quality=95)
+    with Image.open(pictures / "level" / "p004.png") as image:
+        image.convert("RGB").save(pictures / "upright" / "p004 contradicts.jpg", quality=95)
+    import_source(pictures, folder / "lib")
+    extract_features(folder / "lib", "colour_edge_texture")
+    train_metric(folder / "lib", TrainRequest("euclidean", "plain"))
+    return folder / "lib"
+
+
+def names(cases) -> list[str]:
+    return [case.case_id.rpartition("/")[2] for case in cases]
+
+
+def test_a_picture_saved_anew_is_folded_and_can_be_seen(made):
+    folded = search(made, "plain", Query("pictures/level/p001.png"), k=30)
+    plain = search(made, "plain", Query("pictures/level/p001.png"), k=30, fold_duplicates=False)
+    twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
+    assert twins <= set(names(plain.ranked))
+    (stays,) = twins & set(names(folded.ranked))
+    case = next(case for case in folded.ranked if names([case]) == [stays])
+    with Library.open(made) as opened:
+        details = opened.catalogue.details(case.alike_rows)
+    assert set(names(details.values())) == twins - {stays}
+    assert case.alike == folded.near_duplicates == 2
+    assert len(plain.ranked) == len(folded.ranked) + 2
+    assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
+
+
+def test_a_copy_that_contradicts_is_not_folded(made):
+    shown = names(search(made, "plain", Query("pictures/level/p001.png"), k=30).ranked)
+    assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
+
+
+def test_folding_leaves_as_many_as_were_asked_for(made):
+    assert len(search(made, "plain", Query("pictures/level/p001.png"), k=12).ranked) == 12
+
+
+def test_exact_copies_can_be_seen_too(made, tmp_path):
+    library = table_library(tmp_path, n=60)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    folder = tmp_path / "more"
+    folder.mkdir()
+    rows = (tmp_path / "t.csv").read_text().splitlines()
+    copy = rows[5].replace("c4,P2", "copy,Pcopy")
+    (folder / "u.csv").write_text("\n".join([rows[0], copy]) + "\n")
+    import_source(folder / "u.csv", library)
+    extract_features(library, "raw")
+    result = search(library, "plain", Query("t/c20"), k=60)
+    (case,) = [case for case in result.ranked if case.alike]
+    assert case.case_id in ("t/c4", "u/copy")
+    with Library.open(library) as opened:
+        (other,) = opened.catalogue.details(case.alike_rows).values()
+    assert {case.case_id, other.case_id} == {"t/c4", "u/copy"}
+
+
+# Warnings
+
+
+def test_a_whole_picture_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
+    asked = tmp_path / "asked.png"
+    with Image.open(made.parent / "pictures" / "level" / "p001.png") as image:
+        image.save(asked)
+    assert search(made, "plain", Query(image=asked)).warnings == ()
+    close_desks()
+    monkeypatch.setattr("core.workflows.searches.desk.Desk.with_regions", True)
+    (warning,) = search(made, "plain", Query(image=asked)).warnings
+    assert "Draw the region" in warning
+    assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
+    assert search(made, "plain", Query("pictures/level/p001.png")).warnings == ()
