@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.icons import icon
@@ -17,15 +17,15 @@ from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.panels.compare_facts import CompareFacts
+from app.panels.compare_head import CompareHead
 from app.panels.query_source import inside
-from app.theme import news, set_look, theme
+from app.theme import news, set_look
 from app.viewer.linking import linked_slice, linked_view, linked_window
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RECTANGLE, RULER, SELECT
 from app.widgets.case_grid import CaseGrid
-from app.widgets.finding_chip import FindingChip
 from app.widgets.panel_header import PanelHeader, header_button
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
@@ -80,7 +80,7 @@ class ComparePanel(QWidget):
             self.header.add_action(widget)
 
         self.panes = (PicturePane(context.jobs, share=0.5), PicturePane(context.jobs, share=0.5))
-        self.heads = (_Head(tr("Query")), _Head(tr("Rank")))
+        self.heads = (CompareHead(tr("Query")), CompareHead(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
@@ -363,46 +363,3 @@ class ComparePanel(QWidget):
             super().keyPressEvent(event)
         else:
             act()
-
-
-class _Head(QFrame):
-    """Above a picture: what it is, its finding, and how far it lies."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        set_look(self, role="header")
-        self._title, self._name, self._distance = QLabel(title), QLabel(), QLabel()
-        for label in (self._name, self._distance):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            set_look(label, role="second")
-        set_look(self._title, role="title")
-        self._chip = FindingChip(-1, "?")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.setSpacing(8)
-        row.addWidget(self._title)
-        row.addWidget(self._name)
-        row.addWidget(self._chip)
-        row.addStretch(1)
-        row.addWidget(self._distance)
-        news.changed.connect(self._fit)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setFixedHeight(theme().px(32))
-
-    def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:
-        self._title.setText(title)
-        self._name.setText(name)
-        self._chip.set_finding(code, letter, finding or tr("finding not given"))
-        self._distance.setText(distance)
-
-    @property
-    def title(self) -> str:
-        """Which of the two it is, with its name."""
-        return f"{self._title.text()} {self._name.text()}".strip()
-
-    def tell_problem(self, problem: str) -> None:
-        """Why there is no picture, in the place of the distance."""
-        if problem:
-            self._distance.setText(problem)

@@ -8,11 +8,9 @@ import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -22,17 +20,17 @@ from app.context import Context
 from app.jobs import Job
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, mapping, searching
+from app.panels.map_key import MapKey
 from app.plots.figure_view import ask_where, theme_name
-from app.plots.map_key import key_icon, key_size
 from app.plots.map_points import NONE, Rows
 from app.plots.map_view import MapView
-from app.theme import news, plain_tip, set_look, theme
+from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
 from core.language import tr, tr_n
-from core.library.columns import NO_FINDING, CaseColumns
+from core.library.columns import NO_FINDING
 from core.reports.map_figure import MapDrawing
 from core.searches.query import Query
 from core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
@@ -73,7 +71,7 @@ class MapPanel(QWidget):
         self.stop.setToolTip(tr("Keep the map as it is now"))
         for button in (self.clear, self.again, self.stop):
             set_look(button, link=True)
-        self._key = _Key()
+        self._key = MapKey()
         self._key.show_findings(self._state.columns)
         self._lay_out()
         self._connect()
@@ -343,63 +341,3 @@ def _detail(found: LibraryMap) -> str:
     if found.share is None:
         return told
     return tr("{told}, {share:.0%} of the spread", told=told, share=found.share).replace("%", " %")
-
-
-class _Key(QScrollArea):
-    """The findings with colour, shape, letter and count; ticked ones are shown."""
-
-    changed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QScrollArea.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._boxes: dict[int, QCheckBox] = {}
-        self._known: tuple[tuple[int, str, int], ...] = ()
-        self._letters: dict[str, str] = {}
-        self._inner = QWidget()
-        self._rows = QVBoxLayout(self._inner)
-        self._rows.setContentsMargins(0, 2, 0, 2)
-        self._rows.setSpacing(2)
-        self.setWidget(self._inner)
-        news.changed.connect(self._rebuild)
-
-    def show_findings(self, columns: CaseColumns) -> None:
-        """The findings of the library; ticks stay where they are the same."""
-        counts = columns.finding_counts.tolist()
-        known = [(code, name, counts[code]) for code, name in enumerate(columns.findings)]
-        if counts[-1]:
-            known.append((NO_FINDING, tr("not given"), counts[-1]))
-        if tuple(known) != self._known:
-            self._known = tuple(known)
-            self._letters = columns.letters
-            self._rebuild()
-
-    def shown(self) -> list[int] | None:
-        """Codes of the findings that are ticked; ``None`` where all are."""
-        ticked = [code for code, box in self._boxes.items() if box.isChecked()]
-        return None if len(ticked) == len(self._boxes) else ticked
-
-    def _rebuild(self) -> None:
-        ticks = {code: box.isChecked() for code, box in self._boxes.items()}
-        while (item := self._rows.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        self._boxes = {}
-        for code, name, count in self._known:
-            box = QCheckBox(f"{name}  {count:,}".replace("&", "&&"))
-            box.setChecked(ticks.get(code, True))
-            letter = "?" if code == NO_FINDING else self._letters[name]
-            box.setIcon(key_icon(code, letter, self.devicePixelRatioF()))
-            box.setIconSize(key_size())
-            box.setToolTip(
-                plain_tip(tr("{finding}: {n:,} cases. Untick to leave them out.", finding=name, n=count))
-            )
-            box.toggled.connect(lambda _on: self.changed.emit())
-            self._rows.addWidget(box)
-            self._boxes[code] = box
-        self._rows.addStretch(1)

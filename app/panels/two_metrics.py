@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -23,11 +22,12 @@ from app.models.thumbnails import ThumbnailSource
 from app.operations import searching, two_metrics
 from app.panels.disagreements import DisagreementTable
 from app.panels.two_metrics_facts import TwoMetricsFacts
+from app.panels.two_metrics_heads import MetricHeads
 from app.panels.two_metrics_query import QueryPicture
 from app.theme import news, set_look, theme
 from app.viewer.picture_view import PictureView
 from app.widgets.empty_state import EmptyState
-from app.widgets.nearest_chips import NEAREST, NearestChips
+from app.widgets.nearest_chips import NEAREST
 from app.widgets.panel_header import PanelHeader
 from app.widgets.rank_columns import USUAL, RankColumns
 from app.widgets.rank_columns_painter import FAR
@@ -86,8 +86,7 @@ class TwoMetricsPanel(QWidget):
         self.picture.editable = False
         self._picture = QueryPicture(context, self.picture, self.name)
         self.facts = TwoMetricsFacts()
-        self.pickers = (_metric_box(tr("Left metric")), _metric_box(tr("Right metric")))
-        self.chips = (NearestChips(), NearestChips())
+        self.heads = MetricHeads()
         self.columns = RankColumns()
         self.columns.set_source(thumbnails)
         self.every = DisagreementTable()
@@ -114,28 +113,13 @@ class TwoMetricsPanel(QWidget):
         scroll.setWidget(self.facts)
         left.addWidget(scroll, 1)
 
-        self._heads = QWidget()
-        heads = QHBoxLayout(self._heads)
-        heads.setContentsMargins(12, 6, 0, 6)
-        heads.setSpacing(12)
-        heads.addWidget(self.pickers[0])
-        heads.addWidget(self.chips[0])
-        heads.addStretch(1)
-        self._right_head = QWidget()
-        right_head = QHBoxLayout(self._right_head)
-        right_head.setContentsMargins(0, 0, 0, 0)
-        right_head.setSpacing(12)
-        right_head.addWidget(self.pickers[1])
-        right_head.addWidget(self.chips[1])
-        right_head.addStretch(1)
-        heads.addWidget(self._right_head)
         self._pages = QStackedWidget()
         for one in (self.columns, self.every, self._empty):
             self._pages.addWidget(one)
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
-        right.addWidget(self._heads)
+        right.addWidget(self.heads)
         right.addWidget(_line())
         right.addWidget(self._pages, 1)
         body = QHBoxLayout()
@@ -159,8 +143,7 @@ class TwoMetricsPanel(QWidget):
         self.columns.activated.connect(self.compare_wanted)
         self.columns.menu_wanted.connect(self.menu_wanted)
         self.every.chosen.connect(self._open_query)
-        for box in self.pickers:
-            box.activated.connect(lambda _at: self._chosen())
+        self.heads.chosen.connect(self._chosen)
         state = self._state
         state.library_changed.connect(self.closed)
         state.cases_changed.connect(self._renew_metrics)
@@ -186,24 +169,20 @@ class TwoMetricsPanel(QWidget):
         wide = min(theme().px(LEFT_WIDTH), self.width() * 36 // 100)
         self._left.setFixedWidth(max(160, wide))
         self.picture.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
-        self._heads.setFixedHeight(theme().px(40))
         # The right picker stands above its column.
         room = self.width() - self._left.width() - 1
-        self._right_head.setFixedWidth(room - self.columns.right_edge(room))
-        for box in self.pickers:
-            box.setMaximumWidth(theme().px(200))
+        self.heads.set_right_width(room - self.columns.right_edge(room))
 
     # The metrics
 
     @property
     def metrics(self) -> tuple[str, str]:
         """Names of the left and the right metric; empty without any."""
-        return self.pickers[0].currentText(), self.pickers[1].currentText()
+        return self.heads.metrics
 
     def set_metrics(self, left: str, right: str) -> None:
         """Compare these two."""
-        for box, name in zip(self.pickers, (left, right), strict=True):
-            box.setCurrentText(name)
+        self.heads.set_metrics(left, right)
         self._chosen()
 
     def _renew_metrics(self) -> None:
@@ -218,16 +197,13 @@ class TwoMetricsPanel(QWidget):
         library = self._state.library
         names = [*metrics, REFINED] if metrics and self._refined else metrics
         before = self.metrics
-        for box in self.pickers:
-            box.clear()
-            box.addItems(names)
+        self.heads.set_names(names)
         current = self._state.metric.name if self._state.metric else ""
         right = before[1] if before[1] in names else current or (names[-1] if names else "")
         facts = library.metrics if library else ()
         plain = next((metric.name for metric in facts if metric.learner == "euclidean"), "")
         others = [name for name in (before[0], plain, *names) if name in names and name != right]
-        for box, name in zip(self.pickers, (others[0] if others else right, right), strict=True):
-            box.setCurrentText(name)
+        self.heads.set_metrics(others[0] if others else right, right)
 
     @property
     def _refined(self) -> bool:
@@ -238,7 +214,7 @@ class TwoMetricsPanel(QWidget):
         return bool(search.moved or search.without or search.diverse or any(asked.shifts))
 
     def _follow_ranking(self) -> None:
-        names = self._names()
+        names = self.heads.names()
         if self._refined != (REFINED in names):
             self._fill([name for name in names if name != REFINED])
             self._later()
@@ -250,9 +226,7 @@ class TwoMetricsPanel(QWidget):
         current = self._state.metric.name if self._state.metric else ""
         left, right = self.metrics
         if current and right not in (current, REFINED):
-            self.pickers[1].setCurrentText(current)
-            if left == current:
-                self.pickers[0].setCurrentText(right)
+            self.heads.set_metrics(right if left == current else left, current)
             self._chosen()
 
     def _chosen(self) -> None:
@@ -272,9 +246,8 @@ class TwoMetricsPanel(QWidget):
         query, one = self._state.query, self.which.value() == ONE
         self.far_only.setVisible(one)
         self.ranks.setVisible(one)
-        for chips in self.chips:
-            chips.setVisible(one)
-        if not left or len(set(self._names())) < 2:
+        self.heads.set_chips_visible(one)
+        if not left or len(set(self.heads.names())) < 2:
             self._say(tr("Nothing to compare yet"), tr("Two metrics are needed. Train another one."))
         elif not one:
             self._show_all(left, right)
@@ -285,9 +258,6 @@ class TwoMetricsPanel(QWidget):
         else:
             self._ask(left, right)
         self._picture.follow()
-
-    def _names(self) -> list[str]:
-        return [self.pickers[0].itemText(place) for place in range(self.pickers[0].count())]
 
     def _say(self, title: str, text: str) -> None:
         self._compared = None
@@ -374,7 +344,7 @@ class TwoMetricsPanel(QWidget):
             ((), ()) if found is None else (found.left, found.right)
         )
         self.columns.set_lines(columns, *lines, names=self.metrics)
-        for chips, side in zip(self.chips, lines, strict=True):
+        for chips, side in zip(self.heads.chips, lines, strict=True):
             chips.show_cases(columns, [line.row for line in side[:NEAREST]])
         self._show_facts()
 
@@ -403,13 +373,6 @@ class TwoMetricsPanel(QWidget):
             self.far_only.toggle()
         else:
             super().keyPressEvent(event)
-
-
-def _metric_box(name: str) -> QComboBox:
-    box = QComboBox()
-    box.setAccessibleName(name)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-    return box
 
 
 def _line(*, upright: bool = False) -> QWidget:

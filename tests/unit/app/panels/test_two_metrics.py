@@ -198,7 +198,7 @@ def test_the_table_can_be_cancelled_and_asked_again(panel, jobs, qtbot):
 
 
 def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
-    names = [panel.pickers[0].itemText(place) for place in range(panel.pickers[0].count())]
+    names = panel.heads.names()
     assert REFINED not in names
     from core.searches.judgement import Judgement, Kind
     from core.workflows.searches.desk import desk_for
