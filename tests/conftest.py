@@ -81,9 +81,9 @@ def libraries_closed(nothing_left: None) -> Iterator[None]:
     """Libraries that workflows keep open from call to call are closed, where a test opened any."""
     yield
     for module, close in (
-        ("refining_desk", "close_benches"),
-        ("desk", "close_desks"),
-        ("looking", "close_libraries"),
+        ("searches.refining_desk", "close_benches"),
+        ("searches.desk", "close_desks"),
+        ("imaging.looking", "close_libraries"),
     ):
         if loaded := sys.modules.get(f"core.workflows.{module}"):
             getattr(loaded, close)()
