@@ -10,7 +10,7 @@ from pathlib import Path
 from core.searches.query import Query
 from core.searches.search import Search
 from core.tasks import Reporter
-from core.workflows.library.demo import METRIC, demo_query, make_demo
+from core.workflows.demo import METRIC, demo_query, make_demo
 from core.workflows.reports.reporting import write_search_report
 
 

@@ -18,7 +18,7 @@ from app.theme import set_theme
 from app.windows.main import MainWindow
 from core.errors import SemblanceError
 from core.searches.query import Query
-from core.workflows.library.demo import demo_query, make_demo
+from core.workflows.demo import demo_query, make_demo
 from core.workflows.searches.refining import thumb
 
 SIZE = (1280, 800)

@@ -62,7 +62,7 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Check a library; name what is damaged or missing and what still works."""
-    from core.workflows.library.checking import check_library
+    from core.workflows.upkeep.checking import check_library
 
     with ConsoleReporter() as reporter:
         result = check_library(library, repair=repair, reporter=reporter)
@@ -82,7 +82,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy a library into one file, without its pictures; others may go on working."""
-    from core.workflows.library.backing_up import back_up
+    from core.workflows.upkeep.backing_up import back_up
 
     with ConsoleReporter() as reporter:
         document = back_up(library, file, reporter=reporter)
@@ -96,7 +96,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make a new library of a backup."""
-    from core.workflows.library.backing_up import restore as make
+    from core.workflows.upkeep.backing_up import restore as make
 
     with ConsoleReporter() as reporter:
         result = make(file, library, reporter=reporter)

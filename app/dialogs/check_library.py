@@ -20,7 +20,7 @@ from app.theme import theme
 from app.widgets.plain_table import PlainTable
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
-from core.workflows.library.checking import CheckResult, Finding
+from core.workflows.upkeep.checking import CheckResult, Finding
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)

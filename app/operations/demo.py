@@ -7,7 +7,7 @@ from pathlib import Path
 from app.context import Context
 from app.operations import library
 from core.language import tr
-from core.workflows.library import demo
+from core.workflows import demo
 
 
 def open_demo(context: Context) -> None:

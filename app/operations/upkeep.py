@@ -11,9 +11,9 @@ from app.jobs import Job
 from app.operations import library as libraries
 from core.imaging.limits import size_text
 from core.language import tr
-from core.workflows.library import backing_up, checking
-from core.workflows.library.backing_up import RestoreResult
-from core.workflows.library.checking import CheckResult
+from core.workflows.upkeep import backing_up, checking
+from core.workflows.upkeep.backing_up import RestoreResult
+from core.workflows.upkeep.checking import CheckResult
 
 
 def back_up(context: Context, file: Path) -> None:

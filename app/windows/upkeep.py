@@ -12,7 +12,7 @@ from app.dialogs.check_library import CheckDialog
 from app.operations import drawing, upkeep
 from core.language import tr
 from core.library.records import SUFFIX
-from core.workflows.library.checking import CheckResult
+from core.workflows.upkeep.checking import CheckResult
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.screenshot import settle
 from app.windows.main import MainWindow
-from core.workflows.library import demo
-from core.workflows.library.demo import demo_query, make_demo
+from core.workflows import demo
+from core.workflows.demo import demo_query, make_demo
 from tests.helpers.windows import open_window, wait_for
 
 PATIENCE_MS = 120_000

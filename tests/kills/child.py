@@ -115,7 +115,7 @@ def backup_of(library: Path) -> Path:
 
 
 def back_up(library: Path, reporter: Logging) -> None:
-    from core.workflows.library import backing_up
+    from core.workflows.upkeep import backing_up
 
     backing_up.back_up(library, backup_of(library))
 
@@ -138,10 +138,10 @@ def main() -> None:
     import core.library.backup
     import core.library.library
     import core.workflows.features.extracting
-    import core.workflows.library.backing_up
     import core.workflows.library.importing
     import core.workflows.metrics.training
     import core.workflows.searches.refining
+    import core.workflows.upkeep.backing_up
 
     PIL.Image.init()
     del sqlalchemy, zarr, core

@@ -25,7 +25,7 @@ from core.library.content import content_of_file
 from core.library.library import Library
 from core.library.records import CATALOGUE
 from core.metrics.storage import load_metric
-from core.workflows.library.backing_up import restore
+from core.workflows.upkeep.backing_up import restore
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched

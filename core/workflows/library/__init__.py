@@ -1,1 +1,1 @@
-"""What a person does to a library: fill it, open it, check it, mend it, back it up."""
+"""What a person does to a library: fill it, open it, find its pictures again."""

@@ -27,8 +27,8 @@ from core.metrics.storage import load_metric, save_metric
 from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
-from core.workflows.evaluation.calibrating import calibrated_vote
 from core.workflows.features.region_shares import measured_unlike
+from core.workflows.metrics.calibrating import calibrated_vote
 from core.workflows.metrics.never_seen import COUNTED, WhoIsWho, counted_by_patient, elsewhere
 from core.workflows.metrics.supervision import supervision_of
 

@@ -12,7 +12,7 @@ import pytest
 from core.library import schema
 from core.library.library import Library
 from core.library.records import CATALOGUE
-from core.workflows.library.checking import check_library
+from core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import make_library, raw
 from tests.helpers.older_libraries import VERSIONS, older_library
 

@@ -14,8 +14,8 @@ from core.library.backup import MANIFEST
 from core.library.library import Library
 from core.library.records import CATALOGUE
 from core.tasks import Cancelled, Reporter
-from core.workflows.library.backing_up import back_up, restore
-from core.workflows.library.checking import check_library
+from core.workflows.upkeep.backing_up import back_up, restore
+from core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import (
     fill,
     make_library,

@@ -14,7 +14,7 @@ from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from core.library.library import Library
-    from core.workflows.library.mending import Mender
+    from core.workflows.upkeep.mending import Mender
 
 #: Names spelled out in a sentence.
 FEW = 3
@@ -85,7 +85,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         Cancelled: asked for by the reporter; what was mended stays so.
     """
     from core.library.database import not_writable
-    from core.workflows.library.mending import Mender, thumbnails_wrong
+    from core.workflows.upkeep.mending import Mender, thumbnails_wrong
 
     library = library.absolute()
     check_is_library(library)
@@ -301,7 +301,7 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
 
 
 def _check_derived(library: Library, result: CheckResult, mender: Mender | None, wrong: str) -> None:
-    from core.workflows.library.mending import bad_prepared
+    from core.workflows.upkeep.mending import bad_prepared
 
     if wrong:
         finding = Finding(
@@ -326,7 +326,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
 
 
 def _check_left_over(library: Library, result: CheckResult, mender: Mender | None) -> None:
-    from core.workflows.library.mending import left_over
+    from core.workflows.upkeep.mending import left_over
 
     for file, young in left_over(library):
         inside = file.relative_to(library.path).as_posix()

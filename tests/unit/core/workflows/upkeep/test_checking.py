@@ -13,12 +13,12 @@ from core.library.library import Library
 from core.library.records import CATALOGUE, DERIVED
 from core.library.thumbnails import ThumbnailStore
 from core.workflows.features.extracting import extract_features
-from core.workflows.library import checking, mending
-from core.workflows.library.checking import check_library
 from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.searching import Query, search
+from core.workflows.upkeep import checking, mending
+from core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import raw, tables_of
 from tests.helpers.pictures import striped_folder
 

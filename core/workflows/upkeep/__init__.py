@@ -1,0 +1,1 @@
+"""Check a library, mend it, back it up."""
