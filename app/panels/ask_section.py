@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.models.questions import Questions
 from app.models.thumbnails import ThumbnailSource
 from app.theme import set_look
 from app.widgets.picture_button import PictureButton
+from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
 from core.language import tr
 from core.searches.questions import Answer
@@ -78,8 +79,6 @@ class AskSection(QWidget):
         answers.setSpacing(6)
         for button in (self.both, self.neither, self.pass_over):
             answers.addWidget(button, 1)
-        rule = QFrame()
-        set_look(rule, role="rule")
         inside = QVBoxLayout()
         inside.setContentsMargins(12, 8, 12, 10)
         inside.setSpacing(8)
@@ -89,7 +88,7 @@ class AskSection(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(inside)
-        column.addWidget(rule)
+        column.addWidget(Rule())
 
     def _connect(self) -> None:
         answers = ((self.first, Answer.FIRST), (self.second, Answer.SECOND), (self.both, Answer.BOTH))

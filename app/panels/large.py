@@ -7,7 +7,6 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLabel,
     QMenu,
@@ -35,6 +34,7 @@ from app.viewer.slice_bar import RATE, RATES
 from app.viewer.slice_strip import SliceStrip
 from app.viewer.tool_row import ToolRow
 from app.widgets.panel_header import PanelHeader
+from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
@@ -108,8 +108,7 @@ class LargePanel(QWidget):
         side.setContentsMargins(12, 8, 12, 8)
         side.setSpacing(8)
         side.addWidget(self.facts)
-        self._rule = QFrame()
-        set_look(self._rule, role="rule")
+        self._rule = Rule()
         side.addWidget(self._rule)
         side.addWidget(self._label)
         for widget in (self.search_with, self.search, self.told):

@@ -23,6 +23,7 @@ from app.theme import set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel_header import header_button
+from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
 from core.language import tr, tr_n
 from core.searches.influence import Influence
@@ -178,9 +179,7 @@ class RefinePanel(QWidget):
 
     def add_section(self, widget: QWidget) -> None:
         """Another section, below the judgements; it is there without a query too."""
-        rule = QFrame()
-        set_look(rule, role="rule")
-        self._sections.addWidget(rule)
+        self._sections.addWidget(Rule())
         self._sections.addWidget(widget)
 
     # Following

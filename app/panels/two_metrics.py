@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFrame,
     QHBoxLayout,
     QPushButton,
     QScrollArea,
@@ -31,6 +30,7 @@ from app.widgets.nearest_chips import NEAREST
 from app.widgets.panel_header import PanelHeader
 from app.widgets.rank_columns import USUAL, RankColumns
 from app.widgets.rank_columns_painter import FAR
+from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.language import tr
@@ -120,13 +120,13 @@ class TwoMetricsPanel(QWidget):
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
         right.addWidget(self.heads)
-        right.addWidget(_line())
+        right.addWidget(Rule())
         right.addWidget(self._pages, 1)
         body = QHBoxLayout()
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         body.addWidget(self._left)
-        body.addWidget(_line(upright=True))
+        body.addWidget(Rule(upright=True))
         body.addLayout(right, 1)
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
@@ -373,9 +373,3 @@ class TwoMetricsPanel(QWidget):
             self.far_only.toggle()
         else:
             super().keyPressEvent(event)
-
-
-def _line(*, upright: bool = False) -> QWidget:
-    frame = QFrame()
-    set_look(frame, role="rule-upright" if upright else "rule")
-    return frame

@@ -12,6 +12,7 @@ from app.panels.why_metric import WhyMetric
 from app.panels.why_pictures import WhyPictures
 from app.theme import set_look
 from app.widgets.empty_state import EmptyState
+from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.waterfall import Line, Waterfall
@@ -90,11 +91,11 @@ class WhyPanel(QWidget):
         body.setSpacing(8)
         body.addWidget(self.pictures)
         body.addWidget(self.sentence)
-        body.addWidget(_rule())
+        body.addWidget(Rule())
         body.addWidget(self.head)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
-        body.addWidget(_rule())
+        body.addWidget(Rule())
         body.addWidget(self.card)
         body.addStretch(1)
         area = QScrollArea()
@@ -262,12 +263,6 @@ def _share_lines(why: Why) -> list[Line]:
     if rest:
         lines.append(Line(tr("{n} others", n=len(rest)), sum(share.amount for share in rest)))
     return lines
-
-
-def _rule() -> QFrame:
-    rule = QFrame()
-    set_look(rule, role="rule")
-    return rule
 
 
 if __name__ == "__main__":

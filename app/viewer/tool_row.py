@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QFrame,
     QHBoxLayout,
     QMenu,
     QPushButton,
@@ -16,8 +15,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import icon
-from app.theme import BASE, colour, font, news, set_look, theme
+from app.theme import BASE, colour, font, news, theme
 from app.viewer import tools
+from app.widgets.rule import Rule
 from core.language import tr
 
 #: Tools that have their button in the narrowest row; a menu has the others.
@@ -61,8 +61,7 @@ class ToolRow(QWidget):
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
-        rule = QFrame()
-        set_look(rule, role="rule-upright")
+        rule = Rule(upright=True)
         rule.setFixedHeight(16)
         row.addSpacing(_BESIDE)
         row.addWidget(rule)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import colour, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.rule import Rule
 from core.language import tr
 from core.reports.wording import distance_text, signed_text
 
@@ -43,9 +44,7 @@ class Waterfall(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
-        self._rule = QFrame()
-        self._rule.setFixedHeight(1)
-        set_look(self._rule, role="rule")
+        self._rule = Rule()
         self._total = _Row(self, total=True)
         self._column.addWidget(self._rule)
         self._column.addWidget(self._total)

@@ -34,6 +34,7 @@ from app.icons import icon_pixmap
 from app.models.entries import Entry, Match, matches
 from app.theme import BASE, SMALL, colour, set_look, theme
 from app.widgets.lettering import RIGHT, lettering
+from app.widgets.rule import Rule
 from core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
@@ -135,12 +136,12 @@ class CommandPalette(QWidget):
         column.setContentsMargins(1, 1, 1, 1)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(_rule())
+        column.addWidget(Rule())
         column.addSpacing(4)
         column.addWidget(self.list)
         column.addWidget(self._nothing)
         column.addSpacing(4)
-        column.addWidget(_rule())
+        column.addWidget(Rule())
         column.addWidget(keys)
         return panel
 
@@ -298,9 +299,3 @@ class _Sign(QWidget):
         painter = QPainter(self)
         painter.drawPixmap(1, 1, icon_pixmap("search", 16, theme().second, self.devicePixelRatioF()))
         painter.end()
-
-
-def _rule() -> QFrame:
-    rule = QFrame()
-    set_look(rule, role="rule")
-    return rule

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.actions import COMMANDS, MENUS, Actions
 from app.icons import icon, icon_pixmap
 from app.theme import colour, font, news, theme
+from app.widgets.rule import Rule
 from app.windows.likeness import LikenessSlider
 from core.language import tr
 
@@ -133,9 +134,8 @@ class TopBar(QFrame):
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
-        line = QFrame()
-        line.setProperty("role", "rule-upright")
-        line.setFixedSize(1, 16)
+        line = Rule(upright=True)
+        line.setFixedHeight(16)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
