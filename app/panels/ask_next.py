@@ -26,6 +26,7 @@ from app.viewer.picture_pane import PicturePane
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel_header import PanelHeader
+from app.widgets.rule import Rule
 from core.errors import SemblanceError
 from core.language import tr
 from core.searches.questions import Answer
@@ -134,14 +135,11 @@ class AskNextPanel(QWidget):
         self._lay_out_page()
 
     def _lay_out_page(self) -> None:
-        rule = QFrame()
-        set_look(rule, role="rule")
-        rule.setFixedWidth(1)
         body = QHBoxLayout()
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         body.addWidget(self._pages, 1)
-        body.addWidget(rule)
+        body.addWidget(Rule(upright=True))
         body.addWidget(self.side)
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
