@@ -20,10 +20,10 @@ from app.context import Context
 from app.icons import icon
 from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.operations import searching
-from app.panels.query_facts import QueryFacts
-from app.panels.query_notice import QueryNotice
-from app.panels.query_source import QuerySource, inside
-from app.panels.region_search import REGION, WHOLE, RegionSearch
+from app.panels.query.facts import QueryFacts
+from app.panels.query.notice import QueryNotice
+from app.panels.query.region_search import REGION, WHOLE, RegionSearch
+from app.panels.query.source import QuerySource, inside
 from app.theme import news, set_look, theme
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu

@@ -1,4 +1,4 @@
-"""One panel alone in a window of its own, to look at: ``python -m app.panels.query --picture FILE``."""
+"""One panel alone in a window of its own, to look at: ``python -m app.panels.query.panel --picture FILE``."""
 
 from __future__ import annotations
 

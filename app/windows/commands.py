@@ -16,7 +16,7 @@ from app.dialogs.prepare_slider import PrepareSliderDialog
 from app.dialogs.save_refined import SaveRefinedDialog
 from app.operations import demo, extracting, likeness, refining, searching, training
 from app.operations import library as libraries
-from app.panels.ranking import GLIDE
+from app.panels.ranking.panel import GLIDE
 from app.theme import set_theme
 from app.windows import experiments, library_files, metric_files, report_files, upkeep
 from app.windows.example_commands import ExampleCommands
@@ -28,7 +28,7 @@ from core.searches.query import Query
 
 if TYPE_CHECKING:
     from app.panels.library import LibraryPanel
-    from app.panels.ranking import RankingPanel
+    from app.panels.ranking.panel import RankingPanel
     from app.viewer.picture_pane import PicturePane
     from app.windows.main import MainWindow
 

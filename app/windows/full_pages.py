@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
 from app.operations import refining
-from app.panels.query_source import QuerySource
+from app.panels.query.source import QuerySource
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow

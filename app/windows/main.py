@@ -23,17 +23,17 @@ from app.models.thumbnails import Done, Thumbnails
 from app.operations import library as libraries
 from app.operations import refining, searching
 from app.operations.concepts import Concepts
-from app.panels.ask_next import AskNextPanel
-from app.panels.ask_section import AskSection
-from app.panels.compare import ComparePanel
-from app.panels.evaluation import EvaluationPanel
-from app.panels.judgement_strip import JudgementStrip
+from app.panels.asking.ask_next import AskNextPanel
+from app.panels.asking.ask_section import AskSection
+from app.panels.comparing.compare import ComparePanel
+from app.panels.comparing.two_metrics import TwoMetricsPanel
+from app.panels.evaluation.panel import EvaluationPanel
 from app.panels.large import LargePanel
 from app.panels.library import LibraryPanel
-from app.panels.query import QueryPanel
-from app.panels.ranking import RankingPanel
-from app.panels.side import SidePanel
-from app.panels.two_metrics import TwoMetricsPanel
+from app.panels.query.panel import QueryPanel
+from app.panels.ranking.judgement_strip import JudgementStrip
+from app.panels.ranking.panel import RankingPanel
+from app.panels.side.panel import SidePanel
 from app.settings import Settings
 from app.state import State
 from app.theme import news

@@ -10,7 +10,7 @@ from shiboken6 import isValid
 
 from app.dialogs.searches import SearchesDialog
 from app.operations import keeping
-from app.panels.query_source import QuerySource
+from app.panels.query.source import QuerySource
 from core.language import tr
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from app.context import Context
     from app.jobs import Jobs
     from app.messages import Messages
-    from app.panels.query import QueryPanel
+    from app.panels.query.panel import QueryPanel
     from app.settings import Settings
     from app.state import State
     from app.theme import set_theme

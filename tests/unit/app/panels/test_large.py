@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from app.context import Context
 from app.messages import Messages
 from app.panels.large import LargePanel
-from app.panels.query_source import QuerySource
+from app.panels.query.source import QuerySource
 from app.settings import Settings
 from app.state import State
 from core.errors import BadInput

@@ -1,0 +1,1 @@
+"""Ask me next: questions that teach, beside the ranking and as a page."""

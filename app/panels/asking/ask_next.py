@@ -1,0 +1,321 @@
+"""The page "Ask me next": three pictures large, answered by keys, and the curve that grows as one clicks."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.icons import icon
+from app.jobs import Job, Lane
+from app.models.questions import Questions
+from app.operations import questioning
+from app.panels.asking.ask_progress import AskProgress
+from app.panels.asking.ask_section import KEYS
+from app.theme import news, set_look, theme
+from app.viewer.picture_pane import PicturePane
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.empty_state import EmptyState
+from app.widgets.panel_header import PanelHeader
+from app.widgets.rule import Rule
+from core.errors import SemblanceError
+from core.language import tr
+from core.searches.questions import Answer
+from core.workflows.imaging import looking
+from core.workflows.imaging.looking import ViewedPicture
+
+_NAMES = (tr("Query"), tr("This"), tr("That"))
+
+
+class AskNextPanel(QWidget):
+    """Follows the search; ``closed`` when the person goes back to the ranking."""
+
+    closed = Signal()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        self.questions = Questions(context, moves_on=True, parent=self)
+        #: Pictures opened, or why there is none, by case.
+        self._opened: dict[str, ViewedPicture | str] = {}
+        self._opening: dict[str, Job] = {}
+        self._shown: list[str | None] = [None, None, None]
+        self._ledger = ""
+        self.setObjectName("ask-next-panel")
+        self.setAccessibleName(tr("Ask me next"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = PanelHeader(tr("Ask me next"))
+        self.back = QPushButton(tr("Ranking"))
+        self.back.setIcon(icon("chevron-left"))
+        self.back.setToolTip(tr("Back to the ranking (Esc)"))
+        self.header.add_leading(self.back)
+        self.panes = [PicturePane(context.jobs, share=1 / 3) for _ in _NAMES]
+        for pane, name in zip(self.panes, _NAMES, strict=True):
+            pane.view.setAccessibleName(name)
+        self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
+        self.buttons = {
+            Answer.FIRST: QPushButton(tr("This  ←")),
+            Answer.BOTH: QPushButton(tr("Both  B")),
+            Answer.NEITHER: QPushButton(tr("Neither  N")),
+            None: QPushButton(tr("Cannot say  Space")),
+            Answer.SECOND: QPushButton(tr("That  →")),
+        }
+        self.undo = QPushButton(tr("Undo  Ctrl+Z"))
+        self.undo.setIcon(icon("undo"))
+        self.side = AskProgress()
+        self._empty = EmptyState()
+        self._lay_out()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._connect()
+        self._show()
+
+    def _lay_out(self) -> None:
+        names = {
+            Answer.FIRST: tr("This is like the query"),
+            Answer.BOTH: tr("Both are like the query"),
+            Answer.NEITHER: tr("Neither is like the query"),
+            None: tr("Cannot say"),
+            Answer.SECOND: tr("That is like the query"),
+        }
+        sides = QHBoxLayout()
+        sides.setContentsMargins(0, 0, 0, 0)
+        sides.setSpacing(1)
+        for head, pane in zip(self.heads, self.panes, strict=True):
+            pane.view.editable = False
+            # Keys answer; the mouse still zooms and pans.
+            pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            pane.histogram.hide()
+            column = QVBoxLayout()
+            column.setContentsMargins(0, 0, 0, 0)
+            column.setSpacing(0)
+            column.addWidget(head)
+            column.addWidget(pane, 1)
+            sides.addLayout(column, 1)
+        answers = QHBoxLayout()
+        answers.setContentsMargins(12, 8, 12, 8)
+        answers.setSpacing(8)
+        answers.addStretch(1)
+        for given, button in self.buttons.items():
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.setAccessibleName(names[given])
+            answers.addWidget(button)
+        answers.addSpacing(16)
+        self.undo.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.undo.setToolTip(tr("Take the last answer back and ask again (Ctrl+Z)"))
+        set_look(self.undo, quiet=True)
+        answers.addWidget(self.undo)
+        answers.addStretch(1)
+        self._foot = QFrame()
+        set_look(self._foot, role="bar")
+        self._foot.setLayout(answers)
+        asking = QVBoxLayout()
+        asking.setContentsMargins(0, 0, 0, 0)
+        asking.setSpacing(0)
+        asking.addLayout(sides, 1)
+        question = QWidget()
+        question.setLayout(asking)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(question)
+
+        self._lay_out_page()
+
+    def _lay_out_page(self) -> None:
+        body = QHBoxLayout()
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self._pages, 1)
+        body.addWidget(Rule(upright=True))
+        body.addWidget(self.side)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.header)
+        page.addLayout(body, 1)
+        page.addWidget(self._foot)
+
+    def _connect(self) -> None:
+        self.back.clicked.connect(self.closed)
+        for given, button in self.buttons.items():
+            button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
+        self.undo.clicked.connect(self.questions.undo)
+        self.questions.changed.connect(self._show)
+        self.questions.prepared.connect(self._open_pictures)
+        for signal in (self._state.ranking_changed, self._state.refusal_changed):
+            signal.connect(self._later)
+        self._state.library_changed.connect(self._forget)
+        self._soon.timeout.connect(self._follow)
+
+    def minimumSizeHint(self) -> QSize:
+        """None: the ranking that lies under this page may be narrower."""
+        return QSize(0, 0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._follow()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._soon.stop()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        elif event.matches(QKeySequence.StandardKey.Undo):
+            self.questions.undo()
+        elif event.key() in KEYS and not event.isAutoRepeat():
+            self.questions.answer(KEYS[event.key()])
+        elif event.key() not in KEYS:
+            super().keyPressEvent(event)
+
+    # Following
+
+    def _later(self) -> None:
+        if self.isVisible():
+            self._soon.start()
+
+    def _follow(self) -> None:
+        if self._state.ranking is not None:
+            self.questions.begin()
+        if self._state.ledger != self._ledger:
+            self._ledger = self._state.ledger
+            self.side.clear()
+        self._show()
+        judged = self._state.judged
+        if self._state.can_judge:
+            questioning.ask_curve(self._context, lambda score: self.side.show_score(judged, score))
+
+    def _forget(self) -> None:
+        for job in list(self._opening.values()):
+            job.cancel()
+        self._opened.clear()
+        self._shown = [None, None, None]
+        self._ledger = ""
+        self.side.clear()
+        if self.isVisible():
+            self.closed.emit()
+
+    # Showing
+
+    def _show(self) -> None:
+        asked, problem = self.questions.question, self.questions.problem
+        self.side.tell(self.questions.answered, self._state.judged)
+        self.undo.setEnabled(self.questions.can_undo)
+        for button in self.buttons.values():
+            button.setEnabled(asked is not None)
+        if problem is not None:
+            self._empty.say(problem.title, problem.text, tr("Ranking"), self.closed.emit)
+        elif asked is None:
+            self._empty.say("", tr("Looking for the question that teaches most…"))
+        self._pages.setCurrentIndex(0 if asked is None else 1)
+        if asked is None:
+            return
+        query = self._state.query
+        own = query is not None and query.case == asked.query
+        self.heads[0].set_title(tr("Query") if own else tr("Another query"))
+        self.header.set_second(tr("Which is like the query? Answer for what matters to you."))
+        for place, case in enumerate((asked.query, asked.first, asked.second)):
+            if self._shown[place] != case:
+                self._shown[place] = case
+                # A name may tell the finding, and so the answer.
+                self.heads[place].tell(self._label(case) if place == 0 else "")
+                self._draw(place)
+        self._open_pictures()
+
+    def _label(self, case: str) -> str:
+        columns = self._state.columns
+        index = columns.index_of_id(case)
+        return columns.labels[index] if index >= 0 else case
+
+    def _open_pictures(self) -> None:
+        """Those on screen and those of the next question; others are forgotten."""
+        wanted: list[str] = []
+        for asked in (self.questions.question, self.questions.next):
+            wanted += [] if asked is None else [asked.query, asked.first, asked.second]
+        for case in [case for case in self._opened if case not in wanted]:
+            del self._opened[case]
+        columns, path = self._state.columns, self._state.path
+        for case in dict.fromkeys(wanted):
+            index = columns.index_of_id(case)
+            if case in self._opened or case in self._opening or index < 0 or path is None:
+                continue
+            row = int(columns.case_row[index])
+            job = self._context.jobs.run(
+                tr("Opening the picture"), looking.view_case, path, row, lane=Lane.LOOK, quiet=True
+            )
+            self._opening[case] = job
+            job.done.connect(lambda viewed, case=case: self._take(case, viewed))
+            job.failed.connect(lambda error, case=case: self._take(case, _words(error)))
+            job.ended.connect(lambda case=case: self._opening.pop(case, None))
+
+    def _take(self, case: str, found: ViewedPicture | str) -> None:
+        self._opened[case] = found
+        for place, shown in enumerate(self._shown):
+            if shown == case:
+                self._draw(place)
+
+    def _draw(self, place: int) -> None:
+        case, pane = self._shown[place], self.panes[place]
+        found = None if case is None else self._opened.get(case)
+        problem = found if isinstance(found, str) else ""
+        self.heads[place].tell_problem(problem)
+        if isinstance(found, ViewedPicture) and found.case is not None:
+            pane.show_viewed(found, self._state.path, found.case.row, None)
+            pane.go_to(found.region)
+        else:
+            pane.show_nothing()
+            pane.view.problem = problem
+        pane.histogram.hide()
+
+
+def _words(error: SemblanceError) -> str:
+    return str(error)
+
+
+class _Head(QFrame):
+    """Above a picture: which it is, its name, and the key that chooses it. No finding: it would answer."""
+
+    def __init__(self, title: str, key: str) -> None:
+        super().__init__()
+        set_look(self, role="header")
+        self._title, self._key = QLabel(title), QLabel(key)
+        set_look(self._title, role="title")
+        set_look(self._key, role="second")
+        self._name = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.setSpacing(8)
+        row.addWidget(self._title)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._key)
+        self._label = ""
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(theme().px(32))
+
+    def set_title(self, title: str) -> None:
+        self._title.setText(title)
+
+    def tell(self, name: str) -> None:
+        self._label = name
+        self._name.setText(name)
+
+    def tell_problem(self, problem: str) -> None:
+        """Why there is no picture, beside the name."""
+        self._name.setText(f"{self._label} {problem}".strip())

@@ -1,0 +1,1 @@
+"""Two of a kind beside each other: cases, and metrics."""

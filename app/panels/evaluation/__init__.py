@@ -1,0 +1,1 @@
+"""Scores, calibration and the map of a metric."""

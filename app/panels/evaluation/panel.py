@@ -1,0 +1,335 @@
+"""The Evaluation panel: what every metric scored on cases it never saw, as plots and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QPushButton,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Context
+from app.jobs import Job
+from app.models.measured import measured_note
+from app.models.thumbnails import ThumbnailSource
+from app.operations import drawing, searching, training
+from app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
+from app.panels.evaluation.calibration import CalibrationPage
+from app.panels.evaluation.map import MapPanel
+from app.panels.evaluation.overview import SHORT, Overview, PlotCell
+from app.plots.figure_view import FigureView, ask_where, theme_name
+from app.plots.live_curve import NOTHING, LiveCurve
+from app.theme import set_look
+from app.widgets.empty_state import EmptyState
+from app.widgets.panel_header import TabHeader
+from app.widgets.score_table import FULL, ScoreTable
+from core.language import tr
+from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
+from core.workflows.evaluation import scoreboard
+from core.workflows.evaluation.scoreboard import ScoredMetric
+from core.workflows.library.opening import LibrarySnapshot
+
+OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
+TABS = (
+    tr("Overview"),
+    tr("Retrieval accuracy"),
+    tr("ROC"),
+    tr("Calibration"),
+    tr("Training"),
+    tr("Map"),
+    tr("Table"),
+)
+#: The overview shows the accuracy of this many nearest cases; its own tab shows all.
+OVERVIEW_K = 20
+
+
+class EvaluationPanel(QWidget):
+    """Plots of the current metric beside the others, with on what they were measured."""
+
+    extract_wanted = Signal()
+    train_wanted = Signal()
+
+    def __init__(
+        self,
+        context: Context,
+        thumbnails: ThumbnailSource | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._state = context, context.state
+        self._snapshot: LibrarySnapshot | None = None
+        self._metrics: tuple[ScoredMetric, ...] = ()
+        self._finding = ""
+        self._scoring: Job | None = None
+        self.setAccessibleName(tr("Evaluation"))
+        set_look(self, role="panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.header = TabHeader(TABS, title=tr("Evaluation"))
+        self.header.changed.connect(self._show_tab)
+        self.again = QPushButton(tr("Score again"))
+        self.again.setToolTip(tr("Measure the current metric on every case it never saw"))
+        set_look(self.again, link=True)
+        self.again.clicked.connect(self.score)
+        self.header.add_action(self.again)
+        self.score_button = self.header.add_button("refresh", tr("Score this metric again"))
+        self.score_button.clicked.connect(self.score)
+        self.save_button = self.header.add_button("save", tr("Save the plots… (Ctrl+S)"))
+        self.save_button.clicked.connect(self.save_plot)
+
+        self.overview = Overview(context)
+        self.accuracy = PlotCell(tr("Retrieval accuracy @ k"), FigureView(context, ACCURACY))
+        self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
+        self.finding_box = QComboBox()
+        self.finding_box.setAccessibleName(tr("Finding told from the rest"))
+        self.finding_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.finding_box.activated.connect(self._finding_chosen)
+        self.roc.add_beside_title(self.finding_box)
+        self.calibration = CalibrationPage(context)
+        self.curve = LiveCurve(context)
+        self.map = MapPanel(context, thumbnails)
+        self.table = ScoreTable(FULL)
+        self._empty = EmptyState()
+        for table in (self.overview.table, self.table):
+            table.chosen.connect(self.choose)
+        self.overview.table_shown.connect(lambda _shown: self._renew())
+
+        self._pages = QStackedWidget()
+        for page in (
+            self.overview,
+            self.accuracy,
+            self.roc,
+            self.calibration,
+            _spaced(self.curve),
+            self.map,
+            self.table,
+        ):
+            self._pages.addWidget(page)
+        self._outer = QStackedWidget()
+        self._outer.addWidget(self._pages)
+        self._outer.addWidget(self._empty)
+        self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self._outer, 1)
+
+        self._state.cases_changed.connect(self._renew)
+        self._state.metric_changed.connect(self._renew)
+        self._state.training_changed.connect(self._tell)
+        self._renew()
+
+    def choose(self, name: str) -> None:
+        """Make ``name`` the current metric and rank by it."""
+        before = self._state.metric
+        self._state.set_metric(name)
+        if self._state.metric is not before:
+            searching.rank(self._context)
+
+    def show_map(self) -> None:
+        """Bring the map to the front; the keyboard goes there."""
+        self.header.tabs.setCurrentIndex(MAP_TAB)
+        self.map.take_focus()
+
+    def score(self) -> None:
+        """Measure the current metric again on the cases it never saw."""
+        job = training.score(self._context)
+        if job is not None:
+            self._scoring = job
+            job.ended.connect(self._scored)
+        self._tell()
+
+    def save_plot(self) -> None:
+        """Ask for a file and write what the tab shows: its plot, all plots, or the table."""
+        tab = self.header.tabs.currentIndex()
+        if tab == TABLE:
+            self._save_table()
+            return
+        if tab == MAP_TAB:
+            self.map.save()
+            return
+        plots = self._plots(tab)
+        if not plots:
+            self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
+            return
+        name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
+        path, as_seen = ask_where(self, self._context, name)
+        if path is not None:
+            drawing.save(
+                self._context,
+                path,
+                plots,
+                theme=theme_name() if as_seen else "print",
+                titles=self._titles(),
+                note=self._measured_on(),
+            )
+
+    def _plots(self, tab: int) -> Mapping[str, Sequence[Curve]]:
+        """What ``tab`` shows, by kind of plot."""
+        kinds = {
+            ACCURACY_TAB: (ACCURACY,),
+            ROC_TAB: (ROC,),
+            CALIBRATION_TAB: (CALIBRATION,),
+            TRAINING_TAB: (TRAINING,),
+        }
+        wanted = kinds.get(tab, (ACCURACY, ROC, CALIBRATION, TRAINING))
+        current = self._current
+        curves: dict[str, Sequence[Curve]] = {
+            ACCURACY: scoreboard.accuracy_curves(self._metrics, current),
+            ROC: scoreboard.roc_curves(self._metrics, current, self._finding),
+            CALIBRATION: scoreboard.calibration_curves(self._metrics, current),
+            TRAINING: scoreboard.training_curves(self._metrics, current),
+        }
+        return {kind: curves[kind] for kind in wanted if curves[kind]}
+
+    def _titles(self) -> dict[str, str]:
+        roc = f"ROC, {self._finding}" if self._finding else tr("ROC")
+        return {
+            ACCURACY: tr("Retrieval accuracy @ k"),
+            ROC: roc,
+            CALIBRATION: CALIBRATION_TITLE,
+            TRAINING: tr("Training {metric}", metric=self._current),
+        }
+
+    def _save_table(self) -> None:
+        folder = Path(self._context.settings.text("plots_folder") or Path.home())
+        given, _ = QFileDialog.getSaveFileName(
+            self, tr("Save table"), str(folder / "metrics.csv"), tr("CSV, the numbers (*.csv)")
+        )
+        if given:
+            path = Path(given)
+            self._context.settings.set_text("plots_folder", str(path.parent))
+            drawing.save_scores(self._context, path, scoreboard.scores_csv(self._metrics))
+
+    @property
+    def _current(self) -> str:
+        return self._state.metric.name if self._state.metric is not None else ""
+
+    @property
+    def _current_metric(self) -> ScoredMetric | None:
+        return next((metric for metric in self._metrics if metric.name == self._current), None)
+
+    def _renew(self) -> None:
+        if self._state.library is not self._snapshot:
+            self._snapshot = self._state.library
+            self._metrics = scoreboard.scored_metrics(self._snapshot) if self._snapshot else ()
+        self._renew_findings()
+        current, metrics, finding = self._current, self._metrics, self._finding
+        shown = scoreboard.drawn(metrics, current)
+        lines = {metric.name: line for metric, line in shown}
+        weakest = scoreboard.weakest([metric for metric, _ in shown])
+        note, titles, named = self._measured_on(), self._titles(), not self.overview.has_table
+        brief = scoreboard.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
+        full = scoreboard.accuracy_curves(metrics, current)
+        roc = scoreboard.roc_curves(metrics, current, finding)
+        for cell, curves, kind, key in (
+            (self.overview.accuracy, brief, ACCURACY, named),
+            (self.overview.roc, roc, ROC, named),
+            (self.accuracy, full, ACCURACY, True),
+            (self.roc, roc, ROC, True),
+        ):
+            cell.view.set_curves(curves, named=key, title=titles[kind], note=note)
+            cell.set_title(titles[kind])
+            text = SHORT[weakest] if cell in (self.overview.accuracy, self.overview.roc) else ""
+            cell.set_badge(weakest, text, shown=bool(curves))
+        self.roc.set_title(tr("ROC") if self.finding_box.isVisibleTo(self.roc) else titles[ROC])
+        fresh = [metric for metric, _ in shown if not metric.stale]
+        self.overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
+        for table in (self.overview.table, self.table):
+            table.set_metrics(metrics, current, lines)
+        self.calibration.show_metric(metrics, self._current_metric)
+        curve = next(iter(scoreboard.training_curves(metrics, current)), None)
+        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
+        for live in (self.overview.curve, self.curve):
+            live.set_stored(curve, words)
+        self._tell()
+
+    def _renew_findings(self) -> None:
+        known = scoreboard.findings(self._metrics, self._state.columns.findings)
+        if self._finding not in known:
+            self._finding = known[0] if known else ""
+        if known != [self.finding_box.itemText(place) for place in range(self.finding_box.count())]:
+            self.finding_box.clear()
+            self.finding_box.addItems(known)
+        self.finding_box.setCurrentText(self._finding)
+        self.finding_box.setVisible(len(known) > 2)
+
+    def _finding_chosen(self) -> None:
+        self._finding = self.finding_box.currentText()
+        self._renew()
+
+    def _measured_on(self) -> str:
+        """On what the current metric was measured, for plots that leave the window."""
+        metric = self._current_metric
+        if metric is None or metric.scores is None:
+            return ""
+        return measured_note(metric.scores.n_test, metric.scores.measured_on, stale=metric.stale)
+
+    def _show_tab(self, tab: int) -> None:
+        self._pages.setCurrentIndex(tab)
+        self._tell()
+
+    def _scored(self) -> None:
+        self._scoring = None
+        self._tell()
+
+    def _tell(self) -> None:
+        """Buttons, the split, and what to do where there is nothing to show."""
+        metric, library = self._current_metric, self._state.library
+        can = metric is not None and metric.measurable and library is not None and library.writable
+        can = can and self._scoring is None
+        self.score_button.setEnabled(can)
+        self.again.setVisible(can and metric is not None and metric.stale)
+        on_map = self.header.tabs.currentIndex() == MAP_TAB
+        self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
+        self.header.set_second(self._split())
+        if self._metrics or self._state.training is not None:
+            self._outer.setCurrentWidget(self._pages)
+            return
+        self._outer.setCurrentWidget(self._empty)
+        if library is None or not len(library.columns):
+            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add pictures to this one."))
+        elif not library.feature_sets:
+            self._empty.say(
+                tr("No features yet"),
+                tr("Metrics are trained on features; extract them once, in the background."),
+                tr("Extract features…"),
+                self.extract_wanted.emit,
+            )
+        else:
+            self._empty.say(
+                tr("No metric yet"),
+                tr("Train one: its scores on cases it never saw appear here."),
+                tr("Train a metric"),
+                self.train_wanted.emit,
+            )
+
+    def _split(self) -> str:
+        """How the current metric's cases were set apart."""
+        metric = self._current_metric
+        if metric is not None and not metric.measurable:
+            return tr("not scored: trained on all cases")
+        split = self._state.metric.card.get("split") if self._state.metric is not None else None
+        if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
+            return ""
+        by = tr("by patient") if split.get("by_patient") else tr("by case")
+        return tr(
+            "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
+        ).replace("%", " %")
+
+
+def _spaced(widget: QWidget) -> QWidget:
+    around = QWidget()
+    column = QVBoxLayout(around)
+    column.setContentsMargins(0, 4, 0, 4)
+    column.addWidget(widget)
+    return around

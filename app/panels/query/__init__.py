@@ -1,0 +1,1 @@
+"""The query: its picture, its region, what is known of it."""

@@ -1,0 +1,1 @@
+"""The ranking: its head, its cases, its judgements, what stands beside it."""

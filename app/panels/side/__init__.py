@@ -1,0 +1,1 @@
+"""The tabs beside the ranking: why it is so, refine it, train a metric."""

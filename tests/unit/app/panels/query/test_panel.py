@@ -1,0 +1,523 @@
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+
+from app.context import Context
+from app.jobs import Jobs
+from app.messages import Messages
+from app.models.deck import Deck
+from app.operations import searching
+from app.panels.query.notice import breakable
+from app.panels.query.panel import QueryPanel
+from app.settings import Settings
+from app.state import State
+from app.viewer.tools import RECTANGLE, SELECT
+from app.widgets.case_drag import mime_data
+from core.imaging.region import Region
+from core.searches.query import Query
+from core.workflows.imaging.looking import view_file
+from core.workflows.library import opening
+from core.workflows.library.importing import import_source
+from tests.helpers.pictures import striped_folder
+
+LEFT = Qt.MouseButton.LeftButton
+PART = Region(8, 12, 24, 16)
+
+
+@pytest.fixture
+def context(jobs):
+    return Context(State(), jobs, Messages(), Settings())
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    made = QueryPanel(context)
+    qtbot.addWidget(made)
+    made.resize(336, 640)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def library(tmp_path, context):
+    """A library of eight pictures of four patients, open; its first case is ``level/p000.png``."""
+    source = striped_folder(tmp_path / "pictures", n=8)
+    path = tmp_path / "striped.semblance"
+    import_source(source, path, kind="folder")
+    context.state.set_library(opening.publish(path))
+    return context.state.library
+
+
+def case_of(library, end):
+    return next(name for name in library.columns.ids if name.endswith(end))
+
+
+def picture_file(folder, name="outside.png", size=(48, 40)):
+    path = folder / name
+    pixels = np.random.default_rng(5).integers(0, 256, size[::-1]).astype(np.uint8)
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+@pytest.fixture
+def asked(panel, context, jobs, tmp_path):
+    """The panel, shown with a picture from outside of 48 x 40 pixels."""
+    searching.ask(context, Query(image=picture_file(tmp_path)))
+    jobs.let_run()
+    return panel
+
+
+def draw(panel, region):
+    view = panel.view
+    panel.set_tool(RECTANGLE)
+
+    def at(x, y):
+        left, top = view.viewport.to_widget(x, y)
+        return QPoint(round(left), round(top))
+
+    QTest.mousePress(view, LEFT, pos=at(region.x, region.y))
+    QTest.mouseMove(view, at(region.x + region.width, region.y + region.height))
+    QTest.mouseRelease(view, LEFT, pos=at(region.x + region.width, region.y + region.height))
+
+
+def press(panel, key):
+    """Press one side of "Search with"."""
+    control = panel.search_with
+    x = control.width() // 4 if key == "region" else 3 * control.width() // 4
+    QTest.mouseClick(control, LEFT, pos=QPoint(x, control.height() // 2))
+
+
+def shows_picture(panel):
+    return panel.view.isVisible() and panel.view.picture is not None
+
+
+def notice(panel):
+    """Title and text of what stands in the picture's place."""
+    assert panel.notice.isVisible()
+    shown = panel.notice._title.text(), panel.notice._text.text()
+    return tuple(text.replace("\u200b", "") for text in shown)
+
+
+def button(panel):
+    return panel.notice.findChild(QPushButton)
+
+
+# Nothing asked
+
+
+def test_an_empty_panel_says_what_to_do(panel):
+    assert "drop a picture here" in notice(panel)[1]
+    assert button(panel).isVisible()
+    assert not panel.tools.isVisible()
+    assert not panel.facts.isVisible()
+
+
+def test_its_button_asks_for_a_file(panel, context, tmp_path, monkeypatch):
+    path = picture_file(tmp_path)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
+    QTest.mouseClick(button(panel), LEFT)
+    assert context.state.query == Query(image=path)
+
+
+def test_no_file_chosen_asks_nothing(panel, context, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: ("", ""))
+    panel.choose_picture()
+    assert context.state.query is None
+
+
+# A picture
+
+
+def test_a_picture_from_outside(asked):
+    assert shows_picture(asked)
+    assert asked.header._second.text() == "outside.png"
+    assert asked._outside.isVisible()
+    assert asked.facts.text("Finding") == "not given"
+    assert asked.facts.text("Patient") == ""
+    assert asked.facts.text("Size") == "48 × 40 px"
+    assert asked.facts.text("Region") == "none"
+    assert asked.facts.text("Spacing") == ""
+    assert asked.view.accessibleName() == "Picture of outside.png, 48 by 40 pixels"
+    assert asked.focus_target() is asked.view
+
+
+def test_a_case_of_the_library(panel, context, jobs, library):
+    name = case_of(library, "p003.png")
+    searching.ask(context, Query(case=name))
+    jobs.let_run()
+    assert shows_picture(panel)
+    assert not panel._outside.isVisible()
+    assert panel.header._second.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.facts.text("Patient") == "P001"
+    assert panel.facts._values["Finding"].accessibleName() == "upright"
+    assert panel.facts.text("Size") == "48 × 48 px"
+
+
+def test_the_old_picture_stays_until_the_new_one_is_there(panel, context, jobs, library):
+    first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
+    searching.ask(context, Query(case=first))
+    jobs.let_run()
+    old = panel.view.picture
+    searching.ask(context, Query(case=second))
+    assert panel.view.picture is old
+    draw(panel, PART)
+    assert context.state.query == Query(case=second)
+    jobs.let_run()
+    assert panel.view.picture is not old
+    assert second in panel.view.accessibleName()
+    assert panel.view.region.region is None
+
+
+def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
+    searching.ask(context, Query(case=case_of(library, "p000.png")))
+    searching.ask(context, Query(case=case_of(library, "p005.png")))
+    jobs.let_run()
+    assert "p005.png" in panel.view.accessibleName()
+
+
+def test_what_takes_long_says_so_and_what_does_not_is_quiet(panel, context, jobs, tmp_path):
+    searching.ask(context, Query(image=picture_file(tmp_path)))
+    assert panel._slow.isActive()
+    panel._slow.timeout.emit()
+    assert "Loading" in notice(panel)[1]
+    jobs.let_run()
+    assert shows_picture(panel)
+    assert not panel._slow.isActive()
+
+
+def test_the_next_library_shows_nothing_of_the_last(asked, context):
+    context.state.set_library(None)
+    assert "drop a picture here" in notice(asked)[1]
+    assert asked.view.picture is None
+
+
+def test_a_picture_that_comes_after_its_question_is_gone_is_dropped(panel, context, jobs, tmp_path):
+    searching.ask(context, Query(image=picture_file(tmp_path)))
+    context.state.set_query(None)
+    jobs.let_run()
+    assert panel.view.picture is None
+
+
+def test_colour_pictures_have_no_histogram(panel, context, jobs, tmp_path):
+    pixels = np.zeros((30, 30, 3), np.uint8)
+    pixels[:, :, 2] = 90
+    Image.fromarray(pixels).save(tmp_path / "colour.png")
+    searching.ask(context, Query(image=tmp_path / "colour.png"))
+    jobs.let_run()
+    assert shows_picture(panel)
+    assert not panel.histogram.isVisible()
+    assert not panel.tools.auto.isVisible()
+
+
+def test_a_row_of_a_table_says_so(panel, context, jobs, tmp_path):
+    table = tmp_path / "masses.csv"
+    with table.open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(("radius", "texture", "label"))
+        rows.writerows((n, n * n % 7, ("benign", "malignant")[n % 2]) for n in range(12))
+    path = tmp_path / "masses.semblance"
+    import_source(table, path, kind="table")
+    context.state.set_library(opening.publish(path))
+    searching.ask(context, Query(case=context.state.columns.ids[1]))
+    jobs.let_run()
+    assert "row of a table" in notice(panel)[0].lower()
+    assert panel.facts._values["Finding"].accessibleName() == "malignant"
+    assert not panel.tools.isEnabled()
+
+
+# What goes wrong
+
+
+def test_a_file_that_is_no_picture_is_told_in_the_panel(panel, context, jobs, tmp_path):
+    bad = tmp_path / "notes.png"
+    bad.write_text("no picture")
+    searching.ask(context, Query(image=bad))
+    jobs.let_run()
+    title, hint = notice(panel)
+    assert "notes.png" in title
+    assert hint
+    assert panel.view.picture is None
+    assert not panel.tools.isEnabled()
+    assert panel.facts.text("Finding") == "not given"
+
+
+def test_long_names_can_be_broken():
+    text = "'/a/very/long/folder/with_many_words.png' ends too soon; averyveryverylongword."
+    broken = breakable(text)
+    assert broken.replace("\u200b", "") == text
+    assert max(len(part) for part in broken.replace("\u200b", " ").split()) <= 14
+
+
+def test_trying_again_after_the_file_was_mended(panel, context, jobs, tmp_path):
+    bad = tmp_path / "notes.png"
+    bad.write_text("no picture")
+    searching.ask(context, Query(image=bad))
+    jobs.let_run()
+    picture_file(tmp_path, "notes.png")
+    QTest.mouseClick(button(panel), LEFT)
+    jobs.let_run()
+    assert shows_picture(panel)
+
+
+def test_a_moved_picture_is_shown_once_it_is_found_again(panel, context, jobs, library, tmp_path):
+    name = case_of(library, "p000.png")
+    (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+    searching.ask(context, Query(case=name))
+    jobs.let_run()
+    assert "p000.png" in notice(panel)[0]
+    (tmp_path / "elsewhere").rename(tmp_path / "pictures")
+    context.state.renew_library(library)
+    jobs.let_run()
+    assert shows_picture(panel)
+
+
+def test_a_case_that_is_gone_is_named(panel, context, jobs, library):
+    searching.ask(context, Query(case="nobody"))
+    jobs.let_run()
+    assert "nobody" in notice(panel)[0]
+
+
+# Region
+
+
+def test_a_drawn_region_is_asked_with(asked, context):
+    draw(asked, PART)
+    assert context.state.query.region == PART
+    assert asked.current_region() == PART
+    assert asked.search_with.value() == "region"
+    assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
+
+
+def test_drawing_does_not_load_the_picture_again(asked, jobs):
+    view = asked.view
+    view.zoom_by(2)
+    shown, viewport = view.picture, view.viewport
+    draw(asked, PART)
+    assert jobs.held == []
+    assert (view.picture, view.viewport) == (shown, viewport)
+
+
+def test_a_case_with_a_region_of_its_own_is_asked_by_it(asked, context):
+    viewed = replace(view_file(context.state.query.image), region=PART)
+    asked._show_picture(viewed)
+    assert not asked.search_with.isEnabled()
+    assert asked.search_with.value() == "region"
+    assert asked.facts.text("Region") == "the case’s own, 24 × 16 px"
+
+
+def test_whole_picture_sets_the_region_aside_and_back(asked, context):
+    assert not asked.search_with.isEnabled()
+    draw(asked, PART)
+    press(asked, "whole")
+    assert context.state.query.region is None
+    assert asked.view.region.region == PART
+    assert asked.facts.text("Region").endswith("set aside")
+    press(asked, "region")
+    assert context.state.query.region == PART
+    assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
+
+
+def test_moving_a_region_that_was_set_aside_asks_with_it(asked, context):
+    draw(asked, PART)
+    asked.search_whole()
+    QTest.keyClick(asked.view, Qt.Key.Key_Right)
+    assert context.state.query.region == Region(9, 12, 24, 16)
+    assert asked.search_with.value() == "region"
+
+
+def test_escape_removes_the_region_and_undo_brings_it_back(asked, context):
+    draw(asked, PART)
+    QTest.keyClick(asked.view, Qt.Key.Key_Escape)
+    assert context.state.query.region is None
+    assert asked.facts.text("Region") == "none"
+    assert not asked.search_with.isEnabled()
+    QTest.mouseClick(asked.tools.undo, LEFT)
+    assert context.state.query.region == PART
+    assert asked.view.region.region == PART
+
+
+def test_a_remembered_region_is_drawn(panel, context, jobs, tmp_path):
+    searching.ask(context, Query(image=picture_file(tmp_path), region=PART))
+    jobs.let_run()
+    assert panel.view.region.region == PART
+    assert panel.search_with.value() == "region"
+
+
+def test_a_region_of_another_picture_is_not_drawn(panel, context, jobs, tmp_path):
+    searching.ask(context, Query(image=picture_file(tmp_path), region=Region(900, 900, 5, 5)))
+    jobs.let_run()
+    assert panel.view.region.region is None
+    assert shows_picture(panel)
+
+
+# Tools, keys, menu
+
+
+def test_tools_and_keys_agree(asked):
+    QTest.mouseClick(asked.tools.tools[RECTANGLE], LEFT)
+    assert asked.view.tool == RECTANGLE
+    QTest.keyClick(asked.view, Qt.Key.Key_V)
+    assert asked.tools.tools[SELECT].isChecked()
+    asked.set_tool(RECTANGLE)
+    assert asked.tools.tools[RECTANGLE].isChecked()
+
+
+def test_the_histogram_and_the_picture_share_one_window(asked):
+    QTest.keyClick(asked.histogram, Qt.Key.Key_Right)
+    assert asked.view.window_level == asked.histogram._window
+    QTest.mousePress(asked.view, LEFT, pos=QPoint(100, 100))
+    QTest.mouseMove(asked.view, QPoint(140, 120))
+    QTest.mouseRelease(asked.view, LEFT, pos=QPoint(140, 120))
+    assert asked.view.window_level == asked.histogram._window
+    first = asked.view.picture.auto
+    QTest.mouseClick(asked.tools.auto, LEFT)
+    assert (asked.view.window_level.low, asked.view.window_level.high) == first
+
+
+def entries(menu):
+    return {action.text().split("\t")[0]: action for action in menu.actions() if action.text()}
+
+
+def test_the_menu_does_what_it_says(asked, qtbot):
+    draw(asked, PART)
+    menu = asked.make_menu()
+    actions = entries(menu)
+    actions["Invert"].trigger()
+    assert asked.view.inverted
+    actions["Words on the picture"].trigger()
+    assert not asked.view.words_shown
+    actions["Copy file name"].trigger()
+    assert QGuiApplication.clipboard().text() == "outside.png"
+    actions["Remove region"].trigger()
+    assert asked.view.region.region is None
+    actions["Undo region"].trigger()
+    assert asked.view.region.region == PART
+    with qtbot.waitSignal(asked.help_wanted):
+        actions["Help for this panel"].trigger()
+    menu.deleteLater()
+
+
+# A pop-up takes the keyboard, which there is none of offscreen.
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
+def test_a_right_click_opens_the_menu_and_closing_it_leaves_nothing(panel, context, jobs, library, qtbot):
+    name = case_of(library, "p000.png")
+    searching.ask(context, Query(case=name))
+    jobs.let_run()
+    panel.view.customContextMenuRequested.emit(QPoint(20, 20))
+    menu = QApplication.activePopupWidget()
+    assert not entries(menu)["Remove region"].isEnabled()
+    entries(menu)["Copy case id"].trigger()
+    assert QGuiApplication.clipboard().text() == name
+    QTest.keyClick(menu, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+
+
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(asked):
+    draw(asked, PART)
+    wanted = {
+        asked.more,
+        *asked.tools.tools.values(),
+        asked.tools.undo,
+        asked.tools.auto,
+        asked.view,
+        asked.histogram,
+        asked.search_with,
+    }
+    reached, widget = set(), asked.more
+    for _ in range(60):
+        reached.add(widget)
+        widget = widget.nextInFocusChain()
+    for control in wanted:
+        assert control in reached
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
+        assert control.isEnabled()
+        assert control.accessibleName(), control
+
+
+def test_a_low_panel_gives_up_its_facts_for_the_picture(asked):
+    asked.resize(336, 360)
+    assert not asked.facts.isVisible()
+    assert asked.view.height() >= 96
+    asked.resize(336, 640)
+    assert asked.facts.isVisible()
+
+
+# Dropping a file
+
+
+def drag_of(*paths):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def enter(panel, data):
+    event = QDragEnterEvent(
+        QPoint(100, 100), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    event.setAccepted(False)
+    QApplication.sendEvent(panel, event)
+    return event.isAccepted()
+
+
+def drop(panel, data):
+    event = QDropEvent(
+        QPointF(100, 100), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(panel, event)
+
+
+def test_a_dropped_file_is_asked_with(panel, context, jobs, tmp_path):
+    path = picture_file(tmp_path, "with space ü.png")
+    data = drag_of(path)
+    assert enter(panel, data)
+    assert panel._drop.isVisible()
+    drop(panel, data)
+    assert not panel._drop.isVisible()
+    assert context.state.query == Query(image=path)
+    jobs.let_run()
+    assert shows_picture(panel)
+
+
+def test_a_case_of_a_grid_is_asked_with(panel, context, library):
+    data = mime_data(Deck(library.columns, library.columns.sorted_by("id")), 3)
+    assert enter(panel, data)
+    drop(panel, data)
+    assert context.state.query == Query(case=case_of(library, "p005.png"))
+
+
+def test_folders_and_several_files_are_not_taken(panel, tmp_path):
+    one, two = picture_file(tmp_path, "one.png"), picture_file(tmp_path, "two.png")
+    for data in (drag_of(tmp_path), drag_of(one, two), drag_of(tmp_path / "nothing.png"), QMimeData()):
+        assert not enter(panel, data)
+    remote = QMimeData()
+    remote.setUrls([QUrl("https://example.org/a.png")])
+    assert not enter(panel, remote)
+    assert not panel._drop.isVisible()
+
+
+# With real processes
+
+
+def test_with_real_jobs_the_picture_comes_from_another_process(qtbot, tmp_path):
+    jobs = Jobs()
+    context = Context(State(), jobs, Messages(), Settings())
+    panel = QueryPanel(context)
+    qtbot.addWidget(panel)
+    panel.resize(336, 640)
+    panel.show()
+    searching.ask(context, Query(image=picture_file(tmp_path, size=(700, 500))))
+    qtbot.waitUntil(lambda: panel.view.picture is not None, timeout=60_000)
+    assert [level.shape for level in panel.view.picture.levels] == [(500, 700), (250, 350), (125, 175)]
+    panel.grab()
+    jobs.shutdown()
+    jobs.deleteLater()

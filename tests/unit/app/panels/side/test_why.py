@@ -1,0 +1,286 @@
+"""Why a case is near: the parts add up to its card's distance, and can be left out by mouse and keys."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QLabel
+
+from app.context import Context
+from app.messages import Messages
+from app.models.deck import distance_text
+from app.operations import searching
+from app.panels.side.why import LINES, QUIET_MS, WhyPanel
+from app.settings import Settings
+from app.state import State
+from core.errors import BadInput
+from core.searches.query import Query
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.library.opening import publish
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches import explaining, refining
+from core.workflows.searches.desk import close_desks
+from core.workflows.searches.explaining import why
+from core.workflows.searches.refining import closer
+from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.pictures import striped_folder
+from tests.helpers.tables import table_library
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("why panel")
+    library = table_library(folder / "table", n=60)
+    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    pictures = striped_folder(folder / "pictures", n=12)
+    import_source(pictures, folder / "pictures.semblance")
+    extract_features(folder / "pictures.semblance", "gabor")
+    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain", steps="standardise,pca:5"))
+    close_desks()
+    return folder
+
+
+@pytest.fixture
+def table(made, tmp_path):
+    shutil.copytree(made / "table", tmp_path / "table")
+    return tmp_path / "table" / "lib.semblance"
+
+
+@pytest.fixture
+def context(qapp):
+    jobs = HeldJobs()
+    yield Context(State(), jobs, Messages(), Settings())
+    jobs.shutdown()
+    jobs.deleteLater()
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    made = WhyPanel(context)
+    qtbot.addWidget(made)
+    made.resize(312, 760)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def asked(panel, context, table):
+    """The panel after a query in the table, by the plain metric."""
+    context.state.set_library(publish(table))
+    searching.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    return panel
+
+
+def names(panel) -> list[str]:
+    return [line.name for line in panel.waterfall.lines]
+
+
+def box_of(panel, group) -> QCheckBox:
+    return next(row.box for row in panel.waterfall.rows if row.name == group)
+
+
+def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
+    assert panel.told_empty
+    context.state.set_library(publish(table))
+    assert panel.told_empty
+    searching.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    assert not panel.told_empty
+    context.state.set_library(None)
+    assert panel.told_empty
+    assert panel.shown is None
+
+
+def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, context):
+    first = context.state.ranking.ranked[0]
+    assert asked.shown.case == first.case_id
+    assert asked.waterfall.total_text == distance_text(first.distance)
+    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(first.distance, rel=1e-9)
+    assert sorted(names(asked)) == [f"f{n}" for n in range(5)]
+    amounts = [line.amount for line in asked.waterfall.lines]
+    assert amounts == sorted(amounts, reverse=True)
+    assert asked.sentence.text() == asked.shown.sentence
+    assert "Rank 1" in asked.pictures._title.text()
+
+
+def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
+    def waits() -> bool:
+        return searching.READY in context.jobs._latest
+
+    qtbot.waitUntil(waits)
+    # Whatever is asked goes first; it is read when that was told.
+    asked.follow(context.state.ranking.ranked[1].row)
+    assert not waits()
+    context.jobs.let_run()
+    qtbot.waitUntil(waits)
+    searching.rank(context)
+    assert not waits()
+    asked.hide()
+    context.jobs.let_run()
+    qtbot.wait(QUIET_MS + 100)
+    assert not waits()
+
+
+def test_it_follows_the_case_that_is_current(asked, context):
+    third = context.state.ranking.ranked[2]
+    asked.follow(third.row)
+    context.jobs.let_run()
+    assert asked.shown.case == third.case_id
+    assert asked.waterfall.total_text == distance_text(third.distance)
+    asked.follow(-1)
+    context.jobs.let_run()
+    assert asked.shown.case == context.state.ranking.ranked[0].case_id
+
+
+def test_a_click_on_a_box_ranks_without_the_group_and_reset_brings_it_back(asked, context, qtbot):
+    before, order = context.state.ranking, names(asked)
+    qtbot.mouseClick(box_of(asked, "f3"), LEFT)
+    context.jobs.let_run()
+    assert context.state.search.without == ("f3",)
+    assert context.state.ranking.ranked != before.ranked
+    assert names(asked) == order, "a second click at the same place takes the first back"
+    assert not box_of(asked, "f3").isChecked()
+    assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
+    told = why(context.state.path, context.state.search, asked.shown.case)
+    assert asked.waterfall.total_text == distance_text(told.distance)
+    assert asked.head.isVisible()
+    asked.head.action_wanted.emit()
+    context.jobs.let_run()
+    assert context.state.search.without == ()
+    assert context.state.ranking.ranked == before.ranked
+    assert all(row.box.isChecked() for row in asked.waterfall.rows)
+
+
+def test_a_click_on_the_name_does_as_the_box(asked, context, qtbot):
+    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+    qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
+    context.jobs.let_run()
+    assert context.state.search.without == ("f2",)
+    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+    qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
+    context.jobs.let_run()
+    assert context.state.search.without == ()
+
+
+def test_arrows_lead_from_box_to_box_and_space_toggles(asked, context, qtbot):
+    boxes = [row.box for row in asked.waterfall.rows]
+    asked.activateWindow()
+    boxes[0].setFocus()
+    qtbot.waitUntil(boxes[0].hasFocus)
+    qtbot.keyClick(boxes[0], Qt.Key.Key_Up)
+    assert boxes[0].hasFocus()
+    qtbot.keyClick(boxes[0], Qt.Key.Key_Down)
+    assert boxes[1].hasFocus()
+    group = asked.waterfall.lines[1].key
+    qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
+    context.jobs.let_run()
+    assert context.state.search.without == (group,)
+
+
+def test_the_last_group_cannot_be_left_out(asked, context, qtbot):
+    for group in ("f0", "f1", "f2", "f3"):
+        qtbot.mouseClick(box_of(asked, group), LEFT)
+        context.jobs.let_run()
+    assert len(context.state.search.without) == 4
+    last = box_of(asked, "f4")
+    assert not last.isEnabled()
+    qtbot.mouseClick(last, LEFT)
+    assert len(context.state.search.without) == 4
+
+
+def test_the_other_view_tells_the_same_distance(asked, context, qtbot):
+    context.state.set_metric("bits")
+    searching.rank(context)
+    context.jobs.let_run()
+    total = asked.waterfall.total_text
+    asked.kind.setFocus()
+    qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
+    assert asked.waterfall.total_text == total
+    assert asked.shown.kind == "Bits"
+    assert len(asked.waterfall.lines) <= LINES
+    assert all(not line.key for line in asked.waterfall.lines)
+    shown = context.state.ranking.ranked[0].distance
+    assert sum(line.amount for line in asked.waterfall.lines) == pytest.approx(shown, rel=1e-9, abs=1e-12)
+
+
+def test_clicks_are_part_of_the_distance_told(asked, context, table):
+    search = context.state.search
+    refining.judge(table, search, [closer(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)])
+    searching.rank(context)
+    context.jobs.let_run()
+    first = context.state.ranking.ranked[0]
+    assert asked.shown.case == first.case_id
+    assert asked.waterfall.total_text == distance_text(first.distance)
+
+
+def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, context, table):
+    panel.hide()
+    context.state.set_library(publish(table))
+    searching.ask(context, Query("t/c0"))
+    context.jobs.let_run()
+    assert panel.shown is None
+    panel.show()
+    context.jobs.let_run()
+    assert panel.shown is not None
+
+
+def test_a_failure_says_what_happened(asked, context, monkeypatch):
+    def fails(*_args, **_more):
+        raise BadInput("The picture is gone.", "Put it back.")
+
+    monkeypatch.setattr(explaining, "why", fails)
+    asked.follow(context.state.ranking.ranked[4].row)
+    context.jobs.let_run()
+    assert asked.told_empty
+    assert asked.shown is None
+    assert "The picture is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
+
+
+def test_rings_stand_on_both_pictures_for_gabor_features(panel, context, made):
+    context.state.set_library(publish(made / "pictures.semblance"))
+    searching.ask(context, Query(context.state.columns.ids[0]))
+    context.jobs.let_run()
+    query, case = panel.pictures.query.shown, panel.pictures.case.shown
+    assert query.pixels is not None
+    assert case.pixels is not None
+    assert query.rings == case.rings
+    assert panel.pictures.note.text()
+    assert panel.pictures.marks.isVisible() == bool(query.rings)
+
+
+def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
+    context.state.set_library(publish(made / "pictures.semblance"))
+    searching.ask(context, Query(context.state.columns.ids[0]))
+    context.jobs.let_run()
+    for case in context.state.ranking.ranked:
+        if not panel.pictures.query.shown.rings:
+            panel.follow(case.row)
+            context.jobs.let_run()
+    assert panel.pictures.query.shown.rings
+    assert panel.pictures.query.marked
+    qtbot.mouseClick(panel.pictures.marks, LEFT)
+    assert not panel.pictures.query.marked
+    assert not panel.pictures.case.marked
+    again = WhyPanel(context)
+    qtbot.addWidget(again)
+    assert not again.pictures.query.marked
+
+
+def test_rows_of_a_table_have_no_pictures(asked):
+    assert asked.pictures.query.shown.pixels is None
+    assert "no picture" in asked.pictures.query.shown.problem
+
+
+def test_the_metrics_card_is_told_with_its_badge(asked, context):
+    assert asked.card.facts.text("Learner").startswith("Euclidean")
+    assert asked.card.facts.text("Trained on").startswith("42 cases")
+    assert "(" in asked.card.facts.text("Accuracy @10")
+    assert asked.card.badge.isVisible()
+    assert asked.card.badge.kind == "held-out"
