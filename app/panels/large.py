@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -20,6 +20,7 @@ from app.context import Context
 from app.icons import icon
 from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.operations import searching
+from app.panels.full_page import FullPage
 from app.panels.query.facts import QueryFacts
 from app.panels.query.notice import QueryNotice
 from app.panels.query.region_search import REGION, WHOLE, RegionSearch
@@ -33,7 +34,6 @@ from app.viewer.plane_views import PlaneViews
 from app.viewer.slice_bar import RATE, RATES
 from app.viewer.slice_strip import SliceStrip
 from app.viewer.tool_row import ToolRow
-from app.widgets.panel_header import PanelHeader
 from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
@@ -47,27 +47,18 @@ _SIDE = 296
 _RATE = "cine_rate"
 
 
-class LargePanel(QWidget):
+class LargePanel(FullPage):
     """``closed`` when the user goes back; ``header_wanted``: show what the file says."""
 
-    closed = Signal()
     header_wanted = Signal()
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        back = (tr("Back"), tr("Back to where you were (Esc)"))
+        super().__init__(tr("Large picture"), tr("Picture"), back)
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
         self._loaded: ViewedPicture | None = None
         self._job: Job | None = None
-        self.setObjectName("large-panel")
-        self.setAccessibleName(tr("Large picture"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-        self.header = PanelHeader(tr("Picture"))
-        self.back = QPushButton(tr("Back"))
-        self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip(tr("Back to where you were (Esc)"))
         self.three = QPushButton(tr("Three planes"))
         self.three.setIcon(icon("planes"))
         self.three.setCheckable(True)
@@ -75,7 +66,6 @@ class LargePanel(QWidget):
         self.says = QPushButton(tr("What the file says"))
         self.says.setIcon(icon("table"))
         self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
-        self.header.add_leading(self.back)
         for widget in (self.three, self.says):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this picture"))
@@ -147,7 +137,6 @@ class LargePanel(QWidget):
         view, pane, strip = self.view, self.pane, self.strip
         self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
         self._region.told.connect(self._tell_region)
-        self.back.clicked.connect(self.closed)
         self.says.clicked.connect(self.header_wanted)
         self.three.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
@@ -174,10 +163,6 @@ class LargePanel(QWidget):
 
     def _fit(self) -> None:
         self._side.setFixedWidth(theme().px(_SIDE))
-
-    def minimumSizeHint(self) -> QSize:
-        """None: the ranking that lies under this page may be narrower."""
-        return QSize(0, 0)
 
     # What is shown
 
@@ -361,9 +346,7 @@ class LargePanel(QWidget):
             self.make_menu(view).popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.closed.emit()
-        elif event.key() == Qt.Key.Key_X and self.three.isVisible():
+        if event.key() == Qt.Key.Key_X and self.three.isVisible():
             self.three.toggle()
         else:
             super().keyPressEvent(event)

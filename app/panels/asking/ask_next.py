@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -21,11 +21,11 @@ from app.models.questions import Questions
 from app.operations import questioning
 from app.panels.asking.ask_progress import AskProgress
 from app.panels.asking.ask_section import KEYS
+from app.panels.full_page import FullPage
 from app.theme import news, set_look, theme
 from app.viewer.picture_pane import PicturePane
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
-from app.widgets.panel_header import PanelHeader
 from app.widgets.rule import Rule
 from core.errors import SemblanceError
 from core.language import tr
@@ -36,13 +36,11 @@ from core.workflows.imaging.looking import ViewedPicture
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 
 
-class AskNextPanel(QWidget):
+class AskNextPanel(FullPage):
     """Follows the search; ``closed`` when the person goes back to the ranking."""
 
-    closed = Signal()
-
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
         self.questions = Questions(context, moves_on=True, parent=self)
         #: Pictures opened, or why there is none, by case.
@@ -50,17 +48,7 @@ class AskNextPanel(QWidget):
         self._opening: dict[str, Job] = {}
         self._shown: list[str | None] = [None, None, None]
         self._ledger = ""
-        self.setObjectName("ask-next-panel")
-        self.setAccessibleName(tr("Ask me next"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-        self.header = PanelHeader(tr("Ask me next"))
-        self.back = QPushButton(tr("Ranking"))
-        self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip(tr("Back to the ranking (Esc)"))
-        self.header.add_leading(self.back)
         self.panes = [PicturePane(context.jobs, share=1 / 3) for _ in _NAMES]
         for pane, name in zip(self.panes, _NAMES, strict=True):
             pane.view.setAccessibleName(name)
@@ -149,7 +137,6 @@ class AskNextPanel(QWidget):
         page.addWidget(self._foot)
 
     def _connect(self) -> None:
-        self.back.clicked.connect(self.closed)
         for given, button in self.buttons.items():
             button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
         self.undo.clicked.connect(self.questions.undo)
@@ -160,10 +147,6 @@ class AskNextPanel(QWidget):
         self._state.library_changed.connect(self._forget)
         self._soon.timeout.connect(self._follow)
 
-    def minimumSizeHint(self) -> QSize:
-        """None: the ranking that lies under this page may be narrower."""
-        return QSize(0, 0)
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._follow()
@@ -173,9 +156,7 @@ class AskNextPanel(QWidget):
         self._soon.stop()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.closed.emit()
-        elif event.matches(QKeySequence.StandardKey.Undo):
+        if event.matches(QKeySequence.StandardKey.Undo):
             self.questions.undo()
         elif event.key() in KEYS and not event.isAutoRepeat():
             self.questions.answer(KEYS[event.key()])

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout
 
 from app.context import Context
 from app.icons import icon
@@ -18,15 +18,16 @@ from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.panels.comparing.compare_facts import CompareFacts
 from app.panels.comparing.compare_head import CompareHead
+from app.panels.full_page import FullPage
 from app.panels.query.source import inside
-from app.theme import news, set_look
+from app.theme import news
 from app.viewer.linking import linked_slice, linked_view, linked_window
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RECTANGLE, RULER, SELECT
 from app.widgets.case_grid import CaseGrid
-from app.widgets.panel_header import PanelHeader, header_button
+from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
@@ -37,29 +38,19 @@ from core.workflows.imaging.looking import ViewedPicture
 from core.workflows.searches.searching import RankedCase
 
 
-class ComparePanel(QWidget):
+class ComparePanel(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
 
-    closed = Signal()
     menu_wanted = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__()
+        super().__init__(tr("Compare"))
         self._context, self._state = context, context.state
         self._shown: list[RankedCase] = []
         self._place = 0
         self._viewed: list[ViewedPicture | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._following = False
-        self.setObjectName("compare-panel")
-        self.setAccessibleName(tr("Compare"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-        self.header = PanelHeader(tr("Compare"))
-        self.back = QPushButton(tr("Ranking"))
-        self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip(tr("Back to the ranking (Esc)"))
         self.previous = header_button("chevron-left", tr("The case before (,)"))
         self.following = header_button("chevron-right", tr("The next case (.)"))
         self.linked = QPushButton(tr("Zoom, pan, window linked"))
@@ -75,7 +66,6 @@ class ComparePanel(QWidget):
         self.ask.setIcon(icon("search"))
         self.ask.setToolTip(tr("The region drawn on the ranked case becomes the query (Ctrl+Return)"))
         self.ask.hide()
-        self.header.add_leading(self.back)
         for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
             self.header.add_action(widget)
 
@@ -110,7 +100,6 @@ class ComparePanel(QWidget):
         self._fit()
 
     def _connect(self) -> None:
-        self.back.clicked.connect(self.closed)
         self.previous.clicked.connect(lambda: self.step(-1))
         self.following.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._follow(0) if on else None)
@@ -139,10 +128,6 @@ class ComparePanel(QWidget):
     def _fit(self) -> None:
         """One line of cards, whatever their size."""
         self.strip.setFixedHeight(self.strip.line_height)
-
-    def minimumSizeHint(self) -> QSize:
-        """None: the ranking that lies under this page may be narrower."""
-        return QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -352,7 +337,6 @@ class ComparePanel(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         acts: dict[int, Callable[[], object]] = {
-            Qt.Key.Key_Escape: self.closed.emit,
             Qt.Key.Key_K: self.linked.toggle,
             Qt.Key.Key_R: self.draw.click,
             Qt.Key.Key_Comma: lambda: self.step(-1),

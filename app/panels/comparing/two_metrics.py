@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
-    QPushButton,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -15,7 +14,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.context import Context
-from app.icons import icon
 from app.jobs import Job
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching, two_metrics
@@ -23,7 +21,8 @@ from app.panels.comparing.disagreements import DisagreementTable
 from app.panels.comparing.two_metrics_facts import TwoMetricsFacts
 from app.panels.comparing.two_metrics_heads import MetricHeads
 from app.panels.comparing.two_metrics_query import QueryPicture
-from app.theme import news, set_look, theme
+from app.panels.full_page import FullPage
+from app.theme import news, theme
 from app.viewer.picture_view import PictureView
 from app.widgets.empty_state import EmptyState
 from app.widgets.nearest_chips import NEAREST
@@ -45,30 +44,19 @@ REFINED = tr("This search, refined")
 LEFT_WIDTH = 336
 
 
-class TwoMetricsPanel(QWidget):
+class TwoMetricsPanel(FullPage):
     """Follows the query; ``closed`` goes back to the ranking, ``compare_wanted(row)``: a case beside it."""
 
-    closed = Signal()
     compare_wanted = Signal(int)
     menu_wanted = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__()
+        super().__init__(tr("Two metrics, one query"))
         self._context, self._state = context, context.state
         self._compared: Compared | None = None
         self._problem = ""
         self._due, self._all_due = True, True
         self._scored: dict[str, scoreboard.ScoredMetric] = {}
-        self.setObjectName("two-metrics-panel")
-        self.setAccessibleName(tr("Two metrics, one query"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-        self.header = PanelHeader(tr("Two metrics, one query"))
-        self.back = QPushButton(tr("Ranking"))
-        self.back.setIcon(icon("chevron-left"))
-        self.back.setToolTip(tr("Back to the ranking (Esc)"))
-        self.header.add_leading(self.back)
         self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
         self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
         self.ranks = Segmented(
@@ -136,7 +124,6 @@ class TwoMetricsPanel(QWidget):
         self._fit()
 
     def _connect(self) -> None:
-        self.back.clicked.connect(self.closed)
         self.far_only.toggled.connect(lambda on: self.columns.set_least_move(FAR if on else 0))
         self.ranks.changed.connect(lambda _key: self._set_depth())
         self.which.changed.connect(lambda _key: self._renew())
@@ -152,10 +139,6 @@ class TwoMetricsPanel(QWidget):
             signal.connect(self._later)
         state.ranking_changed.connect(self._follow_ranking)
         news.changed.connect(self._fit)
-
-    def minimumSizeHint(self) -> QSize:
-        """None: the ranking that lies under this page may be narrower."""
-        return QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -367,9 +350,7 @@ class TwoMetricsPanel(QWidget):
         return own or (columns.findings[0] if columns.findings else None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.closed.emit()
-        elif event.key() == Qt.Key.Key_3 and self.far_only.isVisible():
+        if event.key() == Qt.Key.Key_3 and self.far_only.isVisible():
             self.far_only.toggle()
         else:
             super().keyPressEvent(event)
