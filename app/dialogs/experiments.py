@@ -33,6 +33,7 @@ from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.panel import Panel
 from core.errors import BadArguments, SemblanceError
 from core.language import tr
 
@@ -125,15 +126,12 @@ class ExperimentsDialog(QDialog):
         below.addWidget(self._problem)
         below.addLayout(named)
         below.addLayout(buttons)
-        left = QWidget()
-        set_look(left, role="panel")
-        left.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        side = QVBoxLayout(left)
+        self._left = Panel()
+        side = QVBoxLayout(self._left)
         side.setContentsMargins(0, 0, 0, 0)
         side.setSpacing(0)
         side.addWidget(scroll, 1)
         side.addWidget(foot)
-        self._left = left
         head = QHBoxLayout()
         head.setContentsMargins(12, 6, 12, 6)
         head.setSpacing(8)
@@ -150,7 +148,7 @@ class ExperimentsDialog(QDialog):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
-        row.addWidget(left)
+        row.addWidget(self._left)
         row.addLayout(right, 1)
         self._fit()
 

@@ -25,6 +25,7 @@ from app.operations import searching
 from app.theme import news, plain_tip, set_look, theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
+from app.widgets.panel import Panel
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
 from core.language import tr, tr_n
@@ -36,18 +37,15 @@ LISTED = 8
 GAP = 4
 
 
-class LibraryPanel(QWidget):
+class LibraryPanel(Panel):
     """Grid or list of the cases; choosing one with Enter or a double click asks with it."""
 
     menu_wanted = Signal(int, QPoint)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__()
+        super().__init__(tr("Library"))
         self._context, self._state = context, context.state
         self._order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        self.setAccessibleName(tr("Library"))
-        self.setProperty("role", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.search = SearchField()
         self.search.setAccessibleName(tr("Filter cases by id, patient or finding"))

@@ -11,7 +11,7 @@ from app.theme import set_look
 class Panel(QWidget):
     """``name`` is what a screen reader calls it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str = "") -> None:
         super().__init__()
         self.setAccessibleName(name)
         set_look(self, role="panel")

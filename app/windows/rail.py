@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout
 
-from app.theme import news, set_look, theme
+from app.theme import news, theme
+from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from core.language import tr
 
 WIDTH = 40
 
 
-class LibraryRail(QWidget):
+class LibraryRail(Panel):
     """``open_wanted(what)``: "" the panel, "filter" its filter."""
 
     open_wanted = Signal(str)
@@ -20,8 +21,6 @@ class LibraryRail(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 6, 8, 8)
         column.setSpacing(12)

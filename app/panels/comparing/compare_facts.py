@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from app.theme import news, set_look, theme
+from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
+from app.widgets.panel import Panel
 from core.language import tr
 from core.library.columns import CaseColumns
 from core.workflows.imaging.looking import ViewedPicture
@@ -19,13 +19,11 @@ _MOST = 14
 _IDENTIFIERS = frozenset(("study", "series", "instance"))
 
 
-class CompareFacts(QWidget):
+class CompareFacts(Panel):
     """A table of two columns; what neither has is no line."""
 
     def __init__(self) -> None:
         super().__init__()
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(12, 8, 12, 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -29,6 +29,7 @@ from app.plots.figure_view import FigureView, ask_where, theme_name
 from app.plots.live_curve import NOTHING, LiveCurve
 from app.theme import set_look
 from app.widgets.empty_state import EmptyState
+from app.widgets.panel import Panel
 from app.widgets.panel_header import TabHeader
 from app.widgets.score_table import FULL, ScoreTable
 from core.language import tr
@@ -51,27 +52,19 @@ TABS = (
 OVERVIEW_K = 20
 
 
-class EvaluationPanel(QWidget):
+class EvaluationPanel(Panel):
     """Plots of the current metric beside the others, with on what they were measured."""
 
     extract_wanted = Signal()
     train_wanted = Signal()
 
-    def __init__(
-        self,
-        context: Context,
-        thumbnails: ThumbnailSource | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(tr("Evaluation"))
         self._context, self._state = context, context.state
         self._snapshot: LibrarySnapshot | None = None
         self._metrics: tuple[ScoredMetric, ...] = ()
         self._finding = ""
         self._scoring: Job | None = None
-        self.setAccessibleName(tr("Evaluation"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.header = TabHeader(TABS, title=tr("Evaluation"))
         self.header.changed.connect(self._show_tab)

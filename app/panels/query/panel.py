@@ -34,6 +34,7 @@ from app.viewer.picture_pane import PicturePane
 from app.viewer.tool_row import ToolRow
 from app.widgets.drop_target import DropTarget
 from app.widgets.fact_list import NAMES
+from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
@@ -49,7 +50,7 @@ from core.workflows.imaging.looking import Greys, ViewedPicture
 FACTS_FROM = 400
 
 
-class QueryPanel(QWidget):
+class QueryPanel(Panel):
     """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
     ``large_wanted``: show the picture on the whole window; ``header_wanted``: what its file says."""
 
@@ -58,19 +59,14 @@ class QueryPanel(QWidget):
     header_wanted = Signal()
     picture_shown = Signal()
 
-    def __init__(
-        self, context: Context, parent: QWidget | None = None, *, thumbnails: ThumbnailSource | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
+        super().__init__(tr("Query"))
         self._context, self._state = context, context.state
         self._wanted: QuerySource | None = None
         self._loaded: ViewedPicture | None = None
         self._failed = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
-        self.setAccessibleName(tr("Query"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.header = _Header(tr("Query"), help_button=False)
         self._outside = QLabel(tr("not in library"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout
 
 from app.context import Context
 from app.models.deck import Deck
@@ -20,6 +20,7 @@ from app.panels.ranking.strip import Strip
 from app.theme import theme
 from app.widgets.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
+from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
 from core.language import tr, tr_n
@@ -38,7 +39,7 @@ NARROW = 480
 GLIDE = "glide"
 
 
-class RankingPanel(QWidget):
+class RankingPanel(Panel):
     """Ranked cases as cards; a double click (``compare_wanted``) sets one beside the query."""
 
     menu_wanted = Signal(int, QPoint)
@@ -47,11 +48,8 @@ class RankingPanel(QWidget):
     train_wanted = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__()
+        super().__init__(tr("Ranking"))
         self._context, self._state = context, context.state
-        self.setAccessibleName(tr("Ranking"))
-        self.setProperty("role", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.same_patient = QCheckBox(tr("same patient hidden"))
         self.alike = QCheckBox(tr("alike folded"))

@@ -23,6 +23,7 @@ from app.context import Context
 from app.operations.concepts import Concepts
 from app.theme import colour, news, set_look, theme
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.section_header import SectionHeader
 from core.language import tr
@@ -40,18 +41,15 @@ _EMPTY = tr(
 )
 
 
-class ConceptsSection(QWidget):
+class ConceptsSection(Panel):
     """Follows the concepts of the library and the search; ``help_wanted``: show the help page."""
 
     help_wanted = Signal()
 
     def __init__(self, context: Context, concepts: Concepts) -> None:
-        super().__init__()
+        super().__init__(tr("Concepts"))
         self._context, self._state, self._concepts = context, context.state, concepts
         self._rows: dict[int, ConceptRow] = {}
-        self.setAccessibleName(tr("Concepts"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
         self.header.action_wanted.connect(self.ask_name)
         self.undo = QPushButton(tr("Undo"))

@@ -22,6 +22,7 @@ from app.panels.side.refine_measures import RefineMeasures
 from app.theme import set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
+from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
@@ -41,7 +42,7 @@ HOW = tr(
 _INFLUENCE, _NO_INFLUENCE = tr("Influence"), tr("Hide influence")
 
 
-class RefinePanel(QWidget):
+class RefinePanel(Panel):
     """Follows the search and its ranking.
 
     ``save_wanted``: name the refined metric · ``train_wanted``: another metric is needed ·
@@ -53,14 +54,11 @@ class RefinePanel(QWidget):
     case_wanted = Signal(int)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
-        super().__init__()
+        super().__init__(tr("Refine"))
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._stale = True
         #: The search and ledger whose influences are shown.
         self._influence_of: Search | None = None
-        self.setAccessibleName(tr("Refine"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = LedgerRows(self)
         self.list = JudgementList(self.rows, thumbnails)
         self.measures = RefineMeasures(context)

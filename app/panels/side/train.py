@@ -28,6 +28,7 @@ from app.panels.side.train_sources import TrainSources
 from app.plots.live_curve import LiveCurve
 from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.panel import Panel
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
@@ -65,7 +66,7 @@ _DEFAULTS = {parameter.name: parameter.default for parameter in SPLIT}
 STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
 
-class TrainPanel(QWidget):
+class TrainPanel(Panel):
     """Choose learners, set what they need, and train them in the background.
 
     ``slider_wanted``: prepare the steps between visual and diagnostic likeness.
@@ -74,11 +75,8 @@ class TrainPanel(QWidget):
     slider_wanted = Signal()
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        super().__init__(tr("Train"))
         self._context, self._state = context, context.state
-        self.setAccessibleName(tr("Train"))
-        self.setProperty("role", "panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}
         self._forms = {
             learner.name: ParameterForm(learner.parameters, title=learner.title)

@@ -12,6 +12,7 @@ from app.panels.side.why_metric import WhyMetric
 from app.panels.side.why_pictures import WhyPictures
 from app.theme import set_look
 from app.widgets.empty_state import EmptyState
+from app.widgets.panel import Panel
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
@@ -40,15 +41,12 @@ _KINDS = {
 }
 
 
-class WhyPanel(QWidget):
+class WhyPanel(Panel):
     """Follows the ranking and the case that is current in it (:meth:`follow`)."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
+        super().__init__(tr("Why"))
         self._context, self._state = context, context.state
-        self.setAccessibleName(tr("Why"))
-        set_look(self, role="panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         #: The catalogue row that is wanted; below zero the first of the ranking.
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
