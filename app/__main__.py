@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         library = _library(given)
         if library is None and (given or "_SEMBLANCE_COMPLETE" in os.environ):
-            from app.cli import run
+            from app.cli.main import run
 
             return run(given)
         from app.program import open_window

@@ -23,7 +23,7 @@ from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.theme import news, plain_tip, set_look, theme
-from app.widgets.case_grid import CaseGrid
+from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.panel import Panel
 from app.widgets.search_field import SearchField

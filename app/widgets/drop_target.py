@@ -9,7 +9,7 @@ from PySide6.QtGui import QDropEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from app.theme import BASE, colour, theme
-from app.widgets.case_drag import dragged_case
+from app.widgets.cards.case_drag import dragged_case
 from app.widgets.lettering import CENTRE, lettering
 
 

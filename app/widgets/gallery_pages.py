@@ -22,7 +22,7 @@ from app.models.entries import Entry
 from app.models.thumbnails import Thumbnails
 from app.theme import set_look
 from app.widgets.badge import KINDS, Badge
-from app.widgets.case_grid import CaseGrid
+from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import FindingChip, finding_letters

@@ -27,7 +27,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     from app.models.deck import Deck
     from app.models.thumbnails import Thumbnails
     from app.theme import set_theme
-    from app.widgets.case_grid import CaseGrid
+    from app.widgets.cards.case_grid import CaseGrid
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)

@@ -26,7 +26,7 @@ from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RECTANGLE, RULER, SELECT
-from app.widgets.case_grid import CaseGrid
+from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress

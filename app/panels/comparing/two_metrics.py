@@ -24,11 +24,11 @@ from app.panels.comparing.two_metrics_query import QueryPicture
 from app.panels.full_page import FullPage
 from app.theme import news, theme
 from app.viewer.picture_view import PictureView
+from app.widgets.cards.rank_columns import USUAL, RankColumns
+from app.widgets.cards.rank_columns_painter import FAR
 from app.widgets.empty_state import EmptyState
 from app.widgets.nearest_chips import NEAREST
 from app.widgets.panel_header import PanelHeader
-from app.widgets.rank_columns import USUAL, RankColumns
-from app.widgets.rank_columns_painter import FAR
 from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError

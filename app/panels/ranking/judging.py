@@ -13,7 +13,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import refining
 from app.theme import news, set_look, theme
-from app.widgets.case_grid import NONE, CaseGrid
+from app.widgets.cards.case_grid import NONE, CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from core.errors import BadInput
 from core.language import tr

@@ -11,7 +11,7 @@ from app.context import Context
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.widgets.case_strip import CaseStrip, StripCase
+from app.widgets.cards.case_strip import CaseStrip, StripCase
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from core.language import tr

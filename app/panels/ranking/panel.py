@@ -18,7 +18,7 @@ from app.panels.ranking.options import RankingOptions
 from app.panels.ranking.others import OtherFindings
 from app.panels.ranking.strip import Strip
 from app.theme import theme
-from app.widgets.case_grid import CaseGrid
+from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader, header_button

@@ -24,7 +24,7 @@ from app.jobs import Lane
 from app.models.thumbnails import ThumbnailSource, as_image
 from app.operations import examples, searching
 from app.theme import BASE, colour, news, set_look, theme
-from app.widgets.case_drag import dragged_case
+from app.widgets.cards.case_drag import dragged_case
 from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
 from app.widgets.section_header import SectionHeader

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import resources
-from app.cli import cli
+from app.cli.main import cli
 from core.metrics.registry import learner_class
 
 ROOT = Path(resources.path("help")).parent.parent

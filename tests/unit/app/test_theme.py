@@ -123,7 +123,7 @@ def test_an_icon_nobody_drew_is_refused() -> None:
 
 def test_the_look_loads_nothing_heavy() -> None:
     script = (
-        "import sys, app.theme, app.icons, app.widgets.case_grid, app.widgets.start_page\n"
+        "import sys, app.theme, app.icons, app.widgets.cards.case_grid, app.widgets.start_page\n"
         "import app.widgets.parameter_form, app.windows.palette\n"
         "heavy = 'sklearn skimage matplotlib zarr sqlalchemy scipy PIL torch pydicom'.split()\n"
         "print(sorted(set(heavy) & set(sys.modules)))"

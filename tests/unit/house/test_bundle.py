@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from app import __main__, program
-from app.cli import cli
+from app.cli.main import cli
 from core.library.library import Library
 
 TOP = Path(__file__).resolve().parents[3]

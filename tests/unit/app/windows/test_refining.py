@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from app.dialogs.save_refined import SaveRefinedDialog
 from app.screenshot import settle
 from app.settings import Settings
-from app.widgets.card_pieces import thumbs_of
+from app.widgets.cards.card_pieces import thumbs_of
 from app.windows import main
 from core.library.library import Library
 from core.searches.judgement import Kind

@@ -21,7 +21,7 @@ from app.panels.query.panel import QueryPanel
 from app.settings import Settings
 from app.state import State
 from app.viewer.tools import RECTANGLE, SELECT
-from app.widgets.case_drag import mime_data
+from app.widgets.cards.case_drag import mime_data
 from core.imaging.region import Region
 from core.searches.query import Query
 from core.workflows.imaging.looking import view_file

@@ -14,7 +14,7 @@ from app.operations import searching
 from app.panels.ranking.panel import RankingPanel
 from app.settings import Settings
 from app.state import State
-from app.widgets.card_pieces import thumbs_of
+from app.widgets.cards.card_pieces import thumbs_of
 from core.library.library import Library
 from core.searches.judgement import Kind
 from core.searches.query import Query

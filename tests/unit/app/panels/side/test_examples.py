@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from app.operations import examples, searching
 from app.panels.ranking.panel import moved_by
-from app.widgets.case_drag import CASE_MIME
+from app.widgets.cards.case_drag import CASE_MIME
 from app.windows import main
 from core.imaging.region import Region
 from core.library.library import Library

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from app.cli import run
+from app.cli.main import run
 from core.errors import BadArguments
 from core.imaging.region_files import regions_json
 from core.library.library import Library

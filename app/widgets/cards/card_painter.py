@@ -13,8 +13,8 @@ from app.icons import icon_pixmap
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, Theme, colour, theme
-from app.widgets.card_layout import MARGIN, CardLayout
-from app.widgets.card_pieces import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
+from app.widgets.cards.card_layout import MARGIN, CardLayout
+from app.widgets.cards.card_pieces import ROW_END, bar_length, thumbs, thumbs_of, thumbs_width
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import CENTRE, RIGHT, lettering
 from core.language import tr

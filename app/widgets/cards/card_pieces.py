@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect
 
 from app.theme import theme
-from app.widgets.card_layout import MARGIN, CardLayout
+from app.widgets.cards.card_layout import MARGIN, CardLayout
 from app.widgets.finding_chip import SIDE
 
 THUMB = 14

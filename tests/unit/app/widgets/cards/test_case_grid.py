@@ -9,10 +9,10 @@ from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QD
 
 from app.models.deck import Deck
 from app.models.thumbnails import Thumbnails
-from app.widgets.card_layout import MARGIN
-from app.widgets.card_pieces import thumbs_of
-from app.widgets.case_drag import CASE_MIME, dragged_case, mime_data
-from app.widgets.case_grid import NONE, CaseGrid
+from app.widgets.cards.card_layout import MARGIN
+from app.widgets.cards.card_pieces import thumbs_of
+from app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
+from app.widgets.cards.case_grid import NONE, CaseGrid
 from app.widgets.gallery import answer, sample_deck
 from core.library.columns import PictureState, case_columns
 

@@ -21,8 +21,8 @@ from app import theme as themes
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import plain_tip, theme
-from app.widgets.card_painter import ScaledPictures
-from app.widgets.rank_columns_painter import Geometry, RankPainter
+from app.widgets.cards.card_painter import ScaledPictures
+from app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from core.language import tr
 from core.library.columns import CaseColumns, PictureState, no_cases
 from core.workflows.evaluation.two_metrics import Line

@@ -6,8 +6,8 @@ import json
 import pytest
 from rich.console import Console
 
-from app.cli import run
-from app.experiment_cli import LiveReporter
+from app.cli.experiment import LiveReporter
+from app.cli.main import run
 from tests.helpers.tables import write_table
 
 

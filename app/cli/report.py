@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli_parts import Json, LibraryPath, parsed_region, print_document
-from app.console import ConsoleReporter
+from app.cli.console import ConsoleReporter
+from app.cli.parts import Json, LibraryPath, parsed_region, print_document
 from core.errors import BadArguments, SemblanceError
 
-#: Added to the other commands by :mod:`app.cli`.
+#: Added to the other commands by :mod:`app.cli.main`.
 cli = typer.Typer()
 
 

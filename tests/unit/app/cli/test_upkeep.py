@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import run
+from app.cli.main import run
 from tests.helpers.libraries import make_library
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from app.cli_parts import Json, print_document
-from app.console import ConsoleReporter, show_rich
+from app.cli.console import ConsoleReporter, show_rich
+from app.cli.parts import Json, print_document
 from core.errors import BadArguments
 
 experiment = typer.Typer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QDropEvent
 
-from app.widgets.case_drag import dragged_case
+from app.widgets.cards.case_drag import dragged_case
 from core.language import tr
 
 NONE = -1

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli_parts import Json, LibraryPath, print_document
-from app.console import ConsoleReporter
+from app.cli.console import ConsoleReporter
+from app.cli.parts import Json, LibraryPath, print_document
 
-#: Added to the other commands by :mod:`app.cli`.
+#: Added to the other commands by :mod:`app.cli.main`.
 cli = typer.Typer()
 
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]

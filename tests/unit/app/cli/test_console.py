@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from app import console
-from app.console import (
+from app.cli import console
+from app.cli.console import (
     ConsoleReporter,
     show_cases,
     show_import,

@@ -12,7 +12,7 @@ from app.icons import icon_pixmap
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
-from app.widgets.card_painter import ScaledPictures
+from app.widgets.cards.card_painter import ScaledPictures
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import LEFT, RIGHT, lettering
 from core.language import tr

@@ -12,9 +12,9 @@ from app import theme as themes
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.theme import colour, plain_tip, theme
-from app.widgets.card_layout import NO_PLACE, CardLayout
-from app.widgets.card_motion import Motion
-from app.widgets.card_painter import CardPainter, CardState, ScaledPictures
+from app.widgets.cards.card_layout import NO_PLACE, CardLayout
+from app.widgets.cards.card_motion import Motion
+from app.widgets.cards.card_painter import CardPainter, CardState, ScaledPictures
 from core.language import tr
 from core.library.columns import PictureState
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app import cli, console
-from app.cli import run
-from app.console import ConsoleReporter
+from app.cli import console
+from app.cli import main as cli
+from app.cli.console import ConsoleReporter
+from app.cli.main import run
 from core.tasks import Cancelled
 from core.workflows.features.extracting import extract_features
 from core.workflows.metrics.training import TrainRequest, train_metric

@@ -12,9 +12,8 @@ from typing import Annotated
 
 import typer
 
-from app import metric_cli, report_cli, upkeep_cli
-from app.cli_parts import Json, LibraryPath, parsed_region, print_document
-from app.console import (
+from app.cli import metric, report, upkeep
+from app.cli.console import (
     ConsoleReporter,
     say,
     show_cases,
@@ -24,7 +23,8 @@ from app.console import (
     show_scores,
     show_table_scores,
 )
-from app.experiment_cli import experiment
+from app.cli.experiment import experiment
+from app.cli.parts import Json, LibraryPath, parsed_region, print_document
 from core.errors import BadArguments, SemblanceError
 from core.tasks import Cancelled
 
@@ -36,9 +36,9 @@ LISTS = ("learners", "extractors", "kinds", "protocols")
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
-cli.add_typer(metric_cli.cli)
-cli.add_typer(report_cli.cli)
-cli.add_typer(upkeep_cli.cli)
+cli.add_typer(metric.cli)
+cli.add_typer(report.cli)
+cli.add_typer(upkeep.cli)
 cli.add_typer(experiment, name="experiment")
 _debug = False
 

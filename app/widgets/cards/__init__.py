@@ -1,0 +1,1 @@
+"""Cases as cards: the grid, the strip and the ranking's columns."""
