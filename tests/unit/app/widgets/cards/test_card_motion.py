@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from app.models.deck import Deck
-from app.widgets import card_motion
+from app.widgets.cards import card_motion
 from app.widgets.cards.card_motion import LONGEST_MS, MOST, Motion
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.gallery import sample_deck
