@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
@@ -21,6 +21,7 @@ from app.dialogs.experiment_tables import (
 from app.operations import experimenting
 from app.plots.figure_view import theme_name
 from app.theme import font, news, set_look, theme
+from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 
@@ -35,10 +36,7 @@ class ExperimentResults(QWidget):
         self._context = context
         self._document: Mapping[str, Any] = {}
         self._drawn: tuple[Any, ...] = ()
-        self._redraw = QTimer(self)
-        self._redraw.setSingleShot(True)
-        self._redraw.setInterval(120)
-        self._redraw.timeout.connect(self._draw_ranks)
+        self._redraw = one_shot(self, self._draw_ranks, 120)
         self._make()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -9,10 +9,11 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 from shiboken6 import isValid
 
+from app.timers import one_shot
 from core.language import tr
 
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -79,9 +80,7 @@ class Thumbnails(ThumbnailSource):
         self._asked: set[int] = set()
         self._running = 0
         self._generation = 0
-        self._send_soon = QTimer(self)
-        self._send_soon.setSingleShot(True)
-        self._send_soon.timeout.connect(self._send)
+        self._send_soon = one_shot(self, self._send)
 
     @property
     def bytes_kept(self) -> int:

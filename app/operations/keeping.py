@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 
 from app.context import Context
 from app.jobs import Job, Lane
+from app.timers import one_shot
 from core.language import tr
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
@@ -30,10 +31,7 @@ class SearchKeeper(QObject):
         self._context, self._state, self._capture = context, context.state, capture
         self._kept: Mapping[str, Any] | None = None
         self._asked_with: Query | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(PAUSE_MS)
-        self._soon.timeout.connect(self.keep)
+        self._soon = one_shot(self, self.keep, PAUSE_MS)
         state = self._state
         state.library_changed.connect(self._begin)
         state.query_changed.connect(self._follow_query)

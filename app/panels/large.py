@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -26,6 +26,7 @@ from app.panels.query.notice import QueryNotice
 from app.panels.query.region_search import REGION, WHOLE, RegionSearch
 from app.panels.query.source import QuerySource, inside
 from app.theme import news, set_look, theme
+from app.timers import one_shot
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
@@ -84,9 +85,7 @@ class LargePanel(FullPage):
         self.told.setWordWrap(True)
         set_look(self.told, role="second")
         self.notice = QueryNotice()
-        self._slow = QTimer(self)
-        self._slow.setSingleShot(True)
-        self._slow.setInterval(SHOW_AFTER_MS)
+        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()
         self._connect()
 
@@ -140,7 +139,6 @@ class LargePanel(FullPage):
         self.says.clicked.connect(self.header_wanted)
         self.three.toggled.connect(self.planes.turn)
         self.search.clicked.connect(self._search)
-        self._slow.timeout.connect(self._show_loading)
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -25,6 +25,7 @@ from app.context import Context
 from app.icons import icon
 from app.operations import drawing
 from app.theme import colour, font, news, theme
+from app.timers import one_shot
 from core.language import tr
 from core.reports.curves import Curve, in_words
 from core.reports.sheet import ThemeName
@@ -60,9 +61,7 @@ class FigureView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(QSize(120, 60))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._draw)
+        self._soon = one_shot(self, self._draw)
         news.changed.connect(self._theme_changed)
         self.set_curves(())
 

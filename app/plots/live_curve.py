@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -13,6 +12,7 @@ from app.context import Context
 from app.plots.training_plot import Course, TrainingPlot
 from app.state import TrainingRun
 from app.theme import news, theme
+from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 from core.reports.curves import TrainingCurve, in_words, relative_objective
@@ -51,10 +51,7 @@ class LiveCurve(QWidget):
         column.setSpacing(0)
         column.addWidget(self._head)
         column.addWidget(self.plot, 1)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(REDRAW_MS)
-        self._soon.timeout.connect(self._redraw)
+        self._soon = one_shot(self, self._redraw, REDRAW_MS)
         self._state.training_changed.connect(self._hear)
         news.changed.connect(self._fit)
         self._fit()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.jobs import Job, Jobs, Lane
 from app.theme import SMALL, colour, font, news, theme
+from app.timers import one_shot
 from app.viewer.rendering import Renderer
 from app.viewer.viewport import Viewport
 from app.viewer.window_level import Window, same_values
@@ -50,10 +51,7 @@ class SliceStrip(QWidget):
         self._place = 0
         self._greys: tuple[DisplayPicture, Window | None, bool] | None = None
         self._turned = 0
-        self._settled = QTimer(self)
-        self._settled.setSingleShot(True)
-        self._settled.setInterval(SETTLED_MS)
-        self._settled.timeout.connect(self._ask)
+        self._settled = one_shot(self, self._ask, SETTLED_MS)
         news.changed.connect(self._fit)
         self._fit()
         self.hide()

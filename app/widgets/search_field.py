@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.icons import icon
+from app.timers import one_shot
 from core.language import tr
 
 PAUSE_MS = 60
@@ -32,10 +33,7 @@ class SearchField(QLineEdit):
         self._clear.setToolTip(tr("Clear"))
         self._clear.setVisible(False)
         self._clear.triggered.connect(self.clear)
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MS)
-        self._pause.timeout.connect(lambda: self.searched.emit(self.text()))
+        self._pause = one_shot(self, lambda: self.searched.emit(self.text()), PAUSE_MS)
         self.textChanged.connect(self._changed)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

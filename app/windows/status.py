@@ -9,6 +9,7 @@ from app.context import Context
 from app.icons import icon
 from app.jobs import SHOW_AFTER_MS, Job
 from app.theme import news, set_look, theme
+from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.progress_line import ProgressLine
 from core.language import tr, tr_n
@@ -37,10 +38,7 @@ class StatusLine(QFrame):
         self.not_read.clicked.connect(self.not_read_wanted)
         self.where = ElidedLabel(role="small")
         self._told = ElidedLabel()
-        self._leave = QTimer(self)
-        self._leave.setSingleShot(True)
-        self._leave.setInterval(NEWS_MS)
-        self._leave.timeout.connect(lambda: self._told.setText(""))
+        self._leave = one_shot(self, lambda: self._told.setText(""), NEWS_MS)
         self.jobs = JobStrip(context)
         self.jobs.list_wanted.connect(self.jobs_wanted)
         row = QHBoxLayout(self)

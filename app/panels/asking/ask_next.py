@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,6 +23,7 @@ from app.panels.asking.ask_progress import AskProgress
 from app.panels.asking.ask_section import KEYS
 from app.panels.full_page import FullPage
 from app.theme import news, set_look, theme
+from app.timers import one_shot
 from app.viewer.picture_pane import PicturePane
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
@@ -65,9 +66,7 @@ class AskNextPanel(FullPage):
         self.side = AskProgress()
         self._empty = EmptyState()
         self._lay_out()
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
+        self._soon = one_shot(self, self._follow)
         self._connect()
         self._show()
 
@@ -145,7 +144,6 @@ class AskNextPanel(FullPage):
         for signal in (self._state.ranking_changed, self._state.refusal_changed):
             signal.connect(self._later)
         self._state.library_changed.connect(self._forget)
-        self._soon.timeout.connect(self._follow)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -10,6 +10,7 @@ from app.context import Context
 from app.models.questions import Questions
 from app.models.thumbnails import ThumbnailSource
 from app.theme import set_look
+from app.timers import one_shot
 from app.widgets.picture_button import PictureButton
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
@@ -47,9 +48,8 @@ class AskSection(QWidget):
         self.pass_over = QPushButton(tr("Cannot say"))
         self.told = QLabel()
         self._lay_out()
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
+        # After the ranking was painted: it is what a click is waiting for.
+        self._soon = one_shot(self, self._follow)
         self._connect()
         self._show()
 
@@ -100,8 +100,6 @@ class AskSection(QWidget):
         state = self._state
         for signal in (state.ranking_changed, state.refusal_changed, state.search_changed):
             signal.connect(self._later)
-        # After the ranking was painted: it is what a click is waiting for.
-        self._soon.timeout.connect(self._follow)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

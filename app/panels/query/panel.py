@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -28,6 +28,7 @@ from app.panels.query.region_search import REGION, WHOLE, RegionSearch
 from app.panels.query.source import QuerySource, inside
 from app.panels.side.examples import ExamplesStrip
 from app.theme import news, set_look, theme
+from app.timers import one_shot
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
@@ -127,10 +128,7 @@ class QueryPanel(Panel):
         view.inverted_changed.connect(lambda _: self._tell_greys())
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(lambda at: self._open_menu(view.mapToGlobal(at)))
-        self._slow = QTimer(self)
-        self._slow.setSingleShot(True)
-        self._slow.setInterval(SHOW_AFTER_MS)
-        self._slow.timeout.connect(self._show_loading)
+        self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         state.query_changed.connect(self._renew)
         state.cases_changed.connect(self._cases_changed)
         self._drop.file_dropped.connect(self.ask_file)

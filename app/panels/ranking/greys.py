@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.context import Context
 from app.jobs import Lane
 from app.models.thumbnails import Done, Thumbnails, ThumbnailSource
+from app.timers import one_shot
 from core.errors import SemblanceError
 from core.language import tr
 from core.workflows.imaging import looking
@@ -27,10 +28,7 @@ class QueryGreys(QObject):
         self._context, self._state, self._usual = context, context.state, usual
         self._on = False
         self._made = Thumbnails(self._fetch, self)
-        self._settled = QTimer(self)
-        self._settled.setSingleShot(True)
-        self._settled.setInterval(SETTLED_MS)
-        self._settled.timeout.connect(self._renew)
+        self._settled = one_shot(self, self._renew, SETTLED_MS)
         self._state.greys_changed.connect(self._later)
         self._state.library_changed.connect(self._made.clear)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from app.context import Context
 from app.operations.concepts import Concepts
 from app.theme import colour, news, set_look, theme
+from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
@@ -162,10 +163,7 @@ class ConceptRow(QWidget):
         column.addWidget(self.marks)
         column.addWidget(self.strength)
         # One value a turn of the event loop: a fast drag asks with where it is, not with where it was.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._ask)
+        self._soon = one_shot(self, self._ask)
 
     def show_facts(self, facts: ConceptFacts) -> None:
         self._facts = facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -20,6 +20,7 @@ from app.models.thumbnails import ThumbnailSource
 from app.operations import refining
 from app.panels.side.refine_measures import RefineMeasures
 from app.theme import set_look, theme
+from app.timers import one_shot
 from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel import Panel
@@ -159,10 +160,7 @@ class RefinePanel(Panel):
         self.undo.clicked.connect(lambda: refining.undo(context))
         self.redo.clicked.connect(lambda: refining.redo(context))
         self.reset.clicked.connect(lambda: refining.reset(context))
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._renew)
+        self._soon = one_shot(self, self._renew)
 
     def go_to_judgements(self) -> None:
         """The keyboard goes to the list, where there is one."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import refining
 from app.theme import news, set_look, theme
+from app.timers import one_shot
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
@@ -50,10 +51,7 @@ class RefineMeasures(QWidget):
         self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
         self._percent = QLabel()
         self._lay_out()
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(RESTED_MS)
-        self._rest.timeout.connect(self._measure)
+        self._rest = one_shot(self, self._measure, RESTED_MS)
         self.strength.valueChanged.connect(self._set_strength)
         self._state.search_changed.connect(self._follow_strength)
         news.changed.connect(self._fit)

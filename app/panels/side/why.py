@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
@@ -11,6 +11,7 @@ from app.operations import explaining
 from app.panels.side.why_metric import WhyMetric
 from app.panels.side.why_pictures import WhyPictures
 from app.theme import set_look
+from app.timers import one_shot
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.rule import Rule
@@ -73,10 +74,7 @@ class WhyPanel(Panel):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MS)
-        self._quiet.timeout.connect(self._make_ready)
+        self._quiet = one_shot(self, self._make_ready, QUIET_MS)
         self._state.ranking_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.query_changed.connect(self._renew)

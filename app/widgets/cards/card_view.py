@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QCursor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
@@ -12,6 +12,7 @@ from app import theme as themes
 from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.theme import colour, plain_tip, theme
+from app.timers import one_shot
 from app.widgets.cards.card_layout import NO_PLACE, CardLayout
 from app.widgets.cards.card_motion import Motion
 from app.widgets.cards.card_painter import CardPainter, CardState, ScaledPictures
@@ -41,9 +42,7 @@ class CardView(QAbstractScrollArea):
         self._motion.moved.connect(self.viewport().update)
         self._motion.ended.connect(self._hover_again)
         self._layout = CardLayout.cards(1, 0)
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.timeout.connect(self._finish_late)
+        self._again = one_shot(self, self._finish_late)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAutoFillBackground(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

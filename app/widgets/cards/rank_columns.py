@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -21,6 +21,7 @@ from app import theme as themes
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import plain_tip, theme
+from app.timers import one_shot
 from app.widgets.cards.card_painter import ScaledPictures
 from app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from core.language import tr
@@ -57,9 +58,7 @@ class RankColumns(QAbstractScrollArea):
         self._side = LEFT
         self._source: ThumbnailSource | None = None
         self._pictures = ScaledPictures()
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.timeout.connect(self.viewport().update)
+        self._again = one_shot(self, self.viewport().update)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
