@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 import resources
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
-"""Okabe–Ito, in the order findings are given them; the eighth finding begins again."""
+"""Okabe–Ito, in the order of a library's findings; the eighth begins again."""
 FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
 UNKNOWN_FINDING = "#6E6E76"

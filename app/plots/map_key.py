@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
-from app.plots.map_raster import SHAPES, stamp
+from app.plots.map_raster import shape_of, stamp
 from app.theme import finding_colour, theme
 from app.widgets.finding_chip import SIDE, chip_pixmap
 
@@ -34,9 +34,8 @@ def key_icon(code: int, letter: str, ratio: float) -> QIcon:
 
 def _mark(code: int, side: int, ratio: float) -> QImage:
     width = round(side * ratio) | 1
-    shape = SHAPES[code % len(SHAPES)] if code >= 0 else "disc"
     shade = QColor(finding_colour(code))
-    cover = stamp(shape, width)
+    cover = stamp(shape_of(code), width)
     pixels = np.empty((width, width, 4), dtype=np.uint8)
     for channel, value in enumerate((shade.blue(), shade.green(), shade.red(), 255)):
         pixels[..., channel] = np.rint(cover * value)

@@ -9,13 +9,19 @@ import numpy.typing as npt
 
 Bytes = npt.NDArray[np.uint8]
 
-#: Shapes of the findings in order; beyond these they begin again, as the colours do.
+#: Shapes of the findings in order; see :func:`shape_of`.
 SHAPES = ("disc", "square", "triangle", "diamond", "plus", "cross", "wedge")
 #: A point's width by how many there are, px at text scale 1.
 _WIDTHS = ((2_000, 9), (10_000, 7), (40_000, 5))
 _LEAST = 3
 #: How much of its colour a faded point keeps, and the least a pixel must be covered to be drawn.
 _FADED, _THIN = 0.28, 0.2
+
+
+def shape_of(code: int) -> str:
+    """The shape of a finding on the map; a disc for none. There are as many colours: the eighth finding has
+    the first one's colour again, and therefore another shape."""
+    return SHAPES[(code + code // len(SHAPES)) % len(SHAPES)] if code >= 0 else "disc"
 
 
 def width_for(n: int, scale: float = 1.0) -> int:

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.models.thumbnails import ThumbnailSource
 from app.plots.map_marks import Marks
 from app.plots.map_points import NONE, MapPoints, Points, Rows, Seen
-from app.plots.map_raster import SHAPES, draw_points, width_for
+from app.plots.map_raster import draw_points, shape_of, width_for
 from app.theme import colour, finding_colour, news, theme
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns, no_cases
@@ -213,7 +213,7 @@ class MapView(QWidget):
         codes = max(len(self._columns.findings), 1)
         shades = [QColor(finding_colour(code)) for code in [*range(codes), NO_FINDING]]
         colours = np.array([[c.red(), c.green(), c.blue()] for c in shades], dtype=np.uint8)
-        shapes = (*(SHAPES[code % len(SHAPES)] for code in range(codes)), "disc")
+        shapes = tuple(shape_of(code) for code in [*range(codes), NO_FINDING])
         order = self._order if self._only is None else self._order[self.drawn[self._order]]
         kind = np.where(self._kind < 0, codes, self._kind).astype(np.int16)[order]
         pixels = self._points.pixels[order] * np.float32(ratio)

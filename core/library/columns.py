@@ -19,7 +19,8 @@ NO_FINDING = -1
 NO_PATIENT = -1
 SORT_KEYS = ("added", "id", "finding", "patient")
 _BETWEEN = "\n"
-_GRAVE = ("malignant", "cancer", "carcinoma")
+#: Findings that stand first wherever they are, so that the commonest keep their colours in every library.
+_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
 
 
 class PictureState(IntEnum):
@@ -193,7 +194,7 @@ def case_columns(
 
     Takes about 0.3 s for 100,000 cases: call it in a worker, it can be pickled.
     """
-    finding_names, finding = _coded(findings, _gravest_first)
+    finding_names, finding = _coded(findings, _by_name)
     patient_names, patient = _coded(patients, _natural)
     texts = [
         f"{name}{_BETWEEN}{whose or ''}{_BETWEEN}".casefold().encode()
@@ -231,9 +232,15 @@ def _natural(names: Iterable[str]) -> list[str]:
     return sorted(names, key=natural_key)
 
 
-def _gravest_first(names: Iterable[str]) -> list[str]:
-    """As they came, so that a finding keeps its colour when others are added; but malignant before all."""
-    return sorted(names, key=lambda name: name.casefold() not in _GRAVE)
+def _by_name(names: Iterable[str]) -> list[str]:
+    """Gravest first, then by name: libraries of the same findings show them in the same colours and letters,
+    in whatever order their cases came."""
+
+    def place(name: str) -> tuple[int, str, str]:
+        folded = name.casefold()
+        return _FIRST.index(folded) if folded in _FIRST else len(_FIRST), natural_key(name), name
+
+    return sorted(names, key=place)
 
 
 def _coded(

@@ -84,7 +84,8 @@ def map_csv(drawing: MapDrawing) -> str:
 def _look(code: int) -> tuple[str, str]:
     if code < 0:
         return _UNKNOWN, "o"
-    return FINDING_COLOURS[code % len(FINDING_COLOURS)], _MARKS[code % len(_MARKS)]
+    # The eighth finding has the first one's colour again, and therefore another mark.
+    return FINDING_COLOURS[code % len(FINDING_COLOURS)], _MARKS[(code + code // len(_MARKS)) % len(_MARKS)]
 
 
 def _fitted(

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.plots.map_raster import SHAPES, draw_points, inside_outline, stamp, width_for
+from app.plots.map_raster import SHAPES, draw_points, inside_outline, shape_of, stamp, width_for
+from app.theme import finding_colour
 
 BACK = (10, 20, 30)
 COLOURS = np.array([[200, 0, 0], [0, 200, 0]], dtype=np.uint8)
@@ -50,6 +51,12 @@ def test_faded_points_are_pale_and_below():
     assert image[12, 20].tolist() == [0, 200, 0]
     pale = _draw([20.0], [12.0], [0], faded=[True])[12, 20]
     assert BACK[0] < pale[0] < 100
+
+
+def test_no_two_of_many_findings_share_colour_and_shape():
+    looks = {(finding_colour(code), shape_of(code)) for code in range(49)}
+    assert len(looks) == 49
+    assert shape_of(-1) == "disc"
 
 
 def test_every_shape_is_its_own_and_small_ones_are_not_empty():

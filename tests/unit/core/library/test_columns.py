@@ -24,7 +24,16 @@ def ids(columns: CaseColumns, rows: np.ndarray) -> list[str]:
     return [columns.ids[row] for row in rows]
 
 
-def test_malignant_comes_first_and_the_others_as_they_came(columns: CaseColumns) -> None:
+def test_libraries_of_the_same_findings_order_them_alike() -> None:
+    names = ["grade 10", "zebra", "Normal", "Benign", "grade 2", "cancer", "adenoma"]
+    expected = ("cancer", "Benign", "Normal", "adenoma", "grade 2", "grade 10", "zebra")
+    for come in (names, names[::-1]):
+        made = case_columns(range(7), come, come, [None] * 7, [0] * 7)
+        assert made.findings == expected
+        assert [made.finding_name(place) for place in range(7)] == come
+
+
+def test_malignant_comes_first(columns: CaseColumns) -> None:
     assert columns.findings == ("malignant", "benign", "normal")
     assert columns.finding.tolist() == [1, 0, NO_FINDING, 1, 2]
     assert columns.finding_name(0) == "benign"
