@@ -76,6 +76,7 @@ class ExtractDialog(QDialog):
         self._choice.currentIndexChanged.connect(self._chosen)
         self._name.textChanged.connect(self._tell)
         self._chosen()
+        self._go_on_with_what_was_broken_off()
 
     def extractor(self) -> str:
         return str(self._choice.currentData())
@@ -104,6 +105,15 @@ class ExtractDialog(QDialog):
             self._parameters.valuesChanged.connect(self._tell)
             self._slot.addWidget(self._parameters)
         self._tell()
+
+    def _go_on_with_what_was_broken_off(self) -> None:
+        total = len(self._library.columns)
+        for part in self._library.feature_sets:
+            place = self._choice.findData(part.extractor)
+            if part.cases + part.failed < total and place >= 0:
+                self._choice.setCurrentIndex(place)
+                self._name.setText(part.name)
+                return
 
     def _tell(self) -> None:
         if not self._extractors:

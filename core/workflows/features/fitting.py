@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: The extractor to begin with where cases have regions.
 OF_REGIONS = "mass"
 #: The extractor made for a kind of source.
-OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
+OF_KIND = {"polyps": "polyp", "lung": "lung_texture", "corel": "colour_edge_texture"}
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 500
 

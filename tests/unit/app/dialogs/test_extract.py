@@ -120,8 +120,10 @@ def test_what_is_done_need_not_be_done_again(qtbot, open_dialog):
 
 
 def test_what_was_broken_off_goes_on(open_dialog):
-    part = (FeatureSetFacts("gabor", "gabor", 2560, 30, 0),)
-    dialog = open_dialog(replace(snapshot(), feature_sets=part))
+    done = FeatureSetFacts("gabor", "gabor", 2560, CASES - 2, 2)
+    part = FeatureSetFacts("mine", "pixels", 1024, 30, 0)
+    dialog = open_dialog(replace(snapshot(), feature_sets=(done, part)))
+    assert (dialog.extractor(), dialog.name()) == ("pixels", "mine")
     assert dialog.go.isEnabled()
     assert f"30 of {CASES} cases have them; extracting goes on from there." in said(dialog)
 
