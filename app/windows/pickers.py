@@ -49,9 +49,9 @@ def make_pickers(context: Context) -> list[Picker]:
         return [_action(n, n == chosen, partial(likeness.choose, context, n)) for n in names]
 
     pickers = [
-        Picker(tr("Library"), 184, recent),
-        Picker(tr("Features"), 168, feature_sets),
-        Picker(tr("Metric"), 168, metrics),
+        Picker(tr("Library"), recent),
+        Picker(tr("Features"), feature_sets),
+        Picker(tr("Metric"), metrics),
     ]
 
     def follow() -> None:

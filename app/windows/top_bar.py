@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
@@ -30,16 +30,18 @@ ROOMY = 1300
 ROOMY_SLIDER = 1240
 #: A picker's value wants at least so much room beside a label, and the whole picker without one.
 VALUE, BARE = 56, 100
+#: A picker is as wide as its value wants, within these.
+NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN, _AFTER = 8, 6, 24
 
 
 class Picker(QAbstractButton):
     """A label and a value; a click opens the choices."""
 
-    def __init__(self, label: str, width: int, choices: Callable[[], Sequence[QAction]]) -> None:
+    def __init__(self, label: str, choices: Callable[[], Sequence[QAction]]) -> None:
         super().__init__()
-        self._label, self._value, self._width, self._choices = label, "", width, choices
-        self._show_label = True
+        self._label, self._value, self._choices = label, "", choices
+        self.labelled = True
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -53,10 +55,11 @@ class Picker(QAbstractButton):
         name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
         self.setAccessibleName(name)
         self.setToolTip(f"{self._label}: {value}" if value else "")
+        self.updateGeometry()
         self.update()
 
     def show_label(self, shown: bool) -> None:
-        self._show_label = shown
+        self.labelled = shown
         self.updateGeometry()
         self.update()
 
@@ -66,7 +69,10 @@ class Picker(QAbstractButton):
         return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _AFTER
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(self._width if self._show_label else self._width - 24), theme().px(26))
+        least, most = (theme().px(side) for side in (NARROW, WIDE))
+        label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if self.labelled else 0
+        value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
+        return QSize(min(most, max(least, _BEFORE + label + value + 2 + _AFTER)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(80), theme().px(26))
@@ -90,7 +96,7 @@ class Picker(QAbstractButton):
             painter.setPen(colour(look.line))
         painter.drawRoundedRect(box, 4, 4)
         left = _BEFORE
-        if self._show_label:
+        if self.labelled:
             painter.setFont(font())
             painter.setPen(colour(look.second if self.isEnabled() else look.disabled))
             painter.drawText(self._line(left), Qt.AlignmentFlag.AlignVCenter, self._label)

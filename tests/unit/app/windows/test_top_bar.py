@@ -12,7 +12,7 @@ from app.jobs import Jobs
 from app.messages import Messages
 from app.settings import Settings
 from app.state import State
-from app.theme import set_theme, theme
+from app.theme import set_theme
 from app.windows.likeness import LikenessSlider
 from app.windows.top_bar import Picker, TopBar
 
@@ -28,7 +28,7 @@ def bar(qtbot):
         window = QWidget()
         qtbot.addWidget(window)
         context = Context(State(window), Jobs(window), Messages(window), Settings())
-        pickers = [Picker(label, 168, lambda: [QAction("a")]) for label in labels]
+        pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
         bar = TopBar(Actions(window), pickers, LikenessSlider(context))
         bar.setParent(window)
         for number in range(more):
@@ -51,7 +51,7 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
         qapp.processEvents()
     assert bar.menus.width() >= bar.menus.sizeHint().width()
     assert bar.commands.width() >= bar.commands.sizeHint().width()
-    labels = [picker.sizeHint().width() >= theme().px(168) for picker in bar._pickers]
+    labels = [picker.labelled for picker in bar._pickers]
     assert len(set(labels)) == 1
     return labels[0], bar.likeness._visual.isVisible()
 
@@ -76,3 +76,13 @@ def test_larger_text_needs_more_room(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     assert at(made, 2200, qapp) == (True, True)
     assert at(made, 1600, qapp)[0] is False
+
+
+def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    short, long, _ = made._pickers
+    short.set_value("corel")
+    long.set_value("colour_edge_texture")
+    at(made, 1600, qapp)
+    assert short.width() < long.width()
+    assert long.width() >= long.sizeHint().width()
