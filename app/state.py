@@ -58,6 +58,7 @@ class State(QObject):
     picked_changed = Signal()
     refusal_changed = Signal()
     named = Signal()
+    extracting_changed = Signal()
     view_wanted = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -68,6 +69,8 @@ class State(QObject):
         #: The ranking of :attr:`search` with its ledger; ``None`` while there is none.
         self.asked: Asked | None = None
         self.training: TrainingRun | None = None
+        #: The extractor that gives the cases their numbers just now; empty for none.
+        self.extracting = ""
         #: Rows of the cases chosen on the map, ascending; ``None``: all.
         self.picked: npt.NDArray[np.int64] | None = None
         #: How the query's picture is seen; ``None`` for colour and without a picture.
@@ -299,6 +302,10 @@ class State(QObject):
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
         self.training_changed.emit()
+
+    def set_extracting(self, extractor: str) -> None:
+        self.extracting = extractor
+        self.extracting_changed.emit()
 
     @property
     def there(self) -> set[str]:

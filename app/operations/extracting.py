@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from app.context import Context
 from app.jobs import Job
 from app.operations import library
+from core.features.registry import extractor_class
 from core.language import tr
 from core.parameters import Value
 from core.workflows.features import extracting
@@ -53,6 +54,9 @@ def extract(
             )
         library.renew(context, then)
 
+    context.state.set_extracting(extractor_class(extractor).title)
+    # A second extraction ends the one before at once, and then is the one that is told.
+    job.ended.connect(lambda: context.state.set_extracting(""))
     job.done.connect(show)
     job.failed.connect(context.messages.error)
     job.cancelled.connect(lambda: library.renew(context))

@@ -119,6 +119,7 @@ class EvaluationPanel(Panel):
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
         self._state.training_changed.connect(self._tell)
+        self._state.extracting_changed.connect(self._tell)
         self._renew()
 
     def choose(self, name: str) -> None:
@@ -291,6 +292,15 @@ class EvaluationPanel(Panel):
         self._outer.setCurrentWidget(self._empty)
         if library is None or not len(library.columns):
             self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add pictures to this one."))
+        elif self._state.extracting:
+            self._empty.say(
+                tr("Extracting features"),
+                tr(
+                    "{name} of {n:,} cases. Train a metric when they are done.",
+                    name=self._state.extracting,
+                    n=len(library.columns),
+                ),
+            )
         elif not library.feature_sets:
             self._empty.say(
                 tr("No features yet"),

@@ -22,7 +22,7 @@ class QueryNotice(EmptyState):
         self.set_icon("image")
         self.say(
             tr("No query yet"),
-            tr("Choose a case in the library, or drop a picture here."),
+            tr("Double-click a case in the library, or drop a picture here."),
             tr("Choose a picture…"),
             choose,
         )

@@ -112,6 +112,8 @@ class RankingPanel(Panel):
         self._state.metric_changed.connect(self._renew)
         self._state.query_changed.connect(lambda: self._wait_for(self._state.query))
         self._state.cases_changed.connect(self._renew)
+        for changed in (self._state.extracting_changed, self._state.training_changed):
+            changed.connect(self._still_empty)
         self._state.options_changed.connect(self._follow_options)
         self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
         self._renew()
@@ -243,10 +245,14 @@ class RankingPanel(Panel):
         ):
             box.setText(f"{text} ({hidden})" if hidden and box.isChecked() else text)
 
+    def _still_empty(self) -> None:
+        if self._pages.currentWidget() is self._empty:
+            self._say_what_next()
+
     def _say_what_next(self) -> None:
         """An empty ranking says what is missing: features, a metric, or a query."""
         self._pages.setCurrentWidget(self._empty)
-        library = self._state.library
+        library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
             self._empty.say(tr("No cases yet"), tr("Add pictures to this library: File > Add pictures."))
         elif not library.writable and self._state.metric is None:
@@ -254,6 +260,15 @@ class RankingPanel(Panel):
                 tr("No metric to ask with"),
                 tr(
                     "The library is open for looking only. Copy it to a folder you may write to; train there."
+                ),
+            )
+        elif self._state.extracting and self._state.metric is None:
+            self._empty.say(
+                tr("Extracting features"),
+                tr(
+                    "{name} of {n:,} cases. Train a metric when they are done.",
+                    name=self._state.extracting,
+                    n=len(library.columns),
                 ),
             )
         elif not library.feature_sets:
@@ -266,6 +281,11 @@ class RankingPanel(Panel):
                 tr("Extract features…"),
                 self.extract_wanted.emit,
             )
+        elif self._state.metric is None and training is not None and training.running:
+            self._empty.say(
+                tr("Training {name}", name=training.name),
+                tr("When it is done, ask with a case: double-click it in the library."),
+            )
         elif self._state.metric is None:
             self._empty.say(
                 tr("No metric yet"),
@@ -277,7 +297,7 @@ class RankingPanel(Panel):
             self._empty.say(tr("Searching"), tr("The first answer takes longer: the library is read once."))
         else:
             self._empty.say(
-                tr("Ask with a case"), tr("Choose a case in the library, or drop a picture on Query.")
+                tr("Ask with a case"), tr("Double-click a case in the library, or drop a picture on Query.")
             )
 
     def _ask(self, case_row: int) -> None:

@@ -190,14 +190,21 @@ class TrainPanel(Panel):
         set_look(foot, role="bar")
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
-        for button in (self.train_button, self.slider_button, self.stop_button, self.cancel_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
+        ending = QHBoxLayout()
+        ending.setSpacing(8)
+        for row, pair in (
+            (ending, (self.stop_button, self.cancel_button)),
+            (buttons, (self.train_button, self.slider_button)),
+        ):
+            for button in pair:
+                row.addWidget(button)
+            row.addStretch(1)
         below = QVBoxLayout(foot)
         below.setContentsMargins(12, 8, 12, 8)
         below.setSpacing(8)
         below.addWidget(self._problem)
         below.addWidget(self.curve)
+        below.addLayout(ending)
         below.addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

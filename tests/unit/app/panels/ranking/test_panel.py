@@ -13,7 +13,7 @@ from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.ranking.panel import RankingPanel
 from app.settings import Settings
-from app.state import State
+from app.state import State, TrainingRun
 from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
@@ -167,6 +167,20 @@ def test_without_a_ranking_it_says_what_is_next(qtbot, panel, context, library, 
     assert not panel.grid.isVisible()
     buttons = [b.text() for b in panel.findChildren(QPushButton) if b.isVisible()]
     assert buttons == ([button] if button else [])
+
+
+def test_what_is_under_way_is_not_asked_for(panel, context):
+    context.state.set_library(replace(BOARD, feature_sets=(), metrics=()))
+    context.state.set_extracting("Gabor texture")
+    assert f"Gabor texture of {len(BOARD.columns)} cases" in texts(panel)
+    assert not [b for b in panel.findChildren(QPushButton) if b.isVisible()]
+    context.state.set_extracting("")
+    assert "No features yet" in texts(panel)
+    context.state.set_library(replace(BOARD, metrics=()))
+    context.state.set_training(TrainingRun("mine", "bdm", 10))
+    assert "Training mine" in texts(panel)
+    context.state.set_training(TrainingRun("mine", "bdm", 10, running=False))
+    assert "No metric yet" in texts(panel)
 
 
 @pytest.mark.parametrize("what", ["extract", "train"])
