@@ -9,7 +9,6 @@ from typing import ClassVar
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from app.theme import news, set_look, theme
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from core.engine import MAX_WORKERS, default_workers
@@ -155,7 +155,7 @@ class ExperimentForm(QWidget):
         self.grid.setTabChangesFocus(True)
         self.select = Segmented(((NESTED, tr("chosen in training")), (EACH, tr("each measured"))))
         self.select.setAccessibleName(tr("Several values of a parameter are"))
-        self.steps = QComboBox()
+        self.steps = Choice()
         self.steps.setEditable(True)
         self.steps.addItems(["", "standardise", "standardise,pca:20", "standardise,pca:200", "none"])
         self.steps.setAccessibleName(tr("Steps fitted on training parts"))

@@ -12,6 +12,7 @@ from app.theme import set_look, theme
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.file_field import FileField
 from app.widgets.number_field import NumberField, value_text
+from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
 from core.language import tr
@@ -163,7 +164,7 @@ class ParameterForm(QWidget):
             box.toggled.connect(self._changed)
             return box
         if parameter.choices:
-            combo = QComboBox()
+            combo = Choice()
             combo.addItems(list(parameter.choices))
             combo.setCurrentText(value_text(parameter.default))
             combo.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

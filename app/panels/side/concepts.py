@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QSlider,
     QVBoxLayout,
     QWidget,
 )
@@ -26,6 +25,7 @@ from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
+from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
 from core.language import tr
 from core.searches.concepts import Strength
@@ -268,7 +268,7 @@ def measured(strength: Strength) -> str:
     )
 
 
-class _Amount(QSlider):
+class _Amount(Slide):
     """From -1 to 1, snapping at 0; Delete or 0 sets it to nothing."""
 
     moved = Signal(float)

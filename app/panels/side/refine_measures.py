@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import refining
@@ -12,6 +12,7 @@ from app.theme import news, set_look, theme
 from app.timers import one_shot
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.scrolled_past import Slide
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr, tr_n
 from core.searches.search import Search
@@ -43,7 +44,7 @@ class RefineMeasures(QWidget):
         self.note = QLabel()
         self.note.setWordWrap(True)
         set_look(self.note, role="small")
-        self.strength = QSlider(Qt.Orientation.Horizontal)
+        self.strength = Slide(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setSingleStep(5)
         self.strength.setPageStep(20)

@@ -9,7 +9,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -30,6 +29,7 @@ from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from core.errors import BadArguments
 from core.language import tr
@@ -102,10 +102,10 @@ class TrainPanel(Panel):
         self._renew()
 
     def _make_data_fields(self) -> None:
-        self._features = QComboBox()
+        self._features = Choice()
         self._features.setAccessibleName(tr("Feature set"))
         self._features.currentTextChanged.connect(self._features_chosen)
-        self._steps = QComboBox()
+        self._steps = Choice()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
         self._steps.setAccessibleName(tr("Steps fitted on the training part"))
