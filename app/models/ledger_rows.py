@@ -134,7 +134,9 @@ class LedgerRows(QAbstractListModel):
         super().__init__(parent)
         self.rows = _Rows((), (), no_cases(), "")
         self._places: dict[int, int] = {}
+        #: What each judgement does to the ranking, in words; and the same as short as a row is wide.
         self.influences: Mapping[int, str] = {}
+        self.brief_influences: Mapping[int, str] = {}
 
     def show(
         self,
@@ -159,6 +161,7 @@ class LedgerRows(QAbstractListModel):
     def show_influences(self, found: Sequence[Influence], columns: CaseColumns, k: int) -> None:
         """Say of each judgement what it does to the first ``k`` ranks; an empty list says nothing."""
         self.influences = {one.entry: _influence(one, columns, k) for one in found}
+        self.brief_influences = {one.entry: _brief_influence(one, k) for one in found}
         if len(self.rows):
             self.dataChanged.emit(self.index(0), self.index(len(self.rows) - 1))
 
@@ -201,6 +204,10 @@ def ago(time: str, now: datetime | None = None) -> str:
     if seconds < 36 * 3600:
         return tr("{n} h", n=round(seconds / 3600))
     return tr("{n} d", n=round(seconds / 86400))
+
+
+def _brief_influence(one: Influence, k: int) -> str:
+    return tr("moves {n} of {k}", n=one.moved, k=k)
 
 
 def _influence(one: Influence, columns: CaseColumns, k: int) -> str:

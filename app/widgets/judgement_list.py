@@ -98,6 +98,10 @@ class JudgementList(QListView):
         """What a judgement does to the ranking, in words; empty while that was not asked for."""
         return self._rows.influences.get(row.id, "")
 
+    def brief_influence(self, row: LedgerRow) -> str:
+        """The same as short as a row is wide."""
+        return self._rows.brief_influences.get(row.id, "")
+
     def arrow_rect(self, place: int) -> QRect:
         """Where the arrow of a row is in the viewport; the word Redo where it was undone."""
         return self._look.arrow(self.visualRect(self._rows.index(place)), self._rows.rows[place])
@@ -249,23 +253,34 @@ class _Row(QStyledItemDelegate):
             self._flag(painter, lower)
         else:
             quiet = tokens.disabled if row.undone else tokens.third
-            text = self._view.influence(row) or row.names[0]
-            lettering(SMALL).draw(painter, lower, text, quiet, middle=True)
+            lettering(SMALL).draw(painter, lower, self._quiet_words(row, lower.width()), quiet, middle=True)
+
+    def _quiet_words(self, row: LedgerRow, width: int) -> str:
+        """The name of the case; or what the judgement does, whole where there is room for it."""
+        brief, full = self._view.brief_influence(row), self._view.influence(row)
+        if not brief:
+            return row.names[0]
+        return full if lettering(SMALL).width(full) <= width else brief
 
     def _comparison(self, painter: QPainter, row: LedgerRow, room: QRect, shade: str) -> None:
         """The other case stands behind the words."""
         base, side = lettering(BASE), theme().px(PICTURE)
+        brief = self._view.brief_influence(row)
         sign = 26 if row.against else 0
-        words = max(0, min(int(base.width(row.said)) + 1, room.width() - side - 8 - sign))
-        base.draw(painter, QRect(room.x(), room.y(), words, room.height()), row.said, shade)
+        wanted = max(base.width(row.said), lettering(SMALL).width(brief))
+        words = max(0, min(int(wanted) + 1, room.width() - side - 8 - sign))
+        said = QRect(room.x(), room.y(), words, room.height())
+        if brief:
+            said = QRect(room.x(), room.y() + 4, words, (room.height() - 8) // 2)
+            below = said.translated(0, said.height())
+            lettering(SMALL).draw(painter, below, brief, theme().disabled if row.undone else theme().third)
+        base.draw(painter, said, row.said, shade)
         x = room.x() + words + 8
         square = QRect(x, room.y() + (room.height() - side) // 2, side, side)
         self._picture(painter, row.other, square, row.undone)
         rest = QRect(square.right() + 9, room.y(), max(0, room.right() - square.right() - 9), room.height())
         if row.against:
             self._flag(painter, rest)
-        elif self._view.influence(row):
-            lettering(SMALL).draw(painter, rest, self._view.influence(row), theme().third)
 
     def _back(self, painter: QPainter, at: QRect, state: Any, row: LedgerRow) -> None:
         tokens = theme()
@@ -290,7 +305,7 @@ class _Row(QStyledItemDelegate):
             sign = icon_pixmap("undo", 16, tokens.second, ratio)
             painter.drawPixmap(QPoint(arrow.x(), arrow.y() + 1), sign)
         flagged = row.against and row.judgement.kind == Kind.CLOSER
-        if flagged or at.width() < tokens.px(NARROW):
+        if flagged or self._view.brief_influence(row) or at.width() < tokens.px(NARROW):
             # The room is needed for what was said; the tooltip tells the time.
             return arrow.x()
         when = tr("undone") if row.undone else ago(row.judgement.time)
@@ -303,7 +318,9 @@ class _Row(QStyledItemDelegate):
         tokens = theme()
         sign = icon_pixmap("warning", 14, tokens.text, painter.device().devicePixelRatioF())
         painter.drawPixmap(QPoint(where.x(), where.center().y() - 6), sign)
-        lettering(SMALL).draw(painter, where.adjusted(18, 0, 0, 0), tr("contradicts"), tokens.text)
+        word, small = tr("contradicts"), lettering(SMALL)
+        if small.width(word) <= where.width() - 18:
+            small.draw(painter, where.adjusted(18, 0, 0, 0), word, tokens.text)
 
     def _picture(self, painter: QPainter, case_row: int, square: QRect, faded: bool) -> None:
         ratio = painter.device().devicePixelRatioF()

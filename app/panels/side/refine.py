@@ -258,7 +258,9 @@ class RefinePanel(Panel):
 
     def _tell_head(self) -> None:
         total = len(self.rows.rows)
-        self.head.set_note(tr("{n:,} in the ledger", n=total) if total else "")
+        # The longer word for hiding needs the room.
+        note = f"{total:,}" if self._influence_of else tr("{n:,} in the ledger", n=total)
+        self.head.set_note(note if total else "")
         shown = self._state.judged > 0 and self._state.refusal is None
         self.head.set_action((_NO_INFLUENCE if self._influence_of else _INFLUENCE) if shown else "")
 

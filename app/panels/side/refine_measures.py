@@ -24,6 +24,8 @@ TOP = 20
 RESTED_MS = 400
 #: Up to so many judgements a score rarely moves.
 FEW = 10
+#: The lines where the badge of the score may stand.
+_BESIDE, _BELOW = 2, 3
 _WAITING = tr("measuring…")
 
 
@@ -51,6 +53,7 @@ class RefineMeasures(QWidget):
         self.strength.setValue(100)
         self.strength.setAccessibleName(tr("Strength: how far the judgements are followed, in percent"))
         self._percent = QLabel()
+        self._lines: list[QHBoxLayout] = []
         self._lay_out()
         self._rest = one_shot(self, self._measure, RESTED_MS)
         self.strength.valueChanged.connect(self._set_strength)
@@ -67,10 +70,12 @@ class RefineMeasures(QWidget):
         for name, widgets in (
             (tr("Strength"), slider),
             (tr("Moved by these"), (self.moved,)),
-            (tr("Accuracy @10"), (self.badge, self.accuracy)),
+            (tr("Accuracy @10"), (self.accuracy,)),
+            ("", ()),
             ("", (self.note,)),
         ):
             line = QHBoxLayout()
+            self._lines.append(line)
             line.setSpacing(6)
             if name:
                 label = ElidedLabel(name, role="second")
@@ -79,6 +84,8 @@ class RefineMeasures(QWidget):
             for widget in widgets:
                 line.addWidget(widget, 1 if widget in (self.strength, self.note) else 0)
             column.addLayout(line)
+        self._lines[_BELOW].addStretch(1)
+        self._place_badge(beside=True)
         self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def follow(self, asked: Asked) -> None:
@@ -178,6 +185,15 @@ class RefineMeasures(QWidget):
         if mean:
             text = self.fontMetrics().horizontalAdvance
             needed = text(tr("Accuracy @10")) + self.badge.sizeHint().width() + text(mean + interval)
-            self.accuracy.setText(mean if needed + 40 > self.width() else mean + interval)
+            self._place_badge(beside=needed + 40 <= self.width())
+            self.accuracy.setText(mean + interval)
             self.accuracy.setToolTip(tr("{score}, with its 95 % interval", score=mean + interval))
         self._percent.setMinimumWidth(theme().px(40))
+
+    def _place_badge(self, *, beside: bool) -> None:
+        """On what it was measured stands beside the number; in a narrow panel below it."""
+        wanted, other = self._lines[_BESIDE if beside else _BELOW], self._lines[_BELOW if beside else _BESIDE]
+        if wanted.indexOf(self.badge) < 0:
+            other.removeWidget(self.badge)
+            # Before the number, or at the right end of the line below.
+            wanted.insertWidget(wanted.count() - 1 if beside else wanted.count(), self.badge)

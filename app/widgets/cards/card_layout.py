@@ -37,6 +37,9 @@ class CardLayout:
         smallest = min(LARGEST, max(smallest, theme().px(80)))
         room = max(1, width - 2 * SIDE + GAP_X)
         columns = max(1, room // (smallest + 2 * MARGIN + GAP_X))
+        if columns == 4 and room // 5 - 2 * MARGIN - GAP_X >= theme().px(84):
+            # Two lines of five show the ten nearest, of which the strip above speaks, without scrolling.
+            columns = 5
         thumb = max(SMALLEST, min(LARGEST, room // columns - 2 * MARGIN - GAP_X))
         caption = theme().px(35)
         return cls(width, count, columns, thumb, caption, MARGIN + thumb + caption + 3 + GAP_Y, rows=False)

@@ -205,6 +205,8 @@ def test_influence_is_asked_for_and_goes_with_the_next_click(qtbot, asked, conte
     jobs.let_run()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)
+    # The row has room for the short form and the arrow at any width of the panel.
+    assert set(asked.rows.brief_influences) == set(ids)
     judge(context, jobs, asked, (6, False))
     assert asked.rows.influences == {}
     asked.turn_influence()
@@ -225,15 +227,19 @@ def test_the_score_says_on_what_it_was_measured(asked, context, jobs):
     assert "rarely show" not in asked.measures.note.text()
 
 
-def test_a_long_badge_leaves_out_the_interval_not_half_of_it(asked, context, jobs, monkeypatch):
+def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
     score = refining.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
     monkeypatch.setattr(operations, "ask_score", lambda _context, show: show(score))
     asked.resize(296, 560)
     judge(context, jobs, asked, (4, True), (5, False))
     assert asked.measures.badge.kind == "unknown"
     assert asked.measures.minimumSizeHint().width() <= 296
-    assert asked.measures.accuracy.text() == "0.52"
-    assert "0.48–0.57" in asked.measures.accuracy.toolTip()
+    assert asked.measures.accuracy.text() == "0.52 (0.48–0.57)"
+    asked.measures.layout().activate()
+    assert asked.measures.badge.y() > asked.measures.accuracy.geometry().bottom()
+    asked.resize(420, 560)
+    asked.measures.layout().activate()
+    assert asked.measures.badge.geometry().right() < asked.measures.accuracy.x()
 
 
 def test_where_nothing_is_held_out_it_says_so(asked, context, jobs):
