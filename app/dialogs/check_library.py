@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
+from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
 from core.workflows.upkeep.checking import CheckResult, Finding
@@ -38,14 +38,11 @@ class CheckDialog(QDialog):
         self._result: CheckResult | None = None
         self.setWindowTitle(tr("Check this library"))
         self.resize(theme().px(860), theme().px(440))
-        self._told = QLabel(tr("Checking…"))
-        self._told.setWordWrap(True)
+        self._told = Words(tr("Checking…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme().px(width))
-        self._works = QLabel()
-        self._works.setProperty("role", "second")
-        self._works.setWordWrap(True)
+        self._works = Words(role="second")
         self.repair = QPushButton(tr("Mend what can be mended"))
         self.repair.clicked.connect(self._ask_repair)
         self.save_list = QPushButton(tr("Save the list…"))

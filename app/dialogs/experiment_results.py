@@ -20,9 +20,10 @@ from app.dialogs.experiment_tables import (
 )
 from app.operations import experimenting
 from app.plots.figure_view import theme_name
-from app.theme import font, news, set_look, theme
+from app.theme import font, news, theme
 from app.timers import one_shot
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.words import Words
 from core.language import tr
 
 
@@ -64,16 +65,13 @@ class ExperimentResults(QWidget):
         self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._ranks_told = QLabel()
-        self._ranks_told.setWordWrap(True)
-        set_look(self._ranks_told, role="second")
+        self._ranks_told = Words(role="second")
         self.row = QComboBox()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
         self.queries = PlainTable(tr("Worst queries; Enter shows the case"))
         self.findings = PlainTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
-        self.notes = QLabel()
-        self.notes.setWordWrap(True)
+        self.notes = Words()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.notes.setContentsMargins(12, 8, 12, 8)

@@ -34,6 +34,7 @@ from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
+from app.widgets.words import Words
 from core.errors import BadArguments, SemblanceError
 from core.language import tr
 
@@ -82,9 +83,7 @@ class ExperimentsDialog(QDialog):
         help_button.clicked.connect(self.help_wanted)
         for button in (self.run_button, self.open_button, self.place, help_button):
             button.setAutoDefault(False)
-        self._problem = QLabel()
-        self._problem.setWordWrap(True)
-        set_look(self._problem, role="error")
+        self._problem = Words(role="error")
         self._told, self._state_told = ElidedLabel(role="title"), ElidedLabel(role="second")
         self.badge = Badge("held-out")
         self.results = ExperimentResults(context)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.theme import theme
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.words import Words
 from core.features.registry import extractor_class
 from core.language import tr
 from core.parameters import Value
@@ -36,17 +36,11 @@ class ExtractDialog(QDialog):
         self._choice = QComboBox()
         for extractor in self._extractors:
             self._choice.addItem(extractor.title, extractor.name)
-        self._told = QLabel()
-        self._told.setProperty("role", "second")
-        self._told.setWordWrap(True)
-        self._others = QLabel(_others(library))
-        self._others.setProperty("role", "small")
-        self._others.setWordWrap(True)
+        self._told = Words(role="second")
+        self._others = Words(_others(library), "small")
         self._others.setVisible(bool(self._others.text()))
         self._name = QLineEdit()
-        self._state = QLabel()
-        self._state.setProperty("role", "small")
-        self._state.setWordWrap(True)
+        self._state = Words(role="small")
         self._form = QFormLayout()
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)

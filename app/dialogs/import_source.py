@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import theme
+from app.widgets.words import Words
 from core.language import tr
 from core.library.importers.importer import Recognition
 from core.library.importers.registry import get_importer
@@ -54,10 +55,7 @@ class ImportDialog(QDialog):
         self._found = found
         for kind, name, _ in found:
             self._kinds.addItem(name, kind)
-        self._told = QLabel()
-        self._told.setTextFormat(Qt.TextFormat.PlainText)
-        self._told.setProperty("role", "second")
-        self._told.setWordWrap(True)
+        self._told = Words(role="second")
         self._kinds.currentIndexChanged.connect(self._tell)
 
         self._identified = QCheckBox(tr("Keep patient ids, dates and folder names"))

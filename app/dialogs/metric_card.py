@@ -14,15 +14,15 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from app.theme import set_look, theme
+from app.theme import theme
 from app.widgets.badge import Badge
+from app.widgets.words import Words
 from core.errors import BadInput
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr
@@ -147,7 +147,7 @@ def _section_widget(section: Section) -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(6)
     head = QHBoxLayout()
-    title = _label(section.title, "title")
+    title = Words(section.title, "title", selectable=True)
     title.setWordWrap(False)
     head.addWidget(title)
     if section.measured_on:
@@ -160,8 +160,8 @@ def _section_widget(section: Section) -> QWidget:
     grid.setColumnMinimumWidth(0, theme().px(180))
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
-        grid.addWidget(_label(fact.label, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(_label(_breakable(fact.value)), row, 1)
+        grid.addWidget(Words(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Words(_breakable(fact.value), selectable=True), row, 1)
     column.addLayout(grid)
     if section.table is not None:
         column.addWidget(_table_widget(section.table))
@@ -187,23 +187,10 @@ def _table_widget(table: Table, bold: Callable[[int], bool] = lambda _row: False
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(4)
     for column, text in enumerate(table.header):
-        grid.addWidget(_label(text, "second"), 0, column)
+        grid.addWidget(Words(text, "second", selectable=True), 0, column)
         grid.setColumnStretch(column, 1)
     for row, cells in enumerate(table.rows):
         for column, text in enumerate(cells):
             role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""
-            grid.addWidget(_label(text, role), row + 1, column, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(Words(text, role, selectable=True), row + 1, column, Qt.AlignmentFlag.AlignTop)
     return widget
-
-
-def _label(text: str, role: str = "") -> QLabel:
-    label = QLabel(text)
-    # Findings and columns are called what their files say: text, never HTML.
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    if role:
-        set_look(label, role=role)
-    return label

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import set_look, theme
+from app.widgets.words import Words
 from core.language import tr
 from core.library.records import unique_name
 from core.workflows.library.opening import LibrarySnapshot
@@ -34,7 +34,7 @@ class PrepareSliderDialog(QDialog):
         self._sliders = gather((metric.name, metric.card) for metric in library.metrics)
         taken = [*(metric.name for metric in library.metrics), *self._sliders]
         places = ", ".join(str(place) for place in PLACES)
-        told = QLabel(
+        told = Words(
             tr(
                 "Trains BDM+V {n} times on the same training part: {places} % of the pairs it learns "
                 "from are told by findings, the others by looks. Then the slider in the top bar moves "
@@ -42,19 +42,16 @@ class PrepareSliderDialog(QDialog):
                 n=len(PLACES),
                 places=places,
                 held_out=round(100 * HELD_OUT),
-            )
+            ),
+            "second",
         )
-        told.setWordWrap(True)
-        set_look(told, role="second")
         self._features = QComboBox()
         self._features.addItems([found.name for found in library.feature_sets])
         self._features.setCurrentText(features)
         self._features.setAccessibleName(tr("Feature set"))
         self._name = QLineEdit(unique_name(USUAL_NAME, taken))
         self._name.setAccessibleName(tr("Name of the slider"))
-        self._problem = QLabel()
-        self._problem.setWordWrap(True)
-        set_look(self._problem, role="error")
+        self._problem = Words(role="error")
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)

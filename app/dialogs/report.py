@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
@@ -23,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.settings import Settings
 from app.theme import set_look, theme
+from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
 from core.reports.options import PAGES, ReportOptions, read_logo
@@ -71,11 +70,8 @@ class ReportDialog(QDialog):
         form.addRow(tr("Patients"), self._identified)
         form.addRow("", self._told)
         self._rows = form
-        self._problem = QLabel()
-        self._problem.setTextFormat(Qt.TextFormat.PlainText)
-        self._problem.setWordWrap(True)
+        self._problem = Words(role="error")
         self._problem.hide()
-        set_look(self._problem, role="error")
         self.write = QPushButton(tr("Write…"))
         set_look(self.write, primary=True)
         self.write.setDefault(True)
@@ -126,9 +122,7 @@ class ReportDialog(QDialog):
         self._comment.setTabChangesFocus(True)
         self._comment.setFixedHeight(theme().px(88))
         self._identified = QCheckBox(tr("Tell who the patients are"))
-        self._told = QLabel()
-        self._told.setWordWrap(True)
-        set_look(self._told, role="small")
+        self._told = Words(role="small")
         self._form.setCurrentIndex(max(0, self._form.findData(self._settings.text("report_form", "pdf"))))
         self._page.setCurrentText(self._settings.text("report_page", PAGES[0]))
         self._form.currentIndexChanged.connect(self._tell)

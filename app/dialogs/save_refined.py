@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import set_look, theme
+from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.library.records import unique_name
 
@@ -44,8 +45,10 @@ class SaveRefinedDialog(QDialog):
             base=base,
         )
         few = " " + tr("So few rarely show in scores.") if judgements < FEW else ""
-        self._told = _small(told + few)
-        private = _small(tr("The name is kept in the library and on the metric's card, in no report."))
+        self._told = Words(told + few, "small")
+        private = Words(
+            tr("The name is kept in the library and on the metric's card, in no report."), "small"
+        )
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)
@@ -87,10 +90,3 @@ class SaveRefinedDialog(QDialog):
         self._problem.setVisible(taken)
         set_look(self._name, error=taken)
         self.go.setEnabled(bool(self.name()) and not taken)
-
-
-def _small(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setWordWrap(True)
-    set_look(label, role="small")
-    return label

@@ -37,6 +37,7 @@ from app.viewer.slice_strip import SliceStrip
 from app.viewer.tool_row import ToolRow
 from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
+from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.language import tr
@@ -81,9 +82,7 @@ class LargePanel(FullPage):
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
         self.facts = QueryFacts()
-        self.told = QLabel()
-        self.told.setWordWrap(True)
-        set_look(self.told, role="second")
+        self.told = Words(role="second")
         self.notice = QueryNotice()
         self._slow = one_shot(self, self._show_loading, SHOW_AFTER_MS)
         self._lay_out()

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.icons import icon, icon_pixmap
 from app.theme import news, set_look, theme
+from app.widgets.words import Words
 from core.language import tr, tr_n
 
 SHOWN = 3
@@ -66,7 +67,8 @@ class MessageView(QFrame):
         self._sign = QLabel()
         self._sign.setFixedWidth(20)
         self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
-        self._what, self._hint = _text(what, "title"), _text(hint, "second")
+        self._what = Words(what, "title", selectable=True)
+        self._hint = Words(hint, "second", selectable=True)
         self._hint.setVisible(bool(hint))
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -196,19 +198,6 @@ class MessageBar(QWidget):
         self._more.setText(tr("Show fewer") if self._all else earlier)
         self.setVisible(bool(self._views))
         self.count_changed.emit(len(self._views))
-
-
-def _text(text: str, role: str) -> QLabel:
-    label = QLabel(text)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    label.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-    label.setCursor(Qt.CursorShape.IBeamCursor)
-    set_look(label, role=role)
-    return label
 
 
 def _button(text: str, then: Callable[[], object]) -> QPushButton:

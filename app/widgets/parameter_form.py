@@ -14,6 +14,7 @@ from app.widgets.file_field import FileField
 from app.widgets.number_field import NumberField, value_text
 from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.errors import BadArguments
 from core.language import tr
 from core.parameters import Parameter, Value
@@ -44,10 +45,8 @@ class ParameterForm(QWidget):
         self._rows: dict[str, _Row] = {}
         self._header = SectionHeader(title)
         self._header.action_wanted.connect(self.set_paper_values)
-        self._meaning = QLabel()
-        self._meaning.setWordWrap(True)
+        self._meaning = Words(role="small")
         self._meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
-        set_look(self._meaning, role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
@@ -129,10 +128,8 @@ class ParameterForm(QWidget):
         editor.setAccessibleName(parameter.title)
         editor.setAccessibleDescription(parameter.meaning)
         (editor.focusProxy() or editor).installEventFilter(self)
-        problem = QLabel()
-        problem.setWordWrap(True)
+        problem = Words(role="error")
         problem.hide()
-        set_look(problem, role="error")
         row = _Row(parameter, editor, problem)
         self._rows[parameter.name] = row
         left = Qt.AlignmentFlag.AlignLeft

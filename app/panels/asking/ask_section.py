@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.models.questions import Questions
 from app.models.thumbnails import ThumbnailSource
-from app.theme import set_look
 from app.timers import one_shot
 from app.widgets.picture_button import PictureButton
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.language import tr
 from core.searches.questions import Answer
 
@@ -46,7 +46,7 @@ class AskSection(QWidget):
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
         self.pass_over = QPushButton(tr("Cannot say"))
-        self.told = QLabel()
+        self.told = Words(role="second")
         self._lay_out()
         # After the ranking was painted: it is what a click is waiting for.
         self._soon = one_shot(self, self._follow)
@@ -54,9 +54,6 @@ class AskSection(QWidget):
         self._show()
 
     def _lay_out(self) -> None:
-        self.told.setWordWrap(True)
-        self.told.setTextFormat(Qt.TextFormat.PlainText)
-        set_look(self.told, role="second")
         tips = (
             (self.first, tr("Only this one is like the query (Left)"), tr("This is like the query")),
             (self.second, tr("Only that one is like the query (Right)"), tr("That is like the query")),

@@ -9,7 +9,6 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QStackedWidget,
     QVBoxLayout,
@@ -28,6 +27,7 @@ from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr, tr_n
 from core.library.columns import NO_FINDING
@@ -62,7 +62,7 @@ class MapPanel(QWidget):
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
         self.facts = ElidedLabel(role="second")
-        self.detail, self.picked = _told("small"), _told("second")
+        self.detail, self.picked = Words(role="small"), Words(role="second")
         self.clear = QPushButton(tr("Show all cases"))
         self.clear.setToolTip(tr("Forget what was chosen on the map (Esc)"))
         self.again = QPushButton(tr("Map again"))
@@ -305,14 +305,6 @@ class MapPanel(QWidget):
             ),
             theme=theme_name() if as_seen else "print",
         )
-
-
-def _told(role: str) -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    set_look(label, role=role)
-    return label
 
 
 def _facts(found: LibraryMap) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 from app.icons import icon_pixmap
 from app.models.deck import distance_text
 from app.theme import news, set_look, theme
+from app.widgets.words import Words
 from core.language import tr
 from core.searches.search import UNUSUAL
 from core.workflows.searches.searching import SearchResult
@@ -25,12 +26,7 @@ class RankingNotice(QFrame):
         self._sign = QLabel()
         self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
         self._ratio = 0.0
-        self.title, self.words = QLabel(), QLabel()
-        set_look(self.title, role="title")
-        set_look(self.words, role="second")
-        for label in (self.title, self.words):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setWordWrap(True)
+        self.title, self.words = Words(role="title"), Words(role="second")
         self.change = QPushButton(tr("Change…"))
         self.change.setToolTip(tr("Choose how unusual a query must be to have no good match"))
         set_look(self.change, link=True)

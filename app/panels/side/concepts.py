@@ -27,6 +27,7 @@ from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.language import tr
 from core.searches.concepts import Strength
 from core.workflows.searches.concepts import ConceptFacts
@@ -58,9 +59,7 @@ class ConceptsSection(Panel):
         self.undo.clicked.connect(concepts.undo)
         help_button = header_button("help", tr("Help for concepts"))
         help_button.clicked.connect(self.help_wanted)
-        self._told = QLabel(_EMPTY)
-        self._told.setWordWrap(True)
-        set_look(self._told, role="small")
+        self._told = Words(_EMPTY, "small")
         inner = QWidget()
         self._list = QVBoxLayout(inner)
         self._list.setContentsMargins(0, 0, 0, 0)

@@ -16,18 +16,19 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractButton, QGridLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QMenu, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.icons import icon_pixmap
 from app.jobs import Lane
 from app.models.thumbnails import ThumbnailSource, as_image
 from app.operations import examples, searching
-from app.theme import BASE, colour, news, set_look, theme
+from app.theme import BASE, colour, news, theme
 from app.widgets.cards.case_drag import dragged_case
 from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.language import tr
 from core.searches.query import Query
 from core.workflows.imaging import looking
@@ -51,10 +52,7 @@ class ExamplesStrip(QWidget):
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
         self.header.action_wanted.connect(lambda: examples.clear(context))
-        self.note = QLabel()
-        self.note.setWordWrap(True)
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        set_look(self.note, role="small")
+        self.note = Words(role="small")
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)

@@ -7,7 +7,6 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -27,6 +26,7 @@ from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.searches.influence import Influence
 from core.searches.search import Search
@@ -71,18 +71,13 @@ class RefinePanel(Panel):
     def _make_parts(self) -> None:
         self._empty = EmptyState()
         self.head = SectionHeader(tr("Judgements"))
-        self.detail = QLabel()
-        self.detail.setWordWrap(True)
-        self.detail.setTextFormat(Qt.TextFormat.PlainText)
+        self.detail = Words()
         self.detail.setContentsMargins(12, 6, 12, 6)
-        self._refused = QLabel()
-        self._refused.setWordWrap(True)
+        self._refused = Words()
         self._refused.setContentsMargins(12, 8, 12, 8)
-        self._how = QLabel(HOW)
-        self._how.setWordWrap(True)
+        self._how = Words(HOW, "second")
         self._how.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._how.setContentsMargins(12, 0, 12, 8)
-        set_look(self._how, role="second")
         self.save = QPushButton(SAVE)
         self.save.setToolTip(tr("Keep the refined metric under a name (Ctrl+Shift+S)"))
         self.save.setAccessibleName(SAVE)

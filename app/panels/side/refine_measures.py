@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import refining
-from app.theme import news, set_look, theme
+from app.theme import news, theme
 from app.timers import one_shot
 from app.widgets.badge import Badge
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.scrolled_past import Slide
+from app.widgets.words import Words
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr, tr_n
 from core.searches.search import Search
@@ -43,9 +44,7 @@ class RefineMeasures(QWidget):
         self.moved = QLabel()
         self.accuracy = QLabel()
         self.badge = Badge("held-out", tr("held-out"))
-        self.note = QLabel()
-        self.note.setWordWrap(True)
-        set_look(self.note, role="small")
+        self.note = Words(role="small")
         self.strength = Slide(Qt.Orientation.Horizontal)
         self.strength.setRange(0, 100)
         self.strength.setSingleStep(5)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -31,6 +30,7 @@ from app.widgets.panel import Panel
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
+from app.widgets.words import Words
 from core.errors import BadArguments
 from core.language import tr
 from core.library.records import unique_name
@@ -119,15 +119,11 @@ class TrainPanel(Panel):
         self._name.setPlaceholderText(tr("named after the learner"))
         self.sources = TrainSources(self._state)
         self.sources.changed.connect(self._tell_buttons)
-        self._split = QLabel()
-        self._split.setWordWrap(True)
-        set_look(self._split, role="small")
+        self._split = Words(role="small")
 
     def _make_foot(self) -> None:
-        self._problem = QLabel()
-        self._problem.setWordWrap(True)
+        self._problem = Words(role="error")
         self._problem.hide()
-        set_look(self._problem, role="error")
         self.train_button = QPushButton(tr("Train"))
         set_look(self.train_button, primary=True)
         self.train_button.clicked.connect(self.train)
@@ -381,9 +377,7 @@ class _LearnerLine(QWidget):
         self.learner = learner
         self.box = QCheckBox(learner.title)
         self.box.setToolTip(f"{learner.summary}\n{learner.paper}".strip())
-        told = QLabel(learner.summary)
-        set_look(told, role="small")
-        told.setWordWrap(True)
+        told = Words(learner.summary, "small")
         told.setContentsMargins(22, 0, 0, 0)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

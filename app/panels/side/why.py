@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import explaining
 from app.panels.side.why_metric import WhyMetric
 from app.panels.side.why_pictures import WhyPictures
-from app.theme import set_look
 from app.timers import one_shot
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
@@ -18,6 +17,7 @@ from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.waterfall import Line, Waterfall
+from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
 from core.retrieval.explanation.words import spoken
@@ -60,9 +60,7 @@ class WhyPanel(Panel):
         self.kind.changed.connect(lambda _kind: self._show_lines())
         self.waterfall = Waterfall()
         self.waterfall.wanted.connect(lambda groups: explaining.leave_out(context, groups))
-        self.sentence = QLabel()
-        self.sentence.setWordWrap(True)
-        set_look(self.sentence, role="second")
+        self.sentence = Words(role="second")
         self.card = WhyMetric(self._state)
         #: Names of the groups in the order their boxes stand in.
         self._order: tuple[str, ...] = ()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import explaining
-from app.theme import set_look
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from app.widgets.paired_pictures import Marked, MarkedPicture
 from app.widgets.panel_header import header_button
+from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
 from core.workflows.searches.agreeing import Agreement, Side
@@ -28,9 +28,7 @@ class WhyPictures(QWidget):
         self.query, self.case = MarkedPicture(tr("Query")), MarkedPicture(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
-        self.note = QLabel()
-        self.note.setWordWrap(True)
-        set_look(self.note, role="small")
+        self.note = Words(role="small")
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
