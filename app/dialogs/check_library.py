@@ -9,12 +9,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
-    QHBoxLayout,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
 from app.widgets.words import Words
@@ -47,21 +46,11 @@ class CheckDialog(QDialog):
         self.repair.clicked.connect(self._ask_repair)
         self.save_list = QPushButton(tr("Save the list…"))
         self.save_list.clicked.connect(self._save)
-        close = QPushButton(tr("Close"))
-        close.setDefault(True)
-        close.clicked.connect(self.accept)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.repair)
-        buttons.addWidget(self.save_list)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        column_ = QVBoxLayout(self)
-        column_.setContentsMargins(16, 16, 16, 16)
-        column_.setSpacing(12)
+        column_ = column_of(self)
         column_.addWidget(self._told)
         column_.addWidget(self.table, 1)
         column_.addWidget(self._works)
-        column_.addLayout(buttons)
+        column_.addLayout(closing_row(self, self.repair, self.save_list))
         self._enable(writable=False)
 
     def show_result(self, result: CheckResult, *, writable: bool) -> None:

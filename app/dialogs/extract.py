@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QFormLayout,
-    QHBoxLayout,
     QLineEdit,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.words import Words
@@ -41,9 +39,7 @@ class ExtractDialog(QDialog):
         self._others.setVisible(bool(self._others.text()))
         self._name = QLineEdit()
         self._state = Words(role="small")
-        self._form = QFormLayout()
-        self._form.setHorizontalSpacing(16)
-        self._form.setVerticalSpacing(8)
+        self._form = form()
         self._form.addRow(tr("Extractor"), self._choice)
         self._form.addRow("", self._told)
         self._form.addRow("", self._others)
@@ -51,22 +47,12 @@ class ExtractDialog(QDialog):
         self._form.addRow("", self._state)
         self._parameters: ParameterForm | None = None
         self._slot = QVBoxLayout()
-        self.go = QPushButton(tr("Extract"))
-        self.go.setProperty("primary", True)
-        self.go.setDefault(True)
+        self.go = go_button(tr("Extract"))
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.go)
-        buttons.addWidget(cancel)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addLayout(self._form)
         column.addLayout(self._slot)
-        column.addLayout(buttons)
+        column.addLayout(go_or_cancel(self, self.go))
         self._choice.currentIndexChanged.connect(self._chosen)
         self._name.textChanged.connect(self._tell)
         self._chosen()

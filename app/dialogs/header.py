@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.context import Context
+from app.dialogs.parts import closing_row, column_of
 from app.jobs import Job, Lane
 from app.models.header_rows import COLUMNS, HeaderRows
 from app.theme import news, set_look, theme
@@ -94,14 +94,11 @@ class HeaderDialog(QDialog):
         self._copy = QPushButton(tr("Copy the rows"))
         self._copy.setToolTip(tr("The rows chosen, or all that are shown (Ctrl+C in the table)"))
         self._copy.clicked.connect(self.copy_rows)
-        close = QPushButton(tr("Close"))
-        close.setDefault(True)
-        close.clicked.connect(self.accept)
-        self._lay_out(close)
+        self._lay_out()
         news.changed.connect(self._fit)
         self._fit()
 
-    def _lay_out(self, close: QPushButton) -> None:
+    def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(12)
         head.addWidget(self._name, 1)
@@ -110,17 +107,11 @@ class HeaderDialog(QDialog):
         line.setSpacing(12)
         line.addWidget(self.search, 1)
         line.addWidget(self.who)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._copy)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addLayout(head)
         column.addLayout(line)
         column.addWidget(self.pages, 1)
-        column.addLayout(buttons)
+        column.addLayout(closing_row(self, self._copy))
 
     def _fit(self) -> None:
         self.table.verticalHeader().setDefaultSectionSize(theme().px(_ROW))

@@ -10,15 +10,14 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
-    QFormLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
 from app.widgets.words import Words
 from core.language import tr
@@ -73,32 +72,20 @@ class ImportDialog(QDialog):
         place.addWidget(self._where, 1)
         place.addWidget(choose)
 
-        form = self._form = QFormLayout()
-        form.setHorizontalSpacing(16)
-        form.setVerticalSpacing(8)
-        form.addRow(tr("Kind"), self._kinds)
-        form.addRow("", self._told)
-        form.addRow(tr("Library"), place)
-        form.addRow(tr("Patients"), self._identified)
+        fields = self._form = form()
+        fields.addRow(tr("Kind"), self._kinds)
+        fields.addRow("", self._told)
+        fields.addRow(tr("Library"), place)
+        fields.addRow(tr("Patients"), self._identified)
         self._codes = _small(tr("Otherwise codes stand for them, made with this library's own key."))
-        form.addRow("", self._codes)
-        self.add = QPushButton(tr("Add the cases"))
-        self.add.setProperty("primary", True)
-        self.add.setDefault(True)
+        fields.addRow("", self._codes)
+        self.add = go_button(tr("Add the cases"))
         self.add.clicked.connect(self.accept)
         self._where.textChanged.connect(lambda text: self.add.setEnabled(bool(text.strip())))
-        cancel = QPushButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.add)
-        buttons.addWidget(cancel)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addLayout(head)
-        column.addLayout(form)
-        column.addLayout(buttons)
+        column.addLayout(fields)
+        column.addLayout(go_or_cancel(self, self.add))
         self._tell()
 
     def kind(self) -> str:

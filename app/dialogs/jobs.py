@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QDialog, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from app.context import Context
+from app.dialogs.parts import column_of
 from app.jobs import Job
 from app.theme import theme
 from app.widgets.progress_line import ProgressLine
@@ -24,9 +25,7 @@ class JobsDialog(QDialog):
         self._lines: dict[Job, ProgressLine] = {}
         self._none = QLabel(tr("No jobs running"))
         self._none.setProperty("role", "second")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(16, 16, 16, 16)
-        self._column.setSpacing(12)
+        self._column = column_of(self)
         self._column.addWidget(self._none)
         self._column.addStretch(1)
         for job in self._jobs.listed:

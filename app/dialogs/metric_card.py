@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.badge import Badge
 from app.widgets.words import Words
@@ -60,9 +61,7 @@ class MetricCardDialog(QDialog):
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addWidget(self._area, 1)
         column.addLayout(self._buttons())
         self._show_card()
@@ -79,16 +78,7 @@ class MetricCardDialog(QDialog):
         self.against.addItems([ALONE, *self._others])
         self.against.setVisible(bool(self._others))
         self.against.currentIndexChanged.connect(self._compare)
-        close = QPushButton(tr("Close"))
-        close.setDefault(True)
-        close.clicked.connect(self.accept)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for widget in (copy, save, self.against):
-            buttons.addWidget(widget)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        return buttons
+        return closing_row(self, copy, save, self.against)
 
     def _compare(self, place: int) -> None:
         """With the metric at ``place`` of the list, the first of which means none."""

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import closing_row, column_of
 from app.widgets.plain_table import PlainTable
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
@@ -43,22 +43,13 @@ class NotReadDialog(QDialog):
         self.table.setColumnWidth(0, 320)
         save_list = QPushButton(tr("Save the list…"))
         save_list.clicked.connect(self._save)
-        close = QPushButton(tr("Close"))
-        close.setDefault(True)
-        close.clicked.connect(self.accept)
         head = QHBoxLayout()
         head.addWidget(self._told, 1)
         head.addWidget(self._ignored)
-        buttons = QHBoxLayout()
-        buttons.addWidget(save_list)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addLayout(head)
         column.addWidget(self.table, 1)
-        column.addLayout(buttons)
+        column.addLayout(closing_row(self, save_list))
         self._fill()
 
     def lines(self) -> list[tuple[str, str, str]]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QFormLayout,
-    QHBoxLayout,
     QLineEdit,
-    QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
-from app.theme import set_look, theme
+from app.dialogs.parts import column_of, form, go_button, go_or_cancel
+from app.theme import theme
 from app.widgets.words import Words
 from core.language import tr
 from core.library.records import unique_name
@@ -52,28 +49,16 @@ class PrepareSliderDialog(QDialog):
         self._name = QLineEdit(unique_name(USUAL_NAME, taken))
         self._name.setAccessibleName(tr("Name of the slider"))
         self._problem = Words(role="error")
-        form = QFormLayout()
-        form.setHorizontalSpacing(16)
-        form.setVerticalSpacing(8)
-        form.addRow(tr("Features"), self._features)
-        form.addRow(tr("Name"), self._name)
-        self.go = QPushButton(tr("Prepare"))
-        set_look(self.go, primary=True)
-        self.go.setDefault(True)
+        fields = form()
+        fields.addRow(tr("Features"), self._features)
+        fields.addRow(tr("Name"), self._name)
+        self.go = go_button(tr("Prepare"))
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.go)
-        buttons.addWidget(cancel)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addWidget(told)
-        column.addLayout(form)
+        column.addLayout(fields)
         column.addWidget(self._problem)
-        column.addLayout(buttons)
+        column.addLayout(go_or_cancel(self, self.go))
         # A dialog opens at the height its text has in a width of Qt's own choice.
         told.ensurePolished()
         told.setMinimumHeight(told.heightForWidth(self.minimumWidth() - 2 * 16))

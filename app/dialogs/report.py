@@ -10,17 +10,16 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
-    QFormLayout,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.settings import Settings
-from app.theme import set_look, theme
+from app.theme import theme
 from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
@@ -58,36 +57,23 @@ class ReportDialog(QDialog):
         self.setWindowTitle(tr("Write a report"))
         self.setMinimumWidth(theme().px(520))
         self._make_fields()
-        form = QFormLayout()
-        form.setHorizontalSpacing(16)
-        form.setVerticalSpacing(8)
-        form.addRow(tr("Query"), self._of)
-        form.addRow(tr("Form"), self._form)
-        form.addRow(tr("Page"), self._page)
-        form.addRow(tr("Clinic"), self._clinic)
-        form.addRow(tr("Logo"), self._logo_row())
-        form.addRow(tr("Comment"), self._comment)
-        form.addRow(tr("Patients"), self._identified)
-        form.addRow("", self._told)
-        self._rows = form
+        self._rows = form()
+        self._rows.addRow(tr("Query"), self._of)
+        self._rows.addRow(tr("Form"), self._form)
+        self._rows.addRow(tr("Page"), self._page)
+        self._rows.addRow(tr("Clinic"), self._clinic)
+        self._rows.addRow(tr("Logo"), self._logo_row())
+        self._rows.addRow(tr("Comment"), self._comment)
+        self._rows.addRow(tr("Patients"), self._identified)
+        self._rows.addRow("", self._told)
         self._problem = Words(role="error")
         self._problem.hide()
-        self.write = QPushButton(tr("Write…"))
-        set_look(self.write, primary=True)
-        self.write.setDefault(True)
+        self.write = go_button(tr("Write…"))
         self.write.clicked.connect(self._write)
-        cancel = QPushButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.write)
-        buttons.addWidget(cancel)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
-        column.addLayout(form)
+        column = column_of(self)
+        column.addLayout(self._rows)
         column.addWidget(self._problem)
-        column.addLayout(buttons)
+        column.addLayout(go_or_cancel(self, self.write))
         self._tell()
 
     def cases(self) -> tuple[str, ...]:

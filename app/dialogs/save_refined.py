@@ -6,15 +6,13 @@ from collections.abc import Collection
 
 from PySide6.QtWidgets import (
     QDialog,
-    QFormLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.dialogs.parts import cancel_button, column_of, form, go_button
 from app.theme import set_look, theme
 from app.widgets.words import Words
 from core.language import tr, tr_n
@@ -49,31 +47,23 @@ class SaveRefinedDialog(QDialog):
         private = Words(
             tr("The name is kept in the library and on the metric's card, in no report."), "small"
         )
-        form = QFormLayout()
-        form.setHorizontalSpacing(16)
-        form.setVerticalSpacing(8)
-        form.addRow(tr("Name"), self._name)
-        form.addRow("", self._told)
-        form.addRow(tr("Judged by"), self._author)
-        form.addRow("", private)
+        fields = form()
+        fields.addRow(tr("Name"), self._name)
+        fields.addRow("", self._told)
+        fields.addRow(tr("Judged by"), self._author)
+        fields.addRow("", private)
         self._problem = QLabel()
         set_look(self._problem, role="error")
         self._problem.hide()
-        self.go = QPushButton(tr("Save"))
-        set_look(self.go, primary=True)
-        self.go.setDefault(True)
+        self.go = go_button(tr("Save"))
         self.go.clicked.connect(self.accept)
-        cancel = QPushButton(tr("Cancel"))
-        cancel.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addWidget(self._problem, 1)
         buttons.addStretch(1)
-        buttons.addWidget(cancel)
+        buttons.addWidget(cancel_button(self))
         buttons.addWidget(self.go)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
-        column.addLayout(form)
+        column = column_of(self)
+        column.addLayout(fields)
         column.addLayout(buttons)
         self._name.textChanged.connect(self._check)
         self._check()

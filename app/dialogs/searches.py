@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.context import Context
+from app.dialogs.parts import column_of, go_button
 from app.models.thumbnails import ThumbnailSource
 from app.operations import keeping
 from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
@@ -59,9 +59,7 @@ class SearchesDialog(QDialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        self.open_button = QPushButton(tr("Open"))
-        self.open_button.setDefault(True)
-        set_look(self.open_button, primary=True)
+        self.open_button = go_button(tr("Open"))
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
         self.open_button.clicked.connect(self.open_chosen)
@@ -84,9 +82,7 @@ class SearchesDialog(QDialog):
         buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         buttons.addWidget(self.open_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(12)
+        column = column_of(self)
         column.addWidget(self._pages, 1)
         column.addLayout(undone)
         column.addLayout(buttons)

@@ -1,0 +1,61 @@
+"""What dialogs are built of, so that all are laid out alike."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.theme import set_look
+from core.language import tr
+
+
+def column_of(dialog: QDialog) -> QVBoxLayout:
+    """The parts of a dialog, above each other."""
+    column = QVBoxLayout(dialog)
+    column.setContentsMargins(16, 16, 16, 16)
+    column.setSpacing(12)
+    return column
+
+
+def form() -> QFormLayout:
+    """Fields, each beside its name."""
+    fields = QFormLayout()
+    fields.setHorizontalSpacing(16)
+    fields.setVerticalSpacing(8)
+    return fields
+
+
+def go_button(text: str) -> QPushButton:
+    """What the dialog is for; Enter presses it."""
+    button = QPushButton(text)
+    set_look(button, primary=True)
+    button.setDefault(True)
+    return button
+
+
+def cancel_button(dialog: QDialog) -> QPushButton:
+    button = QPushButton(tr("Cancel"))
+    button.clicked.connect(dialog.reject)
+    return button
+
+
+def go_or_cancel(dialog: QDialog, go: QPushButton) -> QHBoxLayout:
+    """The last line of a dialog that does something: ``go`` and Cancel."""
+    row = QHBoxLayout()
+    row.addWidget(go)
+    row.addWidget(cancel_button(dialog))
+    row.addStretch(1)
+    return row
+
+
+def closing_row(dialog: QDialog, *others: QWidget) -> QHBoxLayout:
+    """The last line of a dialog to read: ``others`` at the left, Close at the right."""
+    close = QPushButton(tr("Close"))
+    close.setDefault(True)
+    close.clicked.connect(dialog.accept)
+    row = QHBoxLayout()
+    row.setSpacing(8)
+    for widget in others:
+        row.addWidget(widget)
+    row.addStretch(1)
+    row.addWidget(close)
+    return row
