@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +22,14 @@ class Fingerprint:
     greys: npt.NDArray[np.float64]
     proportion: float
 
-    def is_alike(self, other: Fingerprint) -> bool:
-        """Whether both are of one picture, as far as a small one tells."""
-        if abs(np.log(self.proportion / other.proportion)) > MOST_STRETCHED:
-            return False
-        return float(self.greys @ other.greys) >= LEAST_ALIKE
+
+def pairs_alike(prints: Sequence[Fingerprint]) -> npt.NDArray[np.bool_]:
+    """(n, n) which of n pictures are of one, as far as small ones tell."""
+    greys = np.array([one.greys for one in prints]).reshape(len(prints), SIDE * SIDE)
+    proportions = np.log([one.proportion for one in prints])
+    same: npt.NDArray[np.bool_] = greys @ greys.T >= LEAST_ALIKE
+    same &= np.abs(proportions[:, None] - proportions) <= MOST_STRETCHED
+    return same
 
 
 def fingerprint(encoded: bytes) -> Fingerprint | None:
