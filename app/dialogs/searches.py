@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
+    QMenu,
     QPushButton,
     QStackedWidget,
     QStyle,
@@ -44,7 +45,7 @@ class SearchesDialog(QDialog):
         self._deleted: list[tuple[str, str]] = []
         self.setWindowTitle(tr("Searches"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(560, 460)
+        self.resize(theme().px(560), theme().px(460))
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Kept searches, the newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))
@@ -62,6 +63,9 @@ class SearchesDialog(QDialog):
         self.open_button = go_button(tr("Open"))
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
+        self.bin_button = QPushButton()
+        self.bin_button.setMenu(QMenu(self.bin_button))
+        self.bin_button.setToolTip(tr("Bring back a deleted search; the last twenty are kept"))
         self.open_button.clicked.connect(self.open_chosen)
         self.rename_button.clicked.connect(self.rename)
         self.delete_button.clicked.connect(self.delete)
@@ -79,6 +83,7 @@ class SearchesDialog(QDialog):
         buttons = QHBoxLayout()
         buttons.addWidget(self.rename_button)
         buttons.addWidget(self.delete_button)
+        buttons.addWidget(self.bin_button)
         buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         buttons.addWidget(self.open_button)
@@ -91,6 +96,7 @@ class SearchesDialog(QDialog):
         context.state.library_changed.connect(self.close)
         self._enable()
         self._tell_deleted()
+        self._fill_bin([])
         self.renew()
 
     def names(self) -> list[str]:
@@ -102,8 +108,10 @@ class SearchesDialog(QDialog):
         self.list.setCurrentRow(self.names().index(name))
 
     def renew(self) -> None:
-        """Read the list again."""
+        """Read the list again, and what can be brought back."""
         keeping.listed(self._context, self._show)
+        if self._writable:
+            keeping.deleted(self._context, self._fill_bin)
 
     def open_chosen(self) -> None:
         """Show the chosen search in the window."""
@@ -137,9 +145,7 @@ class SearchesDialog(QDialog):
     def undo(self) -> None:
         """Bring back what was deleted last."""
         if self._deleted:
-            _, token = self._deleted.pop()
-            self._tell_deleted()
-            self._then(keeping.undelete(self._context, token))
+            self._bring_back(self._deleted[-1][1])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
@@ -178,6 +184,21 @@ class SearchesDialog(QDialog):
         self.undo_button.setVisible(bool(self._deleted))
         if self._deleted:
             self._gone.setText(tr("Deleted '{name}'.", name=self._deleted[-1][0]))
+
+    def _fill_bin(self, deleted: list[tuple[str, str, str]]) -> None:
+        menu = self.bin_button.menu()
+        menu.clear()
+        for name, when, token in deleted:
+            shown = tr("{name}, deleted {when}", name=name, when=_local(when)).replace("&", "&&")
+            action = menu.addAction(shown)
+            action.triggered.connect(lambda _on=False, token=token: self._bring_back(token))
+        self.bin_button.setText(tr("Deleted ({n})", n=len(deleted)))
+        self.bin_button.setVisible(bool(deleted))
+
+    def _bring_back(self, token: str) -> None:
+        self._deleted = [(name, other) for name, other in self._deleted if other != token]
+        self._tell_deleted()
+        self._then(keeping.undelete(self._context, token))
 
     def _show(self, found: list[SavedSearch]) -> None:
         before = self._chosen()
@@ -229,11 +250,15 @@ class SearchesDialog(QDialog):
         judged = (
             tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
         )
-        try:
-            when = datetime.fromisoformat(search.saved).astimezone().strftime("%Y-%m-%d %H:%M")
-        except ValueError:
-            when = search.saved
-        return " · ".join(part for part in (name, search.metric, judged, when) if part)
+        return " · ".join(part for part in (name, search.metric, judged, _local(search.saved)) if part)
+
+
+def _local(when: str) -> str:
+    """A kept time as the person's clock shows it."""
+    try:
+        return datetime.fromisoformat(when).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return when
 
 
 class _Lines(QStyledItemDelegate):

@@ -171,6 +171,15 @@ def listed(context: Context, then: Callable[[list[SavedSearch]], None]) -> Job |
     return job
 
 
+def deleted(context: Context, then: Callable[[list[tuple[str, str, str]]], None]) -> Job | None:
+    """Name, time and token of the deleted searches that can come back go to ``then``."""
+    if context.state.path is None:
+        return None
+    job = _run(context, keeping.deleted_searches)
+    job.done.connect(then)
+    return job
+
+
 def rename(context: Context, old: str, new: str) -> Job | None:
     """Call a kept search otherwise."""
     if context.state.path is None:

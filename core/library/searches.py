@@ -35,6 +35,14 @@ def kept_searches(catalogue: Catalogue) -> list[KeptSearch]:
     return [KeptSearch(r.name, r.state, r.saved) for r in rows if not r.name.startswith(_OWN)]
 
 
+def deleted_searches(catalogue: Catalogue) -> list[tuple[str, str, str]]:
+    """Name, time of deletion (ISO 8601, UTC) and token of those that can come back, the last first."""
+    chosen = sa.select(searches.c.name).where(searches.c.name.startswith(_DELETED, autoescape=True))
+    tokens = sorted((row.name for row in catalogue.read(chosen)), reverse=True)
+    parts = [(token, token.removeprefix(_DELETED).partition(" ")) for token in tokens]
+    return [(name, when, token) for token, (when, _, name) in parts]
+
+
 def add_search(catalogue: Catalogue, name: str, state: Mapping[str, Any]) -> None:
     """Keep a search under a new name.
 

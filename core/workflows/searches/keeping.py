@@ -177,6 +177,15 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
         return delete_search(opened.catalogue, name)
 
 
+def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
+    """Name, time (ISO 8601, UTC) and what :func:`undelete` takes, of those that can come back; the last
+    deleted first."""
+    from core.library.searches import deleted_searches
+
+    with open_library(library) as opened:
+        return deleted_searches(opened.catalogue)
+
+
 def undelete(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
     """Bring a deleted search back; returned is its name.
 

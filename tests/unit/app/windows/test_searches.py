@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
+from shiboken6 import isValid
 
 from app.operations import searching
 from app.screenshot import settle
@@ -145,7 +146,22 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         qtbot.keyClick(dialog.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
         assert "plain" in dialog.list.item(0).text()
+        wait_for(window, lambda: not dialog.bin_button.isVisible())
+        dialog.choose("two")
+        dialog.delete()
+        wait_for(window, lambda: dialog.names() == ["uno"])
         dialog.close()
+        wait_for(window, lambda: not isValid(dialog))
+        window.actions_["searches"].trigger()
+        again = window.commands.searches.dialog
+        wait_for(window, lambda: again.bin_button.text() == "Deleted (1)")
+        assert not again.undo_button.isVisible()
+        (action,) = again.bin_button.menu().actions()
+        assert action.text().startswith("two, deleted 2")
+        action.trigger()
+        wait_for(window, lambda: set(again.names()) == {"uno", "two"})
+        wait_for(window, lambda: not again.bin_button.isVisible())
+        again.close()
 
 
 def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):

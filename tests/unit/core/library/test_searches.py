@@ -11,6 +11,7 @@ from core.library.searches import (
     add_search,
     copy_judgements,
     delete_search,
+    deleted_searches,
     kept_searches,
     rename_search,
     renew_search,
@@ -78,6 +79,9 @@ def test_deleted_searches_do_not_pile_up(catalogue, monkeypatch):
         tokens.append(delete_search(catalogue, f"s{n}"))
     with pytest.raises(BadArguments):
         restore_search(catalogue, tokens[0])
+    told = deleted_searches(catalogue)
+    assert len(told) == MOST_DELETED
+    assert told[0] == (f"s{MOST_DELETED + 2}", "2026-01-01T00:00:45", tokens[-1])
     assert restore_search(catalogue, tokens[-1]) == f"s{MOST_DELETED + 2}"
 
 
