@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from app.jobs import Jobs
+from app.jobs import Job, Jobs
 from app.messages import Messages
 from app.settings import Settings
 from app.state import State
@@ -18,3 +20,9 @@ class Context:
     jobs: Jobs
     messages: Messages
     settings: Settings
+
+    def follow(self, job: Job, done: Callable[[Any], object]) -> Job:
+        """``done`` gets what ``job`` gives; what goes wrong with it is told in the window."""
+        job.done.connect(done)
+        job.failed.connect(self.messages.error)
+        return job

@@ -18,5 +18,4 @@ def open_demo(context: Context) -> None:
     def show(made: Path) -> None:
         library.open_library(context, made)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)

@@ -44,9 +44,7 @@ def draw(
         channel=channel,
         quiet=True,
     )
-    job.done.connect(then)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, then)
 
 
 def save(
@@ -110,6 +108,4 @@ def _told(context: Context, job: Job) -> Job:
         names = ", ".join(file.name for file in files)
         context.messages.info(tr("Saved {names} in {folder}.", names=names, folder=files[0].parent))
 
-    job.done.connect(tell)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, tell)

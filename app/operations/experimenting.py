@@ -14,39 +14,28 @@ from core.workflows.experiments import experimenting
 
 Document = Mapping[str, Any]
 Then = Callable[[Document], object]
-_CHANNEL = "experiment"
 
 
 def run(
     context: Context, spec: ExperimentSpec, folder: Path, workers: int, scheduler: str, then: Then
 ) -> Job:
     """Measure what is not finished in ``folder``; ``then`` hears tables as they grow, and all at the end."""
-    job = context.jobs.run(
-        tr("Experiment {name}", name=folder.name),
-        experimenting.run_experiment,
-        spec,
-        folder,
-        workers=workers,
-        scheduler=scheduler,
-        channel=_CHANNEL,
-    )
-    return _follow(context, job, folder, then)
+    function = experimenting.run_experiment
+    return _measure(context, folder, then, function, spec, folder, workers=workers, scheduler=scheduler)
 
 
 def resume(context: Context, folder: Path, workers: int, scheduler: str, then: Then) -> Job:
     """Go on with the experiment in ``folder``."""
-    job = context.jobs.run(
-        tr("Experiment {name}", name=folder.name),
-        experimenting.resume_experiment,
-        folder,
-        workers=workers,
-        scheduler=scheduler,
-        channel=_CHANNEL,
-    )
-    return _follow(context, job, folder, then)
+    function = experimenting.resume_experiment
+    return _measure(context, folder, then, function, folder, workers=workers, scheduler=scheduler)
 
 
-def _follow(context: Context, job: Job, folder: Path, then: Then) -> Job:
+def _measure(
+    context: Context, folder: Path, then: Then, function: Callable[..., Document], *args: Any, **more: Any
+) -> Job:
+    title = tr("Experiment {name}", name=folder.name)
+    job = context.jobs.run(title, function, *args, channel="experiment", **more)
+
     def tell(document: Document) -> None:
         then(document)
         cells = document["cells"]
@@ -58,9 +47,7 @@ def _follow(context: Context, job: Job, folder: Path, then: Then) -> Job:
         )
 
     job.partial.connect(then)
-    job.done.connect(tell)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, tell)
 
 
 def show(context: Context, folder: Path, then: Then) -> Job:
@@ -73,9 +60,7 @@ def show(context: Context, folder: Path, then: Then) -> Job:
         channel="experiment shown",
         quiet=True,
     )
-    job.done.connect(then)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, then)
 
 
 def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job:
@@ -88,17 +73,16 @@ def export(context: Context, folder: Path, to: Path, *, identified: bool) -> Job
         identified=identified,
         lane=Lane.DRAW,
     )
-    job.done.connect(
+    return context.follow(
+        job,
         lambda files: context.messages.info(
             tr(
                 "Wrote {files} files into {folder}; repeat.sh measures the same numbers again.",
                 files=len(files),
                 folder=to,
             )
-        )
+        ),
     )
-    job.failed.connect(context.messages.error)
-    return job
 
 
 def draw(context: Context, test: Document, then: Callable[[bytes], object], **look: Any) -> Job:
@@ -112,6 +96,4 @@ def draw(context: Context, test: Document, then: Callable[[bytes], object], **lo
         quiet=True,
         **look,
     )
-    job.done.connect(then)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, then)

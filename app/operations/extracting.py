@@ -57,7 +57,6 @@ def extract(
     context.state.set_extracting(extractor_class(extractor).title)
     # A second extraction ends the one before at once, and then is the one that is told.
     job.ended.connect(lambda: context.state.set_extracting(""))
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)
     job.cancelled.connect(lambda: library.renew(context))
     return job

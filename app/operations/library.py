@@ -40,9 +40,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         if then is not None:
             then()
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
 
 
 def renew(context: Context, then: Callable[[], None] | None = None) -> None:
@@ -69,8 +67,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
                 if where == context.state.path:
                     run()
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)
 
 
 def close_library(context: Context) -> None:
@@ -89,9 +86,7 @@ def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Jo
         lane=Lane.LOOK,
         channel="recognise",
     )
-    job.done.connect(then)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, then)
 
 
 def import_source(
@@ -136,9 +131,7 @@ def import_source(
         if then is not None:
             then(result)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
 
 
 def relink(context: Context, folder: Path) -> None:
@@ -158,8 +151,7 @@ def relink(context: Context, folder: Path) -> None:
         )
         renew(context)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)
 
 
 def remember_before_end(context: Context) -> None:
@@ -203,5 +195,4 @@ def _restore(context: Context, path: Path) -> None:
             context.state.restore_view(memory.get("view") or {})
             searching.rank(context)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)

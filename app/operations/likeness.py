@@ -84,9 +84,7 @@ def prepare(context: Context, request: TrainRequest) -> Job | None:
         if state.path == path:
             library.renew(context, partial(choose, context, made.name))
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
 
 
 def warm(context: Context, found: Slider) -> None:

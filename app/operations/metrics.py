@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.context import Context
 from app.jobs import Job
-from app.operations import library, searching
+from app.operations import exporting, library, searching
 from core.language import tr
 from core.workflows.metrics import metric_exchange
 from core.workflows.reports import cards
@@ -19,7 +19,7 @@ def write_card(context: Context, name: str, path: Path) -> Job | None:
     job = context.jobs.run(
         tr("Saving {name}", name=path.name), cards.write_metric_card, context.state.path, name, path
     )
-    return _told(context, job, path)
+    return exporting.tell_written(context, job, path)
 
 
 def export_metric(context: Context, name: str, path: Path) -> Job | None:
@@ -29,7 +29,7 @@ def export_metric(context: Context, name: str, path: Path) -> Job | None:
     job = context.jobs.run(
         tr("Saving {name}", name=path.name), metric_exchange.export_metric, context.state.path, name, path
     )
-    return _told(context, job, path)
+    return exporting.tell_written(context, job, path)
 
 
 def import_metric(context: Context, file: Path) -> Job | None:
@@ -52,12 +52,4 @@ def import_metric(context: Context, file: Path) -> Job | None:
         if state.path == path:
             library.renew(context, choose)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
-
-
-def _told(context: Context, job: Job, path: Path) -> Job:
-    job.done.connect(lambda _path: context.messages.info(tr("{path} is written.", path=path)))
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)

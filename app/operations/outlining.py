@@ -40,6 +40,4 @@ def outline_mass(
         if view.picture is shown and view.editable:
             view.region.draw(region)
 
-    job.done.connect(draw)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, draw)

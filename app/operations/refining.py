@@ -130,9 +130,7 @@ def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: 
         lane=Lane.ASK,
         channel=_INFLUENCE,
     )
-    job.done.connect(then)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, then)
 
 
 def ask_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
@@ -182,9 +180,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
         if state.path == path:
             library.renew(context, choose)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
 
 
 def _score(context: Context, path: Path, name: str) -> None:

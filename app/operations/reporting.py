@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.context import Context
 from app.jobs import Job
-from app.operations import searching
+from app.operations import exporting, searching
 from core.language import tr
 from core.reports.options import ReportOptions
 from core.searches.search import Search
@@ -28,9 +28,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         path,
         options,
     )
-    job.done.connect(lambda _result: context.messages.info(tr("{path} is written.", path=path)))
-    job.failed.connect(context.messages.error)
-    return job
+    return exporting.tell_written(context, job, path)
 
 
 def write_reports(
@@ -62,9 +60,7 @@ def write_reports(
         else:
             context.messages.info(said)
 
-    job.done.connect(tell)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, tell)
 
 
 def reopen(context: Context, report: Path) -> Job | None:
@@ -82,6 +78,4 @@ def reopen(context: Context, report: Path) -> Job | None:
             state.restore_search(search)
             searching.rank(context)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)

@@ -57,9 +57,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     job.partial.connect(grow)
     job.ended.connect(over)
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
 
 
 def score(context: Context) -> Job | None:
@@ -74,6 +72,4 @@ def score(context: Context) -> Job | None:
         state.metric.name,
         channel="score",
     )
-    job.done.connect(lambda _result: library.renew(context))
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, lambda _result: library.renew(context))

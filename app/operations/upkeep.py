@@ -40,8 +40,7 @@ def back_up(context: Context, file: Path) -> None:
                 tr("{name} is written and read back ({size}), without pictures.", name=file.name, size=size)
             )
 
-    job.done.connect(tell)
-    job.failed.connect(context.messages.error)
+    context.follow(job, tell)
 
 
 def restore(context: Context, file: Path, library: Path) -> None:
@@ -56,8 +55,7 @@ def restore(context: Context, file: Path, library: Path) -> None:
             )
         libraries.open_library(context, Path(result.library))
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
+    context.follow(job, show)
 
 
 def check(context: Context, then: Callable[[CheckResult], None], *, repair: bool = False) -> Job | None:
@@ -73,6 +71,4 @@ def check(context: Context, then: Callable[[CheckResult], None], *, repair: bool
             libraries.renew(context)
         then(result)
 
-    job.done.connect(show)
-    job.failed.connect(context.messages.error)
-    return job
+    return context.follow(job, show)
