@@ -11,18 +11,17 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFileDialog,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.theme import news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.parameter_form import ParameterForm
 from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
@@ -197,13 +196,10 @@ class ExperimentForm(QWidget):
         self.protocols.tick([PROTOCOL])
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8, margins=(12, 8, 12, 8))
         column.addWidget(SectionHeader(tr("Cases")))
         column.addWidget(self.cases)
-        adding = QHBoxLayout()
-        adding.setSpacing(8)
+        adding = hbox(spacing=8)
         adding.addWidget(self.add_table)
         adding.addWidget(self.add_library)
         adding.addStretch(1)

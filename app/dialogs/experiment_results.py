@@ -22,6 +22,7 @@ from app.operations import experimenting
 from app.plots.figure_view import theme_name
 from app.theme import font, news, theme
 from app.timers import one_shot
+from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.words import Words
 from core.language import tr
@@ -94,9 +95,7 @@ class ExperimentResults(QWidget):
 
     def _stacked(self, choice: QComboBox, told: QWidget, content: QWidget) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.setSpacing(8)
+        column = vbox(page, spacing=8, margins=(12, 8, 12, 8))
         choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         choice.setMinimumContentsLength(24)
         choice.setMaximumWidth(theme().px(420))

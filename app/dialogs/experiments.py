@@ -11,14 +11,12 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,6 +29,7 @@ from app.jobs import Job
 from app.operations import experimenting
 from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
@@ -109,44 +108,32 @@ class ExperimentsDialog(QDialog):
         scroll.setWidget(self.form)
         foot = QFrame()
         set_look(foot, role="bar")
-        named = QHBoxLayout()
-        named.setSpacing(8)
+        named = hbox(spacing=8)
         named.addWidget(QLabel(tr("Name")))
         named.addWidget(self.name, 1)
         named.addWidget(self.place)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
+        buttons = hbox(spacing=8)
         for button in (self.run_button, self.cancel_button, self.open_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
-        below = QVBoxLayout(foot)
-        below.setContentsMargins(12, 8, 12, 8)
-        below.setSpacing(8)
+        below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
         below.addWidget(self._problem)
         below.addLayout(named)
         below.addLayout(buttons)
         self._left = Panel()
-        side = QVBoxLayout(self._left)
-        side.setContentsMargins(0, 0, 0, 0)
-        side.setSpacing(0)
+        side = vbox(self._left)
         side.addWidget(scroll, 1)
         side.addWidget(foot)
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 6, 12, 6)
-        head.setSpacing(8)
+        head = hbox(spacing=8, margins=(12, 6, 12, 6))
         head.addWidget(self._told)
         head.addWidget(self.badge)
         head.addWidget(self._state_told, 1)
         for widget in (self.results.protocol, self.resume_button, self.export_button, help_button):
             head.addWidget(widget)
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
+        right = vbox()
         right.addLayout(head)
         right.addWidget(self._pages, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self)
         row.addWidget(self._left)
         row.addLayout(right, 1)
         self._fit()

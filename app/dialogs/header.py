@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
     QDialog,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QPushButton,
@@ -24,6 +23,7 @@ from app.dialogs.parts import closing_row, column_of
 from app.jobs import Job, Lane
 from app.models.header_rows import COLUMNS, HeaderRows
 from app.theme import news, set_look, theme
+from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.search_field import SearchField
@@ -99,12 +99,10 @@ class HeaderDialog(QDialog):
         self._fit()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(12)
+        head = hbox(spacing=12)
         head.addWidget(self._name, 1)
         head.addWidget(self.told)
-        line = QHBoxLayout()
-        line.setSpacing(12)
+        line = hbox(spacing=12)
         line.addWidget(self.search, 1)
         line.addWidget(self.who)
         column = column_of(self)

@@ -15,18 +15,17 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QPushButton,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 import resources
 from app.models import help_pages
 from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.search_field import SearchField
 from core.language import ENGLISH, chosen, tr
 
@@ -67,13 +66,10 @@ class HelpDialog(QDialog):
         # Words that do not fit scroll: broken within, a narrow column could not be read.
         self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self.page.anchorClicked.connect(self._follow)
-        left = QVBoxLayout()
-        left.setSpacing(8)
+        left = vbox(spacing=8)
         for widget in (self.search, self.list, self.back):
             left.addWidget(widget)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 12, 12, 12)
-        row.setSpacing(12)
+        row = hbox(self, spacing=12, margins=(12, 12, 12, 12))
         row.addLayout(left)
         row.addWidget(self.page, 1)
         self._follow_theme()

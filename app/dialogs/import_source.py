@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
+from app.widgets.boxes import hbox
 from app.widgets.words import Words
 from core.language import tr
 from core.library.importers.importer import Recognition
@@ -67,8 +68,7 @@ class ImportDialog(QDialog):
         choose = QPushButton(tr("Choose…"))
         choose.setEnabled(library is None)
         choose.clicked.connect(self._choose)
-        place = QHBoxLayout()
-        place.setSpacing(8)
+        place = hbox(spacing=8)
         place.addWidget(self._where, 1)
         place.addWidget(choose)
 

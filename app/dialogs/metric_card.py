@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import vbox
 from app.widgets.words import Words
 from core.errors import BadInput
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
@@ -93,9 +94,7 @@ class MetricCardDialog(QDialog):
 
     def _show_card(self) -> None:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 8, 0)
-        column.setSpacing(16)
+        column = vbox(page, spacing=16, margins=(0, 0, 8, 0))
         for section in self.document.sections:
             column.addWidget(_section_widget(section))
         column.addStretch(1)
@@ -133,9 +132,7 @@ def shown_document(metric: MetricFacts) -> CardDocument:
 
 def _section_widget(section: Section) -> QWidget:
     widget = QWidget()
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(6)
+    column = vbox(widget, spacing=6)
     head = QHBoxLayout()
     title = Words(section.title, "title", selectable=True)
     title.setWordWrap(False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.theme import set_look
+from app.widgets.boxes import hbox, vbox
 from core.language import tr
 
 
 def column_of(dialog: QDialog) -> QVBoxLayout:
     """The parts of a dialog, above each other."""
-    column = QVBoxLayout(dialog)
-    column.setContentsMargins(16, 16, 16, 16)
-    column.setSpacing(12)
-    return column
+    return vbox(dialog, spacing=12, margins=(16, 16, 16, 16))
 
 
 def form() -> QFormLayout:
@@ -52,8 +50,7 @@ def closing_row(dialog: QDialog, *others: QWidget) -> QHBoxLayout:
     close = QPushButton(tr("Close"))
     close.setDefault(True)
     close.clicked.connect(dialog.accept)
-    row = QHBoxLayout()
-    row.setSpacing(8)
+    row = hbox(spacing=8)
     for widget in others:
         row.addWidget(widget)
     row.addStretch(1)

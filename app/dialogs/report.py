@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.settings import Settings
 from app.theme import theme
+from app.widgets.boxes import hbox
 from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
@@ -117,8 +118,7 @@ class ReportDialog(QDialog):
     def _logo_row(self) -> QHBoxLayout:
         choose = QPushButton(tr("Choose…"))
         choose.clicked.connect(self._choose_logo)
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         row.addWidget(self._logo, 1)
         row.addWidget(choose)
         return row

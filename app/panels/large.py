@@ -7,12 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QMenu,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +33,7 @@ from app.viewer.plane_views import PlaneViews
 from app.viewer.slice_bar import RATE, RATES
 from app.viewer.slice_strip import SliceStrip
 from app.viewer.tool_row import ToolRow
+from app.widgets.boxes import hbox, vbox
 from app.widgets.rule import Rule
 from app.widgets.segmented import Segmented
 from app.widgets.words import Words
@@ -92,9 +91,7 @@ class LargePanel(FullPage):
         self._label = QLabel(tr("Search with"))
         set_look(self._label, role="second")
         self._side = QWidget()
-        side = QVBoxLayout(self._side)
-        side.setContentsMargins(12, 8, 12, 8)
-        side.setSpacing(8)
+        side = vbox(self._side, spacing=8, margins=(12, 8, 12, 8))
         side.addWidget(self.facts)
         self._rule = Rule()
         side.addWidget(self._rule)
@@ -103,14 +100,10 @@ class LargePanel(FullPage):
             side.addWidget(widget)
         side.addStretch(1)
 
-        middle = QVBoxLayout()
-        middle.setContentsMargins(8, 5, 8, 8)
-        middle.setSpacing(8)
+        middle = vbox(spacing=8, margins=(8, 5, 8, 8))
         middle.addWidget(self.tools)
         self._pictures = QWidget()
-        pictures = QHBoxLayout(self._pictures)
-        pictures.setContentsMargins(0, 0, 0, 0)
-        pictures.setSpacing(8)
+        pictures = hbox(self._pictures, spacing=8)
         pictures.addWidget(self.pane, 3)
         pictures.addWidget(self.planes, 2)
         self._pages = QStackedWidget()
@@ -118,15 +111,11 @@ class LargePanel(FullPage):
         self._pages.addWidget(self.notice)
         middle.addWidget(self._pages, 1)
 
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox()
         row.addWidget(self.strip)
         row.addLayout(middle, 1)
         row.addWidget(self._side)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.setSpacing(0)
+        page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(row, 1)
         self._fit()

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +22,7 @@ from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.theme import news, plain_tip, set_look, theme
+from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.panel import Panel
@@ -70,9 +70,7 @@ class LibraryPanel(Panel):
         self.view.changed.connect(self._set_view)
 
         top = QWidget()
-        inner = QVBoxLayout(top)
-        inner.setContentsMargins(8, 8, 8, 4)
-        inner.setSpacing(8)
+        inner = vbox(top, spacing=8, margins=(8, 8, 8, 4))
         inner.addWidget(self.search)
         inner.addWidget(self._findings)
         inner.addWidget(self._split)
@@ -83,9 +81,7 @@ class LibraryPanel(Panel):
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
         inner.addWidget(self.unpick)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(top)
         column.addWidget(self.grid, 1)
 
@@ -206,16 +202,12 @@ class _Choices(QWidget):
         self._title.setProperty("role", "second")
         self.setAccessibleName(title)
         self._inner = QWidget()
-        self._rows = QVBoxLayout(self._inner)
-        self._rows.setContentsMargins(0, 0, 4, 0)
-        self._rows.setSpacing(GAP)
+        self._rows = vbox(self._inner, spacing=GAP, margins=(0, 0, 4, 0))
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._inner)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)
         self._boxes: dict[int, QCheckBox] = {}

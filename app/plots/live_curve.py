@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.context import Context
 from app.plots.training_plot import Course, TrainingPlot
 from app.state import TrainingRun
 from app.theme import news, theme
 from app.timers import one_shot
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 from core.reports.curves import TrainingCurve, in_words, relative_objective
@@ -38,17 +39,13 @@ class LiveCurve(QWidget):
         self._title = ElidedLabel(tr("Training"), role="title")
         self._note = ElidedLabel(role="second")
         self.plot = TrainingPlot()
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 0, 12, 0)
-        head.setSpacing(8)
+        head = hbox(spacing=8, margins=(12, 0, 12, 0))
         head.addWidget(self._title)
         head.addStretch(1)
         head.addWidget(self._note)
         self._head = QWidget()
         self._head.setLayout(head)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(self._head)
         column.addWidget(self.plot, 1)
         self._soon = one_shot(self, self._redraw, REDRAW_MS)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
 from app.viewer.picture_pane import PicturePane
 from app.viewer.picture_view import PictureView
 from app.viewer.window_level import same_values
+from app.widgets.boxes import vbox
 from app.widgets.empty_state import EmptyState
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
@@ -42,9 +43,7 @@ class PlaneViews(QStackedWidget):
         self.views = {axis: PictureView() for axis in _BESIDE}
         self.notice = EmptyState()
         both = QWidget()
-        column = QVBoxLayout(both)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(1)
+        column = vbox(both, spacing=1)
         for axis, view in self.views.items():
             view.editable = False
             view.setAccessibleName(tr("Plane across the slices"))

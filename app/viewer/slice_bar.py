@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMenu, QSizePolicy, QSlider, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QSlider, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import set_look
 from app.viewer.slices import Slices
+from app.widgets.boxes import vbox
 from core.language import tr
 
 #: Slices a second while they run by themselves: the first rate, and those the menu offers.
@@ -45,9 +46,7 @@ class SliceBar(QWidget):
             act = menu.addAction(tr("{rate} slices a second", rate=rate))
             act.triggered.connect(lambda _=False, rate=rate: self._choose(rate))
         self.pace.setMenu(menu)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addWidget(self.slider, 1, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self.play, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self.pace, 0, Qt.AlignmentFlag.AlignHCenter)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from app.icons import icon
 from app.theme import BASE, colour, font, news, theme
 from app.viewer import tools
+from app.widgets.boxes import hbox
 from app.widgets.rule import Rule
 from core.language import tr
 
@@ -43,9 +44,7 @@ class ToolRow(QWidget):
         super().__init__(parent)
         self._group = QButtonGroup(self)
         self.tools: dict[str, QToolButton] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(_SPACING)
+        row = hbox(self, spacing=_SPACING)
         # The row itself says how small it may become, not the buttons it happens to show.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for tool in tools.ALL:

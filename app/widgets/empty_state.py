@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from app.icons import icon_pixmap
 from app.theme import news, set_look, theme
+from app.widgets.boxes import vbox
 
 WIDEST = 320
 
@@ -41,9 +42,7 @@ class EmptyState(QWidget):
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
         inner.setMaximumWidth(theme().px(WIDEST))
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(inner, spacing=6)
         for label in (self._picture, self._title, self._text):
             label.setAlignment(middle)
             label.setWordWrap(label is not self._picture)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
 from app.theme import theme
+from app.widgets.boxes import hbox
 from core.errors import BadArguments
 from core.language import tr
 from core.parameters import Parameter, Value
@@ -27,9 +28,7 @@ class FileField(QWidget):
         self.button = QPushButton(tr("Choose …"))
         self.button.setAccessibleName(tr("Choose {what}", what=parameter.title.lower()))
         self.button.clicked.connect(self._choose)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8)
         row.addWidget(self.line)
         row.addWidget(self.button)
         self.setFocusProxy(self.line)

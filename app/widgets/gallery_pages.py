@@ -22,6 +22,7 @@ from app.models.entries import Entry
 from app.models.thumbnails import Thumbnails
 from app.theme import set_look
 from app.widgets.badge import KINDS, Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
@@ -64,8 +65,7 @@ def states() -> QWidget:
     column.addWidget(SectionHeader("Icons"))
     column.addLayout(_icons())
     column.addWidget(SectionHeader("Provenance badges, told by shape and words, never by hue"))
-    badges = QHBoxLayout()
-    badges.setSpacing(12)
+    badges = hbox(spacing=12)
     for kind in KINDS:
         badges.addWidget(Badge(kind))
     badges.addStretch(1)
@@ -106,8 +106,7 @@ def panels() -> QWidget:
     """A form, headers, tabs, filters and an empty panel, side by side as in the window."""
     page, column = _page("gap", 1040, 560)
     column.setContentsMargins(1, 1, 1, 1)
-    row = QHBoxLayout()
-    row.setSpacing(1)
+    row = hbox(spacing=1)
     column.addLayout(row)
     row.addWidget(_library())
     row.addWidget(_ranking(), 1)
@@ -119,8 +118,7 @@ def grid() -> QWidget:
     """The grid as ranking, as library, and as lists."""
     page, column = _page("gap", 1400, 620)
     column.setContentsMargins(0, 0, 0, 0)
-    row = QHBoxLayout()
-    row.setSpacing(1)
+    row = hbox(spacing=1)
     column.addLayout(row)
     pictures = Thumbnails(answer, page)
     for ranked, rows, width in ((False, True, 200), (True, False, 580), (False, False, 240), (True, True, 0)):
@@ -171,15 +169,12 @@ def _page(role: str, width: int, height: int) -> tuple[QWidget, QVBoxLayout]:
     page = QFrame()
     set_look(page, role=role)
     page.resize(width, height)
-    column = QVBoxLayout(page)
-    column.setContentsMargins(24, 16, 24, 16)
-    column.setSpacing(12)
+    column = vbox(page, spacing=12, margins=(24, 16, 24, 16))
     return page, column
 
 
 def _controls() -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(16)
+    row = hbox(spacing=16)
     plain, off, main, link = (QPushButton(t) for t in ("Extract", "Extract", "Train", "paper’s defaults"))
     off.setEnabled(False)
     set_look(main, primary=True)
@@ -245,9 +240,7 @@ def _library() -> QWidget:
     header = PanelHeader("Library", help_button=False)
     header.add_action(ViewSwitch())
     column.addWidget(header)
-    inner = QVBoxLayout()
-    inner.setContentsMargins(8, 8, 8, 8)
-    inner.setSpacing(6)
+    inner = vbox(spacing=6, margins=(8, 8, 8, 8))
     inner.addWidget(SearchField())
     inner.addWidget(SectionHeader("Finding", foldable=True))
     letters = finding_letters(FINDINGS)
@@ -296,9 +289,7 @@ def _train() -> QWidget:
     tabs = TabHeader(["Why", "Train", "Refine"])
     tabs.tabs.setCurrentIndex(1)
     column.addWidget(tabs)
-    inner = QVBoxLayout()
-    inner.setContentsMargins(12, 0, 12, 8)
-    inner.setSpacing(10)
+    inner = vbox(spacing=10, margins=(12, 0, 12, 8))
     form = ParameterForm(PARAMETERS, title="BDM+V")
     form.set_values({"neighbours": 0})
     inner.addWidget(form)

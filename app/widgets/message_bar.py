@@ -14,12 +14,12 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.icons import icon, icon_pixmap
 from app.theme import news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.words import Words
 from core.language import tr, tr_n
 
@@ -70,13 +70,10 @@ class MessageView(QFrame):
         self._what = Words(what, "title", selectable=True)
         self._hint = Words(hint, "second", selectable=True)
         self._hint.setVisible(bool(hint))
-        words = QVBoxLayout()
-        words.setSpacing(2)
+        words = vbox(spacing=2)
         words.addWidget(self._what)
         words.addWidget(self._hint)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 8, 8, 8)
-        row.setSpacing(6)
+        row = hbox(self, spacing=6, margins=(10, 8, 8, 8))
         row.addWidget(self._sign)
         row.addLayout(words, 1)
         for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
@@ -124,9 +121,7 @@ class MessageBar(QWidget):
         super().__init__(parent)
         self._views: list[MessageView] = []
         self._all = False
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(1)
+        self._column = vbox(self, spacing=1)
         self._more = QPushButton()
         self._close_all = QPushButton(tr("Close all"))
         for button in (self._more, self._close_all):

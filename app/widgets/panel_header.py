@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import BASE, font, news, set_look, theme
+from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 
@@ -22,9 +23,7 @@ class _Header(QFrame):
     def __init__(self, parent: QWidget | None, *, help_button: bool) -> None:
         super().__init__(parent)
         set_look(self, role="header")
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(12, 0, 8, 0)
-        self._row.setSpacing(8)
+        self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
         self._help = header_button("help", tr("Help for this panel (F1)"))
         self._help.clicked.connect(self.help_wanted)
         self._help.setVisible(help_button)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
 from app.theme import set_look, theme
+from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.file_field import FileField
 from app.widgets.number_field import NumberField, value_text
@@ -52,9 +53,7 @@ class ParameterForm(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._grid.setVerticalSpacing(6)
         self._grid.setColumnStretch(0, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
+        layout = vbox(self, spacing=6)
         layout.addWidget(self._header)
         layout.addLayout(self._grid)
         layout.addWidget(self._meaning)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import colour, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 
@@ -102,8 +103,7 @@ class ProgressLine(QWidget):
             row.addWidget(self.bar)
         row.addWidget(self._percent)
         row.addWidget(self._left)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(2)
+        buttons = hbox(spacing=2)
         for button in (self._pause, self._stop, self._cancel):
             buttons.addWidget(button)
         row.addLayout(buttons)
@@ -111,9 +111,7 @@ class ProgressLine(QWidget):
             row.setContentsMargins(0, 0, 0, 0)
             self.setLayout(row)
         else:
-            column = QVBoxLayout(self)
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(2)
+            column = vbox(self, spacing=2)
             column.addLayout(row)
             column.addWidget(self.bar)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import set_look
+from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 
@@ -37,9 +38,7 @@ class SectionHeader(QWidget):
         self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._action.clicked.connect(self.action_wanted)
         set_look(self._action, link=True)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2 if foldable else 6)
+        layout = hbox(self, spacing=2 if foldable else 6)
         if foldable:
             layout.addWidget(self._arrow(title))
         layout.addWidget(self._title)

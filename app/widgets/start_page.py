@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 
 from app.icons import icon_pixmap
 from app.theme import colour, news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from core.language import tr
 
@@ -97,8 +98,7 @@ class StartPage(QScrollArea):
         ):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(2)
+        self._recent = vbox(spacing=2)
         self._column = QWidget()
         self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._cards = QGridLayout()
@@ -182,9 +182,7 @@ class StartPage(QScrollArea):
         lower.addWidget(words, 0, 1, right)
         lower.addLayout(self._recent, 1, 0)
         lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
-        column = QVBoxLayout(self._column)
-        column.setContentsMargins(0, 24, 0, 24)
-        column.setSpacing(0)
+        column = vbox(self._column, margins=(0, 24, 0, 24))
         column.addWidget(_label(tr("Begin with a library"), "display"))
         column.addSpacing(6)
         about = _label(
@@ -213,9 +211,7 @@ class StartPage(QScrollArea):
 
     def _recent_line(self, path: Path) -> QWidget:
         line = QWidget()
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
+        row = hbox(line, spacing=10)
         there = path.is_dir()
         button = QPushButton(path.stem)
         button.setEnabled(there)
@@ -240,8 +236,7 @@ class _Card(QFrame):
         set_look(self._title, role="outcome")
         set_look(self._text, role="second")
         self.button = QPushButton(button)
-        head = QHBoxLayout()
-        head.setSpacing(12)
+        head = hbox(spacing=12)
         head.addWidget(self._picture)
         head.addWidget(self._title, 1)
         foot = QHBoxLayout()
@@ -288,9 +283,7 @@ class _DropZone(QWidget):
         title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
         self.setAccessibleName(title.text())
         kinds = _label(KINDS, "third")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 18, 16, 18)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(16, 18, 16, 18))
         for label in (title, kinds):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             label.setWordWrap(True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import set_look
+from app.widgets.boxes import hbox
 from core.language import tr
 
 GRID_OR_LIST = (("grid", "grid", tr("As cards")), ("list", "list", tr("As a list")))
@@ -25,9 +26,7 @@ class ViewSwitch(QWidget):
         super().__init__(parent)
         self._buttons: dict[str, QToolButton] = {}
         group = QButtonGroup(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2)
+        row = hbox(self, spacing=2)
         for key, name, tip in options:
             button = QToolButton()
             button.setIcon(icon(name, on="text"))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from app.theme import colour, news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.rule import Rule
 from core.language import tr
@@ -41,9 +42,7 @@ class Waterfall(QWidget):
         self._lines: list[Line] = []
         self._others: frozenset[str] = frozenset()
         self._rows: list[_Row] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self)
         self._rule = Rule()
         self._total = _Row(self, total=True)
         self._column.addWidget(self._rule)
@@ -162,9 +161,7 @@ class _Row(QWidget):
         self._amount = ElidedLabel(role="title" if total else "")
         self._amount.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.bar = _Bar(total)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8)
         row.addWidget(self.box)
         row.addWidget(self._name)
         row.addWidget(self.bar, 1)

@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QWidget
 
 from app.actions import Actions
 from app.context import Context
@@ -37,6 +37,7 @@ from app.panels.side.panel import SidePanel
 from app.settings import Settings
 from app.state import State
 from app.theme import news
+from app.widgets.boxes import vbox
 from app.widgets.message_bar import MessageBar
 from app.widgets.start_page import StartPage
 from app.windows import library_files
@@ -110,9 +111,7 @@ class MainWindow(QMainWindow):
             self.pages.addWidget(page)
         self.message_bar = MessageBar()
         centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(centre)
         column.addWidget(self.message_bar)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(centre)

@@ -19,20 +19,19 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.icons import icon_pixmap
 from app.models.entries import Entry, Match, matches
 from app.theme import BASE, SMALL, colour, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.lettering import RIGHT, lettering
 from app.widgets.rule import Rule
 from core.language import tr
@@ -123,18 +122,14 @@ class CommandPalette(QWidget):
     def _frame(self) -> QFrame:
         panel = QFrame(self)
         set_look(panel, role="palette")
-        head = QHBoxLayout()
-        head.setContentsMargins(16, 10, 12, 10)
-        head.setSpacing(10)
+        head = hbox(spacing=10, margins=(16, 10, 12, 10))
         self._sign = _Sign()
         head.addWidget(self._sign)
         head.addWidget(self.field, 1)
         keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
         keys.setContentsMargins(18, 8, 18, 8)
         set_look(keys, role="small")
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(1, 1, 1, 1)
-        column.setSpacing(0)
+        column = vbox(panel, margins=(1, 1, 1, 1))
         column.addLayout(head)
         column.addWidget(Rule())
         column.addSpacing(4)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout
 
 from app.theme import news, theme
+from app.widgets.boxes import vbox
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from core.language import tr
@@ -21,9 +21,7 @@ class LibraryRail(Panel):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 6, 8, 8)
-        column.setSpacing(12)
+        column = vbox(self, spacing=12, margins=(8, 6, 8, 8))
         for name, tip, what in (
             ("chevron-right", tr("Open the library"), ""),
             ("library", tr("Open the library"), ""),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
 from app.context import Context
 from app.icons import icon
 from app.jobs import SHOW_AFTER_MS, Job
 from app.theme import news, set_look, theme
 from app.timers import one_shot
+from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.progress_line import ProgressLine
 from core.language import tr, tr_n
@@ -41,9 +42,7 @@ class StatusLine(QFrame):
         self._leave = one_shot(self, lambda: self._told.setText(""), NEWS_MS)
         self.jobs = JobStrip(context)
         self.jobs.list_wanted.connect(self.jobs_wanted)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 8, 0)
-        row.setSpacing(16)
+        row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
         row.addWidget(self.where)
@@ -102,9 +101,7 @@ class JobStrip(QWidget):
         self._others.setToolTip(tr("All jobs"))
         set_look(self._others, quiet=True)
         self._others.clicked.connect(self.list_wanted)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(10)
+        self._row = hbox(self, spacing=10)
         self._row.addWidget(self._idle)
         self._row.addWidget(self._others)
         self._tick = QTimer(self)

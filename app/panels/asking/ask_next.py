@@ -6,11 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,6 +23,7 @@ from app.panels.full_page import FullPage
 from app.theme import news, set_look, theme
 from app.timers import one_shot
 from app.viewer.picture_pane import PicturePane
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.rule import Rule
@@ -78,23 +77,17 @@ class AskNextPanel(FullPage):
             None: tr("Cannot say"),
             Answer.SECOND: tr("That is like the query"),
         }
-        sides = QHBoxLayout()
-        sides.setContentsMargins(0, 0, 0, 0)
-        sides.setSpacing(1)
+        sides = hbox(spacing=1)
         for head, pane in zip(self.heads, self.panes, strict=True):
             pane.view.editable = False
             # Keys answer; the mouse still zooms and pans.
             pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             pane.histogram.hide()
-            column = QVBoxLayout()
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(0)
+            column = vbox()
             column.addWidget(head)
             column.addWidget(pane, 1)
             sides.addLayout(column, 1)
-        answers = QHBoxLayout()
-        answers.setContentsMargins(12, 8, 12, 8)
-        answers.setSpacing(8)
+        answers = hbox(spacing=8, margins=(12, 8, 12, 8))
         answers.addStretch(1)
         for given, button in self.buttons.items():
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -109,9 +102,7 @@ class AskNextPanel(FullPage):
         self._foot = QFrame()
         set_look(self._foot, role="bar")
         self._foot.setLayout(answers)
-        asking = QVBoxLayout()
-        asking.setContentsMargins(0, 0, 0, 0)
-        asking.setSpacing(0)
+        asking = vbox()
         asking.addLayout(sides, 1)
         question = QWidget()
         question.setLayout(asking)
@@ -122,15 +113,11 @@ class AskNextPanel(FullPage):
         self._lay_out_page()
 
     def _lay_out_page(self) -> None:
-        body = QHBoxLayout()
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(0)
+        body = hbox()
         body.addWidget(self._pages, 1)
         body.addWidget(Rule(upright=True))
         body.addWidget(self.side)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.setSpacing(0)
+        page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(body, 1)
         page.addWidget(self._foot)
@@ -275,9 +262,7 @@ class _Head(QFrame):
         set_look(self._title, role="title")
         set_look(self._key, role="second")
         self._name = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8, margins=(12, 0, 12, 0))
         row.addWidget(self._title)
         row.addWidget(self._name, 1)
         row.addWidget(self._key)

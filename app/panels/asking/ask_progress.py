@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.plots.click_curve import ClickCurve
 from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.section_header import SectionHeader
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import tr, tr_n
@@ -35,14 +36,11 @@ class AskProgress(QWidget):
             text.setWordWrap(text is not label)
             set_look(text, role="second")
         set_look(self.value, role="title")
-        accuracy = QHBoxLayout()
-        accuracy.setSpacing(8)
+        accuracy = hbox(spacing=8)
         accuracy.addWidget(label)
         accuracy.addStretch(1)
         accuracy.addWidget(self.badge)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 10, 12, 12)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8, margins=(12, 10, 12, 12))
         column.addWidget(self.head)
         column.addWidget(self.curve)
         column.addLayout(accuracy)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.context import Context
 from app.models.questions import Questions
 from app.models.thumbnails import ThumbnailSource
 from app.timers import one_shot
+from app.widgets.boxes import hbox, vbox
 from app.widgets.picture_button import PictureButton
 from app.widgets.rule import Rule
 from app.widgets.section_header import SectionHeader
@@ -65,25 +66,17 @@ class AskSection(QWidget):
             button.setToolTip(tip)
             button.setAccessibleName(name)
         self._pictures = QWidget()
-        pictures = QHBoxLayout(self._pictures)
-        pictures.setContentsMargins(0, 0, 0, 0)
-        pictures.setSpacing(8)
+        pictures = hbox(self._pictures, spacing=8)
         for one in (self.query, self.first, self.second):
             pictures.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
         self._answers = QWidget()
-        answers = QHBoxLayout(self._answers)
-        answers.setContentsMargins(0, 0, 0, 0)
-        answers.setSpacing(6)
+        answers = hbox(self._answers, spacing=6)
         for button in (self.both, self.neither, self.pass_over):
             answers.addWidget(button, 1)
-        inside = QVBoxLayout()
-        inside.setContentsMargins(12, 8, 12, 10)
-        inside.setSpacing(8)
+        inside = vbox(spacing=8, margins=(12, 8, 12, 10))
         for widget in (self.head, self._pictures, self._answers, self.told):
             inside.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addLayout(inside)
         column.addWidget(Rule())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QMenu, QPushButton
 
 from app.context import Context
 from app.icons import icon
@@ -26,6 +26,7 @@ from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RECTANGLE, RULER, SELECT
+from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.panel_header import header_button
 from core.errors import SemblanceError
@@ -79,21 +80,15 @@ class ComparePanel(FullPage):
         self._connect()
 
     def _lay_out(self) -> None:
-        sides = QHBoxLayout()
-        sides.setContentsMargins(0, 0, 0, 0)
-        sides.setSpacing(1)
+        sides = hbox(spacing=1)
         for head, pane in zip(self.heads, self.panes, strict=True):
-            column = QVBoxLayout()
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(0)
+            column = vbox()
             column.addWidget(head)
             column.addWidget(pane, 1)
             sides.addLayout(column, 1)
             pane.view.editable = False
         sides.addWidget(self.facts)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.setSpacing(0)
+        page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(sides, 1)
         page.addWidget(self.strip)

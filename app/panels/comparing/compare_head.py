@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
+from PySide6.QtWidgets import QFrame, QLabel
 
 from app.theme import news, set_look, theme
+from app.widgets.boxes import hbox
 from app.widgets.finding_chip import FindingChip
 from core.language import tr
 
@@ -22,9 +23,7 @@ class CompareHead(QFrame):
             set_look(label, role="second")
         set_look(self._title, role="title")
         self._chip = FindingChip(-1, "?")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8, margins=(12, 0, 12, 0))
         row.addWidget(self._title)
         row.addWidget(self._name)
         row.addWidget(self._chip)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QT
 
 from app.panels.comparing.two_metrics_facts import signed
 from app.theme import news, theme
+from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.finding_chip import chip_pixmap
@@ -42,9 +43,7 @@ class DisagreementTable(QWidget):
         self._told.setContentsMargins(12, 6, 12, 6)
         self._empty = EmptyState()
         shown = QWidget()
-        inner = QVBoxLayout(shown)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(0)
+        inner = vbox(shown)
         inner.addWidget(self._told)
         inner.addWidget(self.table, 1)
         self._pages = QStackedWidget()

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from app.panels.comparing.two_metrics_query import QueryPicture
 from app.panels.full_page import FullPage
 from app.theme import news, theme
 from app.viewer.picture_view import PictureView
+from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.rank_columns import USUAL, RankColumns
 from app.widgets.cards.rank_columns_painter import FAR
 from app.widgets.empty_state import EmptyState
@@ -85,9 +85,7 @@ class TwoMetricsPanel(FullPage):
 
     def _lay_out(self) -> None:
         self._left = QWidget()
-        left = QVBoxLayout(self._left)
-        left.setContentsMargins(0, 0, 0, 0)
-        left.setSpacing(0)
+        left = vbox(self._left)
         left.addWidget(self.name)
         around = QVBoxLayout()
         around.setContentsMargins(8, 8, 8, 0)
@@ -104,21 +102,15 @@ class TwoMetricsPanel(FullPage):
         self._pages = QStackedWidget()
         for one in (self.columns, self.every, self._empty):
             self._pages.addWidget(one)
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
+        right = vbox()
         right.addWidget(self.heads)
         right.addWidget(Rule())
         right.addWidget(self._pages, 1)
-        body = QHBoxLayout()
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(0)
+        body = hbox()
         body.addWidget(self._left)
         body.addWidget(Rule(upright=True))
         body.addLayout(right, 1)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, 0)
-        page.setSpacing(0)
+        page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(body, 1)
         self._fit()

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.theme import SMALL, colour, finding_colour, news, set_look, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
@@ -42,9 +43,7 @@ class TwoMetricsFacts(QWidget):
         beside.addWidget(self._badge)
         beside.addStretch(1)
         self._rule = _Rule()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(12, 8, 12, 8))
         column.addWidget(self._sides)
         column.addLayout(beside)
         column.addWidget(self._rule)

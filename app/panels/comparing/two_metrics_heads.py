@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.theme import news, theme
+from app.widgets.boxes import hbox
 from app.widgets.nearest_chips import NearestChips
 from core.language import tr
 
@@ -22,9 +23,7 @@ class MetricHeads(QWidget):
         self._sides = (_Side(tr("Left metric")), _Side(tr("Right metric")))
         self.pickers = tuple(side.picker for side in self._sides)
         self.chips = tuple(side.chips for side in self._sides)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 0, 6)
-        row.setSpacing(12)
+        row = hbox(self, spacing=12, margins=(12, 6, 0, 6))
         row.addWidget(self._sides[0], 1)
         row.addWidget(self._sides[1])
         for box in self.pickers:
@@ -72,9 +71,7 @@ class _Side(QWidget):
         self.picker, self.chips = QComboBox(), NearestChips()
         self.picker.setAccessibleName(name)
         self.picker.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
+        row = hbox(self, spacing=12)
         row.addWidget(self.picker)
         row.addWidget(self.chips)
         row.addStretch(1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.models.measured import measured_note
 from app.panels.evaluation.overview import PlotCell
 from app.plots.figure_view import FigureView
 from app.widgets.bin_table import BinTable
+from app.widgets.boxes import hbox
 from app.widgets.empty_state import EmptyState
 from core.language import tr
 from core.reports.curves import CALIBRATION
@@ -31,9 +32,7 @@ class CalibrationPage(QWidget):
         self.bins.chosen.connect(self._pick)
         self._empty = EmptyState()
         whole = QWidget()
-        row = QHBoxLayout(whole)
-        row.setContentsMargins(0, 0, 8, 0)
-        row.setSpacing(8)
+        row = hbox(whole, spacing=8, margins=(0, 0, 8, 0))
         row.addWidget(self.plot, 3)
         row.addWidget(self.bins, 2)
         self._pages = QStackedWidget()

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,6 +24,7 @@ from app.plots.map_points import NONE, Rows
 from app.plots.map_view import MapView
 from app.theme import news, set_look, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.words import Words
@@ -79,9 +79,7 @@ class MapPanel(QWidget):
 
     def _lay_out(self) -> None:
         self._side = QWidget()
-        side = QVBoxLayout(self._side)
-        side.setContentsMargins(12, 6, 12, 6)
-        side.setSpacing(4)
+        side = vbox(self._side, spacing=4, margins=(12, 6, 12, 6))
         head = QHBoxLayout()
         head.addWidget(self.title, 1)
         head.addWidget(self.badge)
@@ -90,15 +88,12 @@ class MapPanel(QWidget):
         side.addWidget(self.detail)
         side.addWidget(self._key, 1)
         side.addWidget(self.picked)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
+        buttons = hbox(spacing=8)
         for button in (self.clear, self.again, self.stop):
             buttons.addWidget(button)
         buttons.addStretch(1)
         side.addLayout(buttons)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self)
         row.addWidget(self._pages, 1)
         row.addWidget(self._side)
         self._fit()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QScrollArea, QWidget
 
 from app.plots.map_key import key_icon, key_size
 from app.theme import news, plain_tip
+from app.widgets.boxes import vbox
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
 
@@ -26,9 +27,7 @@ class MapKey(QScrollArea):
         self._known: tuple[tuple[int, str, int], ...] = ()
         self._letters: dict[str, str] = {}
         self._inner = QWidget()
-        self._rows = QVBoxLayout(self._inner)
-        self._rows.setContentsMargins(0, 2, 0, 2)
-        self._rows.setSpacing(2)
+        self._rows = vbox(self._inner, spacing=2, margins=(0, 2, 0, 2))
         self.setWidget(self._inner)
         news.changed.connect(self._rebuild)
 

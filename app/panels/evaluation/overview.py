@@ -11,6 +11,7 @@ from app.plots.figure_view import FigureView
 from app.plots.live_curve import LiveCurve
 from app.theme import colour, news, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.score_table import BRIEF, ScoreTable
 from core.language import tr
@@ -29,15 +30,11 @@ class Cell(QWidget):
         self._title = ElidedLabel(title, role="title")
         self.badge = Badge("held-out")
         self._head = QWidget()
-        self._row = QHBoxLayout(self._head)
-        self._row.setContentsMargins(12, 0, 12, 0)
-        self._row.setSpacing(8)
+        self._row = hbox(self._head, spacing=8, margins=(12, 0, 12, 0))
         self._row.addWidget(self._title)
         self._row.addStretch(1)
         self._row.addWidget(self.badge)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.setSpacing(2)
+        column = vbox(self, spacing=2, margins=(0, 4, 0, 4))
         column.addWidget(self._head)
         column.addWidget(content, 1)
         news.changed.connect(self._fit)
@@ -86,9 +83,7 @@ class Overview(QWidget):
         around.addWidget(self.table)
         self.metrics = Cell(tr("Metrics"), inset)
         self._rule = _Upright()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self)
         for place, part in enumerate((self.accuracy, self.roc, training)):
             if place:
                 row.addWidget(_Upright())

@@ -28,6 +28,7 @@ from app.panels.evaluation.overview import SHORT, Overview, PlotCell
 from app.plots.figure_view import FigureView, ask_where, theme_name
 from app.plots.live_curve import NOTHING, LiveCurve
 from app.theme import set_look
+from app.widgets.boxes import vbox
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import TabHeader
@@ -110,9 +111,7 @@ class EvaluationPanel(Panel):
         self._outer.addWidget(self._pages)
         self._outer.addWidget(self._empty)
         self._pages.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(self.header)
         column.addWidget(self._outer, 1)
 

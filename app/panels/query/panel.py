@@ -9,12 +9,10 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,6 +31,7 @@ from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tool_row import ToolRow
+from app.widgets.boxes import hbox, vbox
 from app.widgets.drop_target import DropTarget
 from app.widgets.fact_list import NAMES
 from app.widgets.panel import Panel
@@ -102,20 +101,18 @@ class QueryPanel(Panel):
         self._pages.addWidget(self.notice)
 
         self._asked_with = QWidget()
-        row = QHBoxLayout(self._asked_with)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self._asked_with)
         self._search_label = QLabel(tr("Search with"))
         set_look(self._search_label, role="second")
         row.addWidget(self._search_label)
         row.addWidget(self.search_with, 1)
 
         body = QWidget()
-        self._body = _column(body, spacing=8)
+        self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
         for widget in (self.tools, self._pages, self._asked_with, self.facts, self.examples):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
-        column = _column(self)
+        column = vbox(self)
         column.addWidget(self.header)
         column.addWidget(body, 1)
         self._fit_labels()
@@ -375,13 +372,6 @@ class _Header(PanelHeader):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.double_clicked.emit()
         event.accept()
-
-
-def _column(parent: QWidget, spacing: int = 0) -> QVBoxLayout:
-    column = QVBoxLayout(parent)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(spacing)
-    return column
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.context import Context
 from app.icons import icon_pixmap
@@ -12,6 +12,7 @@ from app.models.ledger_rows import LedgerRow, LedgerRows
 from app.models.thumbnails import ThumbnailSource
 from app.operations import refining
 from app.theme import SMALL, colour, theme
+from app.widgets.boxes import vbox
 from app.widgets.lettering import lettering
 from app.widgets.section_header import SectionHeader
 from core.language import tr
@@ -33,9 +34,7 @@ class JudgementStrip(QWidget):
         self.head.action_wanted.connect(lambda: refining.undo(context))
         self.pictures = _Pictures(thumbnails)
         self.pictures.clicked.connect(self.wanted)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addWidget(self.head)
         column.addWidget(self.pictures)
         self._state.ranking_changed.connect(self._renew)

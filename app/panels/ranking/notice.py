@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy
 
 from app.icons import icon_pixmap
 from app.models.deck import distance_text
 from app.theme import news, set_look, theme
+from app.widgets.boxes import hbox, vbox
 from app.widgets.words import Words
 from core.language import tr
 from core.searches.search import UNUSUAL
@@ -31,13 +32,10 @@ class RankingNotice(QFrame):
         self.change.setToolTip(tr("Choose how unusual a query must be to have no good match"))
         set_look(self.change, link=True)
         self.change.clicked.connect(change)
-        told = QVBoxLayout()
-        told.setSpacing(2)
+        told = vbox(spacing=2)
         told.addWidget(self.title)
         told.addWidget(self.words)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 6, 8, 6)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8, margins=(10, 6, 8, 6))
         row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(told, 1)
         row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame
 
 from app.context import Context
 from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
+from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_strip import CaseStrip, StripCase
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
@@ -38,14 +39,11 @@ class OtherFindings(QFrame):
         self.strip.chosen.connect(self.chosen)
         self.strip.activated.connect(self.activated)
         self.strip.menu_wanted.connect(self.menu_wanted)
-        head = QHBoxLayout()
-        head.setSpacing(8)
+        head = hbox(spacing=8)
         head.addWidget(self._title)
         head.addWidget(self._chip)
         head.addWidget(self._word, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 6, 12, 4)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4, margins=(12, 6, 12, 4))
         column.addLayout(head)
         column.addWidget(self.strip)
         self.hide()

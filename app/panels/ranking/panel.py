@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout
+from PySide6.QtWidgets import QCheckBox, QStackedWidget
 
 from app.context import Context
 from app.models.deck import Deck
@@ -18,6 +18,7 @@ from app.panels.ranking.options import RankingOptions
 from app.panels.ranking.others import OtherFindings
 from app.panels.ranking.strip import Strip
 from app.theme import theme
+from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
@@ -98,9 +99,7 @@ class RankingPanel(Panel):
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.grid)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(self.header)
         column.addWidget(self._strip)
         column.addWidget(self.notice)

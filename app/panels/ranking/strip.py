@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.models.measured import measured_words
 from app.theme import news, plain_tip, theme
 from app.widgets.badge import Badge
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
 from app.widgets.finding_chip import SIDE, chip_pixmap
@@ -64,8 +65,7 @@ class Strip(QFrame):
         self._quiet = ElidedLabel(tr("Support, not a diagnosis"), role="small")
         self._quiet.setAlignment(Qt.AlignmentFlag.AlignRight)
 
-        counts = QHBoxLayout()
-        counts.setSpacing(6)
+        counts = hbox(spacing=6)
         counts.addWidget(self._head)
         counts.addWidget(self._counts, 1)
         left = _column(counts, self._chips)
@@ -77,9 +77,7 @@ class Strip(QFrame):
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
         right.addWidget(self._quiet)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 12, 6)
-        row.setSpacing(12)
+        row = hbox(self, spacing=12, margins=(12, 6, 12, 6))
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
@@ -204,8 +202,7 @@ def _pole(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:
-    column = QVBoxLayout()
-    column.setSpacing(4)
+    column = vbox(spacing=4)
     for part in parts:
         if isinstance(part, QWidget):
             column.addWidget(part)

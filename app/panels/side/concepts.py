@@ -7,14 +7,12 @@ from functools import partial
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QInputDialog,
     QLabel,
     QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +20,7 @@ from app.context import Context
 from app.operations.concepts import Concepts
 from app.theme import colour, news, set_look, theme
 from app.timers import one_shot
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
@@ -61,22 +60,17 @@ class ConceptsSection(Panel):
         help_button.clicked.connect(self.help_wanted)
         self._told = Words(_EMPTY, "small")
         inner = QWidget()
-        self._list = QVBoxLayout(inner)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(8)
+        self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(inner)
-        top = QHBoxLayout()
-        top.setSpacing(8)
+        top = hbox(spacing=8)
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)
         top.addWidget(help_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(12, 8, 8, 8))
         column.addLayout(top)
         column.addWidget(self._told)
         column.addWidget(self._scroll)
@@ -150,13 +144,10 @@ class ConceptRow(QWidget):
         self.marks = ElidedLabel(role="small")
         self.strength = ElidedLabel(role="small")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        head = QHBoxLayout()
-        head.setSpacing(6)
+        head = hbox(spacing=6)
         for widget, stretch in ((self.name, 1), (self.value, 0), (self.more, 0)):
             head.addWidget(widget, stretch)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 4, 0)
-        column.setSpacing(2)
+        column = vbox(self, spacing=2, margins=(0, 0, 4, 0))
         column.addLayout(head)
         column.addWidget(self.bar)
         column.addWidget(self.marks)

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractButton, QGridLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QMenu, QWidget
 
 from app.context import Context
 from app.icons import icon_pixmap
@@ -24,6 +24,7 @@ from app.jobs import Lane
 from app.models.thumbnails import ThumbnailSource, as_image
 from app.operations import examples, searching
 from app.theme import BASE, colour, news, theme
+from app.widgets.boxes import vbox
 from app.widgets.cards.case_drag import dragged_case
 from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
@@ -57,9 +58,7 @@ class ExamplesStrip(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
         self._grid.setColumnStretch(ACROSS, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4, margins=(0, 4, 0, 0))
         column.addWidget(self.header)
         column.addLayout(self._grid)
         column.addWidget(self.note)

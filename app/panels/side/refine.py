@@ -20,6 +20,7 @@ from app.operations import refining
 from app.panels.side.refine_measures import RefineMeasures
 from app.theme import set_look, theme
 from app.timers import one_shot
+from app.widgets.boxes import hbox, vbox
 from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel import Panel
@@ -92,17 +93,13 @@ class RefinePanel(Panel):
         head.addWidget(self.head)
         foot = QFrame()
         set_look(foot, role="bar")
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(4)
+        row = hbox(foot, spacing=4, margins=(12, 8, 8, 8))
         row.addWidget(self.save)
         row.addStretch(1)
         for widget in (self.reset, self.undo, self.redo):
             row.addWidget(widget)
         self._body = QWidget()
-        body = QVBoxLayout(self._body)
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(0)
+        body = vbox(self._body)
         #: What asks the next question stands here.
         self.questions = QVBoxLayout()
         body.addLayout(self.questions)
@@ -114,9 +111,7 @@ class RefinePanel(Panel):
         body.addWidget(self.measures)
         self._foot = foot
         inner = QWidget()
-        self._sections = QVBoxLayout(inner)
-        self._sections.setContentsMargins(0, 0, 0, 0)
-        self._sections.setSpacing(0)
+        self._sections = vbox(inner)
         self._sections.addWidget(self._empty, 1)
         self._sections.addWidget(self._body, 1)
         # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
@@ -124,9 +119,7 @@ class RefinePanel(Panel):
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inner)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(scroll, 1)
         column.addWidget(foot)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.context import Context
 from app.operations import refining
 from app.theme import news, theme
 from app.timers import one_shot
 from app.widgets.badge import Badge
+from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.scrolled_past import Slide
 from app.widgets.words import Words
@@ -62,9 +63,7 @@ class RefineMeasures(QWidget):
         self._follow_strength()
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 6, 12, 8)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4, margins=(12, 6, 12, 8))
         slider = (self.strength, self._percent)
         for name, widgets in (
             (tr("Strength"), slider),

@@ -11,11 +11,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,6 +23,7 @@ from app.operations import training
 from app.panels.side.train_sources import TrainSources
 from app.plots.live_curve import LiveCurve
 from app.theme import set_look
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.parameter_form import ParameterForm
@@ -144,9 +143,7 @@ class TrainPanel(Panel):
 
     def _lay_out(self) -> None:
         inner = QWidget()
-        body = QVBoxLayout(inner)
-        body.setContentsMargins(12, 8, 12, 8)
-        body.setSpacing(8)
+        body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
         papers, others = grouped_learners()
         body.addWidget(SectionHeader(tr("Learners")))
         for paper, group in groupby(papers, key=lambda learner: learner.paper):
@@ -184,10 +181,8 @@ class TrainPanel(Panel):
         scroll.setWidget(inner)
         foot = QFrame()
         set_look(foot, role="bar")
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        ending = QHBoxLayout()
-        ending.setSpacing(8)
+        buttons = hbox(spacing=8)
+        ending = hbox(spacing=8)
         for row, pair in (
             (ending, (self.stop_button, self.cancel_button)),
             (buttons, (self.train_button, self.slider_button)),
@@ -195,16 +190,12 @@ class TrainPanel(Panel):
             for button in pair:
                 row.addWidget(button)
             row.addStretch(1)
-        below = QVBoxLayout(foot)
-        below.setContentsMargins(12, 8, 12, 8)
-        below.setSpacing(8)
+        below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
         below.addWidget(self._problem)
         below.addWidget(self.curve)
         below.addLayout(ending)
         below.addLayout(buttons)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self)
         column.addWidget(scroll, 1)
         column.addWidget(foot)
 
@@ -379,8 +370,6 @@ class _LearnerLine(QWidget):
         self.box.setToolTip(f"{learner.summary}\n{learner.paper}".strip())
         told = Words(learner.summary, "small")
         told.setContentsMargins(22, 0, 0, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(1)
+        column = vbox(self, spacing=1)
         column.addWidget(self.box)
         column.addWidget(told)

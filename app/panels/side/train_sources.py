@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from app.state import State
 from app.theme import set_look
+from app.widgets.boxes import vbox
 from app.widgets.section_header import SectionHeader
 from core.errors import BadInput
 from core.language import tr, tr_n
@@ -48,9 +49,7 @@ class TrainSources(QWidget):
             grid.addWidget(count, place, 1)
         self.findings.setChecked(True)
         self.visual.setChecked(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6)
         column.addWidget(SectionHeader(tr("Learn from")))
         column.addLayout(grid)
         for box in self._counts:

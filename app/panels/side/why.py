@@ -11,6 +11,7 @@ from app.operations import explaining
 from app.panels.side.why_metric import WhyMetric
 from app.panels.side.why_pictures import WhyPictures
 from app.timers import one_shot
+from app.widgets.boxes import vbox
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.rule import Rule
@@ -80,9 +81,7 @@ class WhyPanel(Panel):
 
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
-        body = QVBoxLayout(inner)
-        body.setContentsMargins(12, 8, 12, 8)
-        body.setSpacing(8)
+        body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
         body.addWidget(self.pictures)
         body.addWidget(self.sentence)
         body.addWidget(Rule())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.models.measured import measured_words
 from app.state import State
 from app.widgets.badge import Badge
+from app.widgets.boxes import vbox
 from app.widgets.fact_list import FactList
 from app.widgets.section_header import SectionHeader
 from core.errors import BadInput
@@ -29,9 +30,7 @@ class WhyMetric(QWidget):
         self.facts = FactList((_LEARNER, _TRAINED, _ACCURACY, _SPLIT))
         head = SectionHeader(tr("Metric"))
         head.add(self.badge)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addWidget(head)
         column.addWidget(self.facts)
         state.metric_changed.connect(self.renew)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.context import Context
 from app.operations import explaining
+from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from app.widgets.paired_pictures import Marked, MarkedPicture
@@ -51,13 +52,10 @@ class WhyPictures(QWidget):
         self.marks.setChecked(context.settings.flag("why_places", default=True))
         self.marks.toggled.connect(self._set_marks)
         self._set_marks(self.marks.isChecked())
-        foot = QHBoxLayout()
-        foot.setSpacing(8)
+        foot = hbox(spacing=8)
         foot.addWidget(self.note, 1)
         foot.addWidget(self.marks, 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addLayout(grid)
         column.addLayout(foot)
         self._offer_marks()
