@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
-from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_form import Beginning, ClickForm
 from core.retrieval.index import Hits, Matrix, Rows
 
 #: Rows compared at once, so that results stay in the cache.
@@ -17,22 +17,24 @@ _UNIT = 2.0**-24
 class ClickIndex:
     """What :class:`core.retrieval.index.Index` does, for one query and a form set anew with every click.
 
-    |x - q|^2 is kept from one click to the next; only the projections of x - q on the directions the clicks
-    changed are new. They are made in float32; every row that, with the largest error this can have, may be
-    among the k nearest is measured again in float64, so the ranking is that of the frozen metric.
+    |x - q|^2, as it is and under the metric clicks began with, is kept from one click to the next; only the
+    projections of x - q on the directions the clicks changed are new. They are made in float32; every row
+    that, with the largest error this can have, may be among the k nearest is measured again in float64, so
+    the ranking is that of the frozen metric.
     """
 
-    def __init__(self, coordinates: Matrix, query: Matrix) -> None:
-        """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,).
+    def __init__(self, coordinates: Matrix, query: Matrix, beginning: Beginning | None = None) -> None:
+        """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,); ``beginning`` that of
+        the forms.
 
         Raises:
             BadInput: not a table, or a query that does not fit it.
         """
         if coordinates.ndim != 2 or query.shape != coordinates.shape[1:]:
             raise BadInput("The query does not fit the cases it is compared with.")
-        self._rows = coordinates
+        self._rows, self._beginning = coordinates, beginning
         self.set_query(query)
-        self.form = ClickForm.start(coordinates.shape[1])
+        self.form = ClickForm.start(coordinates.shape[1], beginning)
 
     def set_query(self, query: Matrix) -> None:
         """Ask another query (m,) under the same form."""
@@ -40,10 +42,14 @@ class ClickIndex:
         n, m = self._rows.shape
         self._single = np.empty((n, m), dtype=np.float32)
         self._base = np.empty(n)
+        self._own = self._base if self._beginning is None else np.empty(n)
         for part in self._parts():
             difference = self._rows[part] - self._query
             self._single[part] = difference
             self._base[part] = np.einsum("ij,ij->i", difference, difference)
+            if self._beginning is not None:
+                difference *= difference
+                self._own[part] = difference @ self._beginning.own
 
     @property
     def query(self) -> Matrix:
@@ -68,7 +74,8 @@ class ClickIndex:
     ) -> Hits:
         """The ``k`` rows nearest to the query it was made for, which ``query`` must be; ties by row number.
 
-        ``tie_query`` is not used: the share of plain features leaves only equal rows at equal distance.
+        Equal distances are ordered as if all coordinates counted alike: that is what ``tie_query`` would say,
+        which is not used.
 
         Raises:
             BadInput: another query, or a filter that does not fit.
@@ -81,7 +88,7 @@ class ClickIndex:
             return Hits(np.empty(0, dtype=np.int64), np.empty(0))
         rows = self._candidates(k, allowed)
         distances = self._measure(rows)
-        order = np.argsort(distances, kind="stable")[:k]
+        order = np.lexsort((self._base[rows], distances))[:k]
         return Hits(rows[order], distances[order])
 
     def embedded(self, rows: Rows) -> Matrix:
@@ -106,8 +113,11 @@ class ClickIndex:
 
     def _candidates(self, k: int, allowed: npt.NDArray[np.bool_] | None) -> Rows:
         """Ascending rows among which the ``k`` nearest and all that tie with the last of them surely are."""
-        values = self._base.copy()
-        directions = np.ascontiguousarray(self.form.directions.T, dtype=np.float32)
+        alike = 1.0 if self._beginning is None else self._beginning.alike
+        values = self._base * (alike * self.form.open)
+        values += self._own * (1.0 - self.form.open)
+        scaled = self.form.directions * self.form.scales
+        directions = np.ascontiguousarray(scaled.T, dtype=np.float32)
         gains = self.form.gains.astype(np.float32)
         if len(gains):
             for part in self._parts():
@@ -125,17 +135,18 @@ class ClickIndex:
     def _error(self) -> float:
         """Largest error of a candidate's value, in units of |x - q|^2.
 
-        A projection errs by (m + 3) u |x - q| at most, u the unit roundoff of float32; their squares, weighed
-        by the gains and summed, by twice that times |g| (Cauchy-Schwarz), and the sum of r terms by
-        (r + 4) u max |g|. Float64 adds nothing that matters beside.
+        With s the largest of S and u the unit roundoff of float32 a projection errs by (m + 3) u s |x - q| at
+        most; their squares, weighed by the gains and summed, by twice that times s |g| (Cauchy-Schwarz), and
+        the sum of r terms by (r + 4) u s^2 max |g|. Float64 adds nothing that matters beside.
         """
         gains = np.abs(self.form.gains)
+        largest = float(self.form.scales.max(initial=0.0))
         if not len(gains):
-            return 1e-12
+            return 1e-12 * largest * largest
         m, r = self.n_features, len(gains)
-        one = _UNIT * (m + 3)
-        squares = 2.1 * one * float(np.sqrt(gains @ gains)) + one * one * float(gains.sum())
-        return 1.02 * (squares + _UNIT * (r + 4) * float(gains.max()))
+        one = _UNIT * (m + 3) * largest
+        squares = 2.1 * one * largest * float(np.sqrt(gains @ gains)) + one * one * float(gains.sum())
+        return 1.02 * (squares + _UNIT * (r + 4) * largest * largest * float(gains.max()))
 
     def _measure(self, rows: Rows) -> Matrix:
         out = np.empty(len(rows))

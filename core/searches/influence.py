@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.metrics.distance import Matrix
-from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_form import Beginning, ClickForm
 from core.searches.ledger import Entry
 from core.searches.teaching import Coordinates, learn
 from core.tasks import SILENT, Reporter
@@ -43,23 +43,24 @@ def influences(
     *,
     k: int = 20,
     strength: float = 1.0,
+    beginning: Beginning | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Influence]:
     """One for each of the ``entries`` in force, learnt anew without it.
 
     ``candidates`` (c, m): the cases that may come to stand among the first ``k``, such as the nearest
-    500 now; ``query`` (m,).
+    500 now; ``query`` (m,); ``beginning`` as for :func:`core.searches.teaching.learn`.
     """
     said = [entry.judgement for entry in entries]
     differences = candidates - query
-    now = _ranks(learn(said, coordinates, len(query), strength), differences)
+    now = _ranks(learn(said, coordinates, len(query), strength, beginning), differences)
     shown = np.flatnonzero(now < k)
     out = []
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
         reporter.progress(place, len(entries), "Influence of each judgement")
         rest = said[:place] + said[place + 1 :]
-        shift = _ranks(learn(rest, coordinates, len(query), strength), differences) - now
+        shift = _ranks(learn(rest, coordinates, len(query), strength, beginning), differences) - now
         if not len(shown):
             out.append(Influence(entry.id, 0.0, 0, 0, 0, 0))
             continue

@@ -22,7 +22,7 @@ import numpy as np
 
 from core.metrics.distance import Matrix
 from core.metrics.online.click_directions import agreement, beliefs, direction
-from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_form import Beginning, ClickForm
 from core.metrics.online.click_learning import Judged, Rows, replay
 from core.searches.judgement import Judgement, Kind
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 ALIKE_EACH, UNLIKE_EACH = 10, 10
 #: Judgements after which triplets count as much as the metric they started from.
 HALF_TRUST = 20
+#: The first judgements are followed as so many would be: a person shall see what one does. One thumb then
+#: moves its own case by a rank or two and the others of the first 20 by a third of a rank.
+FIRST = 4
 #: What all triplets weigh together at most: so much, and so much more for every judgement; the latter grows
 #: with the agreement of queries.
 WEIGHT, WEIGHT_EACH, AGREED = 5.0, 0.3, 10.0
@@ -45,24 +48,41 @@ Coordinates = Callable[[str], Matrix | None]
 
 def trust(judgements: int) -> float:
     """How far ``judgements`` clicks are followed, 0 to 1: few say little, and one in five may be wrong."""
-    return judgements / (judgements + HALF_TRUST)
+    counted = max(judgements, FIRST) if judgements else 0
+    return counted / (counted + HALF_TRUST)
+
+
+def opened(judgements: int) -> float:
+    """How far plain features count after so many clicks, 0 to 1: half after as many as are half trusted.
+
+    The first count with hardly anything: among a query's nearest cases any share of what the metric leaves
+    out, such as all but one direction, decides the order by itself.
+    """
+    return judgements**2 / (judgements**2 + HALF_TRUST**2)
 
 
 def learn(
-    judgements: Iterable[Judgement], coordinates: Coordinates, m: int, strength: float = 1.0
+    judgements: Iterable[Judgement],
+    coordinates: Coordinates,
+    m: int,
+    strength: float = 1.0,
+    beginning: Beginning | None = None,
 ) -> ClickForm:
     """The form in ``m`` dimensions that the judgements lead to, whatever their order.
 
     ``strength`` (0..1) blends between where it started and where the clicks lead, of which :func:`trust` is
-    part for what the triplets say; directions are trusted as far as they predict.
+    part for what the triplets say; directions are trusted as far as they predict. It started from
+    ``beginning``, which opens as :func:`opened` says.
     """
     said = list({one.said: one for one in judgements}.values())
     # Two BLAS threads spend ten times as long on matrices this small, and far longer on a busy machine.
     with _blas().limit(limits=1, user_api="blas"):
         gathered = _gathered(said, coordinates)
         judged = gathered.judged()
-        form = ClickForm.start(m) if judged is None else replay(judged).blended(trust(len(said)))
-        return form.stretched(gathered.directions(m)).blended(strength)
+        if judged is None:
+            return ClickForm.start(m, beginning)
+        form = replay(judged).blended(trust(len(said))).stretched(gathered.directions(m))
+        return form.begun(beginning, opened(len(said))).blended(strength)
 
 
 @cache

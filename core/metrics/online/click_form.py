@@ -1,8 +1,8 @@
-"""The quadratic form that clicks make: the identity, changed along a few directions."""
+"""The quadratic form that clicks make: that of the metric they began with, changed along a few directions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,19 +14,39 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class ClickForm:
-    """M = I + W' diag(g) W: ``directions`` W (r, m) with orthonormal rows, ``gains`` g (r,), each >= -1.
+class Beginning:
+    """How coordinates count before any click, and once clicks opened all of them.
 
-    So M is positive semidefinite, and what it does is done in r dimensions instead of m.
+    ``own`` (m,), not negative: the distance of the metric clicks began with is the sum of ``own`` z^2.
+    ``alike``: what each counts where all count alike.
+    """
+
+    own: Matrix
+    alike: float
+
+    def opened(self, open: float) -> Matrix:
+        """(m,) in between, for 0 to 1."""
+        out: Matrix = self.own + open * (self.alike - self.own)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class ClickForm:
+    """M = S (I + W' diag(g) W) S: ``directions`` W (r, m) with orthonormal rows, ``gains`` g (r,).
+
+    Each gain is at least -1. So M is positive semidefinite, and what it does is done in r dimensions instead
+    of m. S is the diagonal of ``beginning`` as far as it is ``open``, or without one the identity.
     """
 
     directions: Matrix
     gains: Matrix
+    beginning: Beginning | None = None
+    open: float = 1.0
 
     @classmethod
-    def start(cls, m: int) -> Self:
-        """The identity of ``m`` dimensions: no click has been made."""
-        return cls(np.empty((0, m)), np.empty(0))
+    def start(cls, m: int, beginning: Beginning | None = None) -> Self:
+        """What counts before any click, in ``m`` dimensions."""
+        return cls(np.empty((0, m)), np.empty(0), beginning, 0.0)
 
     @classmethod
     def nearest(cls, change: Matrix, basis: Matrix) -> Self:
@@ -44,22 +64,40 @@ class ClickForm:
     def n_dimensions(self) -> int:
         return int(self.directions.shape[1])
 
+    @property
+    def scales(self) -> Matrix:
+        """(m,) the diagonal of S."""
+        if self.beginning is None:
+            return np.ones(self.n_dimensions)
+        out: Matrix = np.sqrt(self.beginning.opened(self.open))
+        return out
+
     def blended(self, strength: float) -> ClickForm:
-        """(1 - strength) I + strength M, for a strength of 0 to 1."""
-        return ClickForm(self.directions, self.gains * strength)
+        """Between what counted before any click (0) and M (1)."""
+        return replace(self, gains=self.gains * strength, open=self.open * strength)
+
+    def begun(self, beginning: Beginning | None, open: float) -> ClickForm:
+        """The same change of another beginning."""
+        return replace(self, beginning=beginning, open=open)
+
+    def opened(self, open: float) -> ClickForm:
+        """All coordinates count alike at least as far as ``open``."""
+        return replace(self, open=max(self.open, open))
 
     def stretched(self, more: Matrix) -> ClickForm:
-        """M + V'V for more directions V (v, m) of any length."""
+        """S (I + W' diag(g) W + V'V) S for more directions V (v, m) of any length."""
         if not len(more):
             return self
         basis = np.linalg.qr(np.concatenate([self.directions, more]).T)[0].T
         old, new = basis @ self.directions.T, basis @ more.T
-        return ClickForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
+        changed = ClickForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
+        return changed.begun(self.beginning, self.open)
 
     def embed(self, Z: Matrix) -> Matrix:
-        """(n, m) -> (n, m): Z times the symmetric root of M."""
-        stretched = (Z @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
-        out: Matrix = Z + stretched @ self.directions
+        """(n, m) -> (n, m) such that squared distances between rows are those of M."""
+        scaled = Z if self.beginning is None else Z * self.scales
+        stretched = (scaled @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
+        out: Matrix = scaled + stretched @ self.directions
         return out
 
     def squared(self, differences: Matrix) -> Matrix:
@@ -70,7 +108,8 @@ class ClickForm:
 
     def dense(self) -> Matrix:
         """M as (m, m)."""
-        M: Matrix = np.eye(self.n_dimensions) + (self.directions.T * self.gains) @ self.directions
+        changed = np.eye(self.n_dimensions) + (self.directions.T * self.gains) @ self.directions
+        M: Matrix = self.scales[:, np.newaxis] * changed * self.scales
         return M
 
 

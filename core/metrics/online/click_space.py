@@ -1,4 +1,8 @@
-"""The coordinates in which clicks are learnt: a metric's own, with a share of every feature."""
+"""The coordinates in which clicks are learnt: a metric's own, with a share of every feature.
+
+The share is for learning in. While nothing was learnt it does not count (:attr:`ClickSpace.beginning`):
+without a click distances are the metric's, and they leave that as far as clicks are followed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,15 @@ from core.errors import BadInput
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.clicked import ClickedDistance
 from core.metrics.distances.linear import LinearDistance
-from core.metrics.maths.psd import symmetric_root
-from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_form import Beginning, ClickForm
 
 #: Share of the plain features: what a metric of low rank forgot, clicks could not bring back.
 FEATURE_SHARE = 0.1
 #: Up to so many features the share is added to the matrix of a linear metric, beyond beside its embedding.
 _DENSE = 512
 _PAIRS = 4000
+#: Smaller shares of the largest eigenvalue are rounding: the metric does not look that way.
+_LOST = 1e-12
 
 
 def no_coordinates() -> BadInput:
@@ -32,15 +37,19 @@ def no_coordinates() -> BadInput:
 class ClickSpace:
     """Maps rows after a metric's steps to coordinates whose median squared pair distance is 2.
 
-    For a linear distance M0 they are M^(1/2) x with M = 0.9 M0 d / tr(M0) + 0.1 I over standardised features
-    (``root`` (d, d)); for others the ``base``'s embedding times ``scale`` beside the features times
-    ``weights`` (d,), the embedding having nine times the variance of the features.
+    For a linear distance M0 they are a root of M = 0.9 M0 d / tr(M0) + 0.1 I over standardised features
+    along the axes of M0 (``root`` (d, d)); for others the ``base``'s embedding times ``scale`` beside the
+    features times ``weights`` (d,), the embedding having nine times the variance of the features.
+
+    ``beginning``: how they count under ``base`` alone. Once they count alike all is as large as before, so
+    that the Euclidean metric does not begin to change until clicks say so.
     """
 
     base: Distance
     root: Matrix | None
     scale: float
     weights: Matrix
+    beginning: Beginning
 
     @classmethod
     def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> ClickSpace:
@@ -59,14 +68,18 @@ class ClickSpace:
         varies = deviation > 0.0
         inverse = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
         if isinstance(base, LinearDistance) and len(deviation) <= _DENSE:
-            space = cls(base, _mixed_root(base, deviation, inverse), 1.0, np.zeros(0))
+            root, beginning = _mixed_root(base, deviation, inverse)
+            space = cls(base, root, 1.0, np.zeros(0), beginning)
         else:
             embedded = base.embed(rows)
             spread = float(embedded.var(axis=0).sum())
             scale = (
                 np.sqrt((1.0 - FEATURE_SHARE) * max(1, int(varies.sum())) / spread) if spread > 0.0 else 0.0
             )
-            space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse)
+            usual = 1.0 / scale**2 if scale > 0.0 else 0.0
+            own = np.repeat([usual, 0.0], [embedded.shape[1], len(inverse)])
+            beginning = Beginning(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
+            space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse, beginning)
         return space._scaled(rows, seed)
 
     def _scaled(self, rows: Matrix, seed: int) -> ClickSpace:
@@ -82,7 +95,8 @@ class ClickSpace:
             )
         factor = float(np.sqrt(2.0 / usual))
         root = None if self.root is None else self.root * factor
-        return ClickSpace(self.base, root, self.scale * factor, self.weights * factor)
+        beginning = Beginning(self.beginning.own / factor**2, self.beginning.alike / factor**2)
+        return ClickSpace(self.base, root, self.scale * factor, self.weights * factor, beginning)
 
     def coordinates(self, rows: Matrix) -> Matrix:
         """(n, d) -> (n, m)."""
@@ -90,18 +104,29 @@ class ClickSpace:
             return rows @ self.root.T
         return np.hstack([self.base.embed(rows) * self.scale, rows * self.weights])
 
+    def start(self) -> ClickForm:
+        """The metric as it was."""
+        return ClickForm.start(len(self.beginning.own), self.beginning)
+
     def distance(self, form: ClickForm) -> Distance:
         """The frozen distance of rows after the steps: |z - z'|^2 under ``form`` of their coordinates."""
         if self.root is not None:
             return LinearDistance(self.base.n_features, form.embed(self.root.T).T)
-        return ClickedDistance(self.base, self.scale, self.weights, form.directions, form.gains)
+        # The first coordinate is the embedding's, the last a feature's; each kind counts alike.
+        of_base, of_features = float(form.scales[0]), float(form.scales[-1])
+        weights = self.weights * of_features
+        return ClickedDistance(self.base, self.scale * of_base, weights, form.directions, form.gains)
 
 
-def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> Matrix:
+def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tuple[Matrix, Beginning]:
+    """``root`` and ``beginning`` before scaling."""
     d, used = len(deviation), int((inverse > 0.0).sum())
     L = np.diag(deviation) if base.L is None else base.L * deviation
     M0 = L.T @ L
     trace = float(np.trace(M0))
     share = 1.0 - FEATURE_SHARE
-    mixed = FEATURE_SHARE * np.eye(d) + (share * max(1, used) / trace * M0 if trace > 0.0 else 0.0)
-    return symmetric_root(mixed) * inverse
+    values, axes = np.linalg.eigh(share * max(1, used) / trace * M0 if trace > 0.0 else np.zeros((d, d)))
+    values = np.where(values > _LOST * values[-1], values, 0.0)
+    mixed = values + FEATURE_SHARE
+    alike = trace / max(1, used) if trace > 0.0 else 1.0
+    return (np.sqrt(mixed) * axes).T * inverse, Beginning(alike / share * values / mixed, alike)

@@ -85,7 +85,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     entries = ledger.in_force
     from_ = moved(bench, search)
     index = bench.index_for(from_.vector)
-    index.form = bench.form(entries, search.strength)
+    index.form = bench.form(entries, search.strength).opened(from_.open)
     as_it_was = asked_of(desk, search.query)
     asked = bench.rank_query(from_.vector, as_it_was)
     result = ranked_result(

@@ -21,6 +21,7 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.searches.desk import Desk, desk_for
 from core.workflows.searches.desk_store import drawn_places
+from core.workflows.searches.moving import moved
 from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
 
@@ -249,5 +250,6 @@ def _refined(library: Path, desk: Desk, search: Search, reporter: Reporter) -> M
     except BadInput:
         # It cannot follow clicks, and was asked without them.
         return desk.metric
-    distance = bench.space.distance(bench.form(entries, search.strength))
+    form = bench.form(entries, search.strength).opened(moved(bench, search).open)
+    distance = bench.space.distance(form)
     return dataclasses.replace(desk.metric, distance=distance)

@@ -24,11 +24,13 @@ class Moved:
     """``vector`` (m,): the query in the bench's coordinates after examples and concepts.
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
-    ``left_out``: sentences on what could not be followed.
+    ``open``: how far plain features count (:class:`core.metrics.online.click_form.ClickForm`): a concept may
+    lie along what the metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 
     vector: Matrix
     allowed: Mask | None = None
+    open: float = 0.0
     left_out: tuple[str, ...] = ()
 
 
@@ -46,6 +48,7 @@ def moved(bench: Bench, search: Search) -> Moved:
     left_out: list[str] = []
     sides = [_examples(bench, side, left_out) for side in (search.like, search.unlike)]
     vector = moved_query(start, *sides)
+    open = 0.0
     known = {one.name: one for one in bench.desk.library.concepts.all()}
     for name, amount in search.concepts:
         if not amount:
@@ -60,7 +63,8 @@ def moved(bench: Bench, search: Search) -> Moved:
         else:
             along, reach = learnt
             vector = vector + amount * reach * along
-    return Moved(vector, _allowed(bench, search), tuple(left_out))
+            open = max(open, min(1.0, abs(amount)))
+    return Moved(vector, _allowed(bench, search), open, tuple(left_out))
 
 
 def learnt_direction(bench: Bench, concept: ConceptRecord) -> tuple[Matrix, float] | None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import BadInput
-from core.metrics.online.click_form import ClickForm
 from core.searches import questions
 from core.searches.judgement import Kind
 from core.searches.ledger import Entry
@@ -147,7 +146,7 @@ def _likeness(bench: Bench, in_force: Sequence[Entry]) -> Likeness:
     for entry in in_force:
         if entry.judgement.kind != Kind.CLOSER:
             of_query.setdefault(entry.judgement.asked, []).append(entry)
-    start = ClickForm.start(bench.coordinates.shape[1])
+    start = bench.space.start()
     sample = questions.sample_of(bench.coordinates)
     shares: list[float] = []
     alike: list[bool] = []

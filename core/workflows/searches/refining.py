@@ -127,9 +127,10 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
         Cancelled: asked for by the reporter.
     """
     bench = bench_for(library, search.metric, reporter, without=search.without)
-    index = bench.index_for(moved(bench, search).vector)
+    from_ = moved(bench, search)
+    index = bench.index_for(from_.vector)
     entries = bench.desk.ledger(search.ledger).in_force
-    index.form = bench.form(entries, search.strength)
+    index.form = bench.form(entries, search.strength).opened(from_.open)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(
@@ -139,6 +140,7 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
         vector,
         k=k,
         strength=search.strength,
+        beginning=bench.space.beginning,
         reporter=reporter,
     )
     rows = bench.desk.rows[near]

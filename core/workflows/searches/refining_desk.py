@@ -128,7 +128,8 @@ class Bench:
         known = self._learnt
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
-            full = learn((entry.judgement for entry in entries), self.vector_of(entries), m)
+            said = (entry.judgement for entry in entries)
+            full = learn(said, self.vector_of(entries), m, beginning=self.space.beginning)
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 
@@ -149,7 +150,7 @@ class Bench:
     def index_for(self, vector: Matrix) -> ClickIndex:
         """The index of the query, made when it changes."""
         if self._index is None:
-            self._index = ClickIndex(self.coordinates, vector)
+            self._index = ClickIndex(self.coordinates, vector, self.space.beginning)
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index

@@ -15,6 +15,7 @@ from core.metrics.online.click_learning import Judged, gram, instant, replay
 from core.metrics.online.click_space import ClickSpace
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import load_metric
+from core.retrieval.reranking import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 
@@ -158,12 +159,38 @@ def test_a_linear_start_keeps_nine_tenths_and_forgets_nothing() -> None:
 
 
 @pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
+def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None:
+    X = rows(n=60)
+    space = ClickSpace.of(base, X)
+    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
+    np.testing.assert_allclose(space.start().squared(Z - Z[0]), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        space.distance(space.start()).between(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12
+    )
+    index = ClickIndex(Z, Z[0], space.beginning)
+    order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(wanted, 9)))
+    np.testing.assert_array_equal(index.search(Z[0], 60).rows, order)
+
+
+@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
+def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
+    X = rows(n=60)
+    space = ClickSpace.of(base, X)
+    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
+    full = replay(Judged.of(Z, [[0, 1, 2], [3, 4, 5]])).begun(space.beginning, 0.5)
+    away = [np.abs(full.blended(part).squared(Z - Z[0]) - wanted).max() for part in (1.0, 0.1, 0.01, 0.0)]
+    assert away[0] > 5 * away[1] > 25 * away[2]
+    assert away[3] < 1e-9 * wanted.max()
+
+
+@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
 def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_path) -> None:
     X = rows()
     start = Metric((), base, MetricCard(learner="euclidean", name="start"))
     space = ClickSpace.of(base, X)
     Z = space.coordinates(X)
-    form = replay(Judged.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]])).blended(0.7)
+    learnt = replay(Judged.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
+    form = learnt.begun(space.beginning, 0.4).blended(0.7)
     metric = clicked_metric(
         start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.metrics.distances import LinearDistance
+from core.metrics.online.click_space import ClickSpace
 from core.searches.influence import influences
 from core.searches.ledger import Ledger
 from core.searches.teaching import (
@@ -83,6 +85,28 @@ def test_order_and_repetition_do_not_matter() -> None:
     said = [like("0", "1"), unlike("0", "2"), closer("0", "3", "4"), like("7", "8"), unlike("7", "9")]
     once = learn(said, coordinates, 5).dense()
     np.testing.assert_array_equal(learn([*said[::-1], *said], coordinates, 5).dense(), once)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 12])
+@pytest.mark.parametrize("alike", [True, False])
+def test_one_thumb_moves_its_case_first_of_all_and_the_rest_hardly(rank: int, alike: bool) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 12))
+    space = ClickSpace.of(LinearDistance(12, rng.normal(size=(rank, 12))), X)
+    at = space.coordinates(X)
+    own, others = [], []
+    for query in range(24):
+        before = np.argsort(space.start().squared(at - at[query]))
+        top = [str(case) for case in before[1:21]]
+        said = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
+        form = learn([said], lambda key: at[int(key)], at.shape[1], beginning=space.beginning)
+        after = np.argsort(form.squared(at - at[query])).tolist()
+        shifts = [after.index(int(case)) - place for place, case in enumerate(top, 1)]
+        own.append(shifts.pop(9) * (-1 if alike else 1))
+        others += shifts
+    # Along one direction alone nothing can change places.
+    assert np.mean(own) > 0.0 or rank == 1
+    assert np.mean(np.abs(others)) < 1.0
 
 
 def test_strength_and_trust_hold_the_clicks_back() -> None:

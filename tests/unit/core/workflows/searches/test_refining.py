@@ -80,7 +80,8 @@ def test_it_begins_with_the_metric_as_it_is(table):
 def test_shifts_are_counted_from_the_ranking_that_was_seen_before_the_first_click(table, metric):
     request = dataclasses.replace(request_for(metric), fold_duplicates=False)
     before = ranked(ask(table, request, k=200))
-    refined = refining.judge(table, request, [thumb(request, before[-1], True)], k=200)
+    said = [thumb(request, before[-1 - n], n % 2 == 0) for n in range(6)]
+    refined = refining.judge(table, request, said, k=200)
     now = ranked(refined)
     assert now != before
     assert list(refined.shifts) == [before.index(case) - rank for rank, case in enumerate(now)]
@@ -107,7 +108,7 @@ def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
     request = request_for(metric)
     start = ask(table, request)
     full = refining.judge(
-        table, request, [closer(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]
+        table, request, [closer(request, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 60, 2)]
     )
     assert ranked(full) != ranked(start)
     assert ranked(ask(table, dataclasses.replace(request, strength=0.0))) == ranked(start)
