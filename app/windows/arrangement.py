@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
+from app.panels.side.panel import NAMES
 from app.theme import theme
 from app.windows.rail import LibraryRail
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 NARROW = 1360
 VERSION = 2
 _KEY = f"layout{VERSION}"
+_TAB = "side_tab"
 
 
 class Arrangement(QObject):
@@ -79,6 +81,7 @@ class Arrangement(QObject):
         """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
         if self._laid_out and not self._window.full.open:
             self._window.context.settings.set_bytes(_KEY, self._window.saveState(VERSION))
+            self._window.context.settings.set_text(_TAB, self._window.side.current)
 
     def lay_out_once(self) -> None:
         """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
@@ -93,6 +96,9 @@ class Arrangement(QObject):
             self.usual_sizes()
         for dock in window.docks.values():
             dock.wanted = not dock.isHidden()
+        tab = window.context.settings.text(_TAB)
+        if tab in NAMES:
+            window.side.show_tab(tab)
         QTimer.singleShot(0, window, window.library.show_current)
 
     def _make_rail(self) -> LibraryRail:

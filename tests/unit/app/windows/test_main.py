@@ -110,12 +110,14 @@ def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
     with open_window(library) as window:
         window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, window.docks["side"])
         window.docks["query"].toggleViewAction().trigger()
+        window.show_side("refine")
         if close_first:
             window.actions_["close_library"].trigger()
     with open_window(library) as window:
         train, query = window.docks["side"], window.docks["query"]
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
         assert query.isHidden()
+        assert window.side.current == "refine"
         window.actions_["layout"].trigger()
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
         assert query.isVisible()
