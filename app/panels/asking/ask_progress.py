@@ -57,7 +57,7 @@ class AskProgress(QWidget):
         """How many questions were answered here, and how many judgements the search has."""
         self.told = tr("{n} answered", n=answered)
         self.head.set_title(self.told)
-        self.head.set_note(tr_n("{n} judgement in the ledger", "{n} judgements in the ledger", judged))
+        self.head.set_note(tr_n("{n} judgement in force", "{n} judgements in force", judged))
 
     def clear(self) -> None:
         """Another search: nothing is measured yet."""

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import io
+import zipfile
 
 import numpy as np
-from PIL import Image, ImageEnhance
+from PIL import Image, ImageDraw, ImageEnhance
+from scipy.ndimage import gaussian_filter
 
-from core.imaging.fingerprint import fingerprint, pairs_alike
+from core.imaging.fingerprint import LEAST_ALIKE, fingerprint, pairs_alike
 
 
 def scene(seed: int) -> Image.Image:
@@ -47,6 +49,39 @@ def test_other_pictures_and_other_cuts_are_not():
     )
     alike = pairs_alike([fingerprint(encoded(one)) for one in others])
     assert alike.tolist() == np.eye(5, dtype=bool).tolist()
+
+
+def textured(seed: int) -> Image.Image:
+    """The same shape with another texture, as two patients have."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:120, 0:160]
+    shape = 150 - 130 * np.hypot((x - 80) / 80, (y - 60) / 60).clip(0, 1)
+    grain = gaussian_filter(rng.normal(size=(120, 160)), 3)
+    return Image.fromarray(np.clip(shape + 30 * grain / grain.std(), 0, 255).astype(np.uint8))
+
+
+def test_a_copy_with_callipers_is_the_same_picture_and_another_of_the_same_shape_is_not():
+    image = textured(0)
+    marked = image.copy()
+    pen = ImageDraw.Draw(marked)
+    for x, y in ((50, 40), (110, 40), (80, 20), (80, 90)):
+        pen.line((x - 4, y, x + 4, y), fill=255, width=2)
+        pen.line((x, y - 4, x, y + 4), fill=255, width=2)
+    first, second = fingerprint(encoded(image)), fingerprint(encoded(marked))
+    third = fingerprint(encoded(textured(1)))
+    assert pairs_alike([first, second, third])[0].tolist() == [True, True, False]
+    assert float(first.greys @ second.greys) < LEAST_ALIKE
+
+
+def test_the_frames_of_one_lesion_are_alike_and_mammograms_of_two_women_are_not(data):
+    with zipfile.ZipFile(data / "images" / "busi_256.zip") as pictures:
+        one, other = (fingerprint(pictures.read(f"benign/benign_{number}.png")) for number in ("099", "139"))
+    assert pairs_alike([one, other]).all()
+    with zipfile.ZipFile(data / "images" / "mias_a.zip") as pictures:
+        paths = {path.rpartition("/")[2]: path for path in pictures.namelist()}
+        # The two of all pairs of women that are most alike.
+        one, other = (fingerprint(pictures.read(paths[f"mdb{number}.pgm"])) for number in (269, 321))
+    assert not pairs_alike([one, other])[0, 1]
 
 
 def test_an_even_picture_is_like_nothing():

@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from core.imaging.fingerprint import SIDE, Fingerprint
+from core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
 from core.workflows.searches.near_duplicates import Lookalikes
 
 CASES = 200
+EVEN = np.zeros(DETAIL_SIDE * DETAIL_SIDE, dtype=np.float32)
 
 
 def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
@@ -15,7 +16,7 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     greys = rng.normal(size=(CASES, SIDE * SIDE))
     greys[180] = greys[150]
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
-    marks = {at: (f"{at}.png", Fingerprint(grey, 1.5)) for at, grey in enumerate(greys)}
+    marks = {at: (f"{at}.png", Fingerprint(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
     desk = SimpleNamespace(findings=np.zeros(CASES, dtype=np.int64))
     lookalikes = Lookalikes(desk)  # type: ignore[arg-type]
     monkeypatch.setattr(lookalikes, "_prints", lambda places: {at: marks[at] for at in places})
