@@ -23,12 +23,14 @@ MAX_BYTES = 256 << 20
 class Store:
     """Cells appear here whole or not at all, so that a run that was killed goes on where it was.
 
-    ``damaged`` counts files of cells that could not be read; those cells are measured again.
+    ``damaged`` counts files of cells that could not be read; those cells are measured again. ``made``: the
+    folder was not there before.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, made: bool = False) -> None:
         self.folder = folder
         self.damaged = 0
+        self._made = made
 
     @classmethod
     def create(cls, folder: Path, spec: ExperimentSpec) -> Store:
@@ -43,6 +45,7 @@ class Store:
             raise SemblanceError(
                 f"{folder} holds other files and no experiment.", "Name a new folder, or an experiment's."
             )
+        made = not folder.exists()
         try:
             (folder / CELLS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -50,7 +53,7 @@ class Store:
                 f"{folder} cannot be made: {problem.strerror or problem}.", "Choose another folder."
             ) from problem
         _put(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
-        return cls(folder)
+        return cls(folder, made=made)
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -72,6 +75,11 @@ class Store:
             BadInput: the description cannot be read.
         """
         return ExperimentSpec.from_json(self._document(SPEC).get("spec"))
+
+    def withdraw(self) -> None:
+        """Remove the folder if it was made for an experiment that then could not begin."""
+        if self._made and not (self.folder / CASES).is_file():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep_cases(self, cases: list[dict[str, Any]]) -> None:
         """What is known of the cases, in the order of the experiment: fingerprint, facts, problem."""
@@ -104,10 +112,6 @@ class Store:
             self.damaged += 1
             return None
         return dict(answer)
-
-    def forget(self, cell: str) -> None:
-        """Remove a cell, so that it is measured again."""
-        self._file(cell).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def work(self) -> Any:

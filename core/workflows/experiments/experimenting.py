@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadArguments, BadInput
+from core.errors import BadArguments, BadInput, SemblanceError
 from core.experiments.exporting import export
 from core.experiments.places import place_to_run
 from core.experiments.results import document, live_table
@@ -68,15 +68,20 @@ def run_experiment(
         Cancelled: asked for by the reporter; finished cells stay.
     """
     store = Store.create(folder, spec)
-    with place_to_run(workers, scheduler) as place:
-        state = run(
-            store,
-            place,
-            expected=expected,
-            again=again,
-            tell=lambda so_far: reporter.partial(live_table(so_far)),
-            reporter=reporter,
-        )
+    try:
+        with place_to_run(workers, scheduler) as place:
+            state = run(
+                store,
+                place,
+                expected=expected,
+                again=again,
+                tell=lambda so_far: reporter.partial(live_table(so_far)),
+                reporter=reporter,
+            )
+    except SemblanceError:
+        # A wrong name is corrected and tried again; it leaves no folder behind that only looks like one.
+        store.withdraw()
+        raise
     return told(state)
 
 
