@@ -62,6 +62,7 @@ COMMANDS = (
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
     Command("restore", tr("Restore a library…"), "File", "", "undo"),
     Command("check_library", tr("Check this library…"), "File", "", "check", "library"),
+    Command("exports", tr("What was exported…"), "File", "", "list", "library"),
     Command("report", tr("Write a report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),

@@ -50,7 +50,8 @@ def show_exports(document: Any) -> None:
     for line in document:
         who = "identified" if line["identified"] else "de-identified"
         files = "" if line["files"] == 1 else f", {line['files']} files"
-        typer.echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}")
+        by = f", by {line['by']}" if line["by"] else ""
+        typer.echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
     if not document:
         typer.echo("Nothing was exported from this library so far.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from app.jobs import Job, Lane
 from app.operations import library, searching
 from core.errors import SemblanceError
 from core.language import tr
+from core.library.records import account
 from core.searches.influence import Influence
 from core.searches.judgement import Judgement
 from core.searches.search import new_ledger
@@ -30,15 +30,7 @@ _clicks: WeakSet[Job] = WeakSet()
 
 def author(context: Context) -> str:
     """Whose judgements these are: the name given, or that of the system's user."""
-    return context.settings.text(AUTHOR) or system_user()
-
-
-def system_user() -> str:
-    """The name the system knows the user by; empty where it knows none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
+    return context.settings.text(AUTHOR) or account()
 
 
 def judge(context: Context, judgements: Sequence[Judgement], instead: Sequence[int] = ()) -> Job | None:
@@ -155,7 +147,7 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     if path is None or search is None or state.asked is None:
         return None
     mine = author(context)
-    context.settings.set_text(AUTHOR, "" if by == system_user() else by)
+    context.settings.set_text(AUTHOR, "" if by == account() else by)
     said = {e.judgement.author for e in state.asked.entries if e.undone is None}
     authors = sorted({by if one == mine else one for one in said} - {""})
     job = context.jobs.run(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from app.context import Context
-from app.jobs import Job
+from app.jobs import Job, Lane
 from app.operations import library as libraries
 from core.imaging.limits import size_text
 from core.language import tr
+from core.workflows.library import exported
 from core.workflows.upkeep import backing_up, checking
 from core.workflows.upkeep.backing_up import RestoreResult
 from core.workflows.upkeep.checking import CheckResult
@@ -41,6 +42,23 @@ def back_up(context: Context, file: Path) -> None:
             )
 
     context.follow(job, tell)
+
+
+def exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> None:
+    """What was exported from the open library goes to ``then``, the oldest first."""
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run(
+        tr("Reading the log of exports"),
+        exported.exports,
+        path,
+        channel="exports",
+        quiet=True,
+        lane=Lane.LOOK,
+    )
+    job.done.connect(then)
+    job.failed.connect(context.messages.error)
 
 
 def restore(context: Context, file: Path, library: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from app.theme import plain_tip
@@ -40,3 +41,22 @@ class PlainTable(QTableWidget):
                 item.setToolTip(plain_tip(text))
                 item.setTextAlignment(alignment)
                 self.setItem(row, place, item)
+
+    def copy(self) -> None:
+        """The chosen rows, or all, to the clipboard: a line each, cells apart by tabs."""
+        chosen = sorted({index.row() for index in self.selectionModel().selectedRows()})
+        lines = [
+            "\t".join(
+                item.text() if (item := self.item(row, place)) is not None else ""
+                for place in range(self.columnCount())
+            )
+            for row in chosen or range(self.rowCount())
+        ]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            # Qt would copy the current cell only.
+            self.copy()
+        else:
+            super().keyPressEvent(event)

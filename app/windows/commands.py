@@ -56,6 +56,7 @@ class Commands(QObject):
             "back_up": lambda: upkeep.back_up(window),
             "restore": lambda: upkeep.restore(window),
             "check_library": lambda: upkeep.check(window),
+            "exports": lambda: upkeep.show_exports(window),
             "report": lambda: report_files.write(window),
             "open_report": lambda: report_files.reopen(window),
             "close_library": lambda: libraries.close_library(self._context),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from app.dialogs.check_library import CheckDialog
+from app.dialogs.exports import ExportsDialog
 from app.operations import drawing, upkeep
 from core.language import tr
 from core.library.records import SUFFIX
@@ -48,6 +49,20 @@ def restore(window: MainWindow) -> None:
     )
     if library:
         upkeep.restore(window.context, Path(chosen), Path(library))
+
+
+def show_exports(window: MainWindow) -> None:
+    """Show what was exported from the open library, by whom and when."""
+
+    def save(path: Path, text: str) -> None:
+        drawing.save_scores(window.context, path, text, what="list of exports")
+
+    def show(lines: list[dict[str, Any]]) -> None:
+        dialog = ExportsDialog(lines, save, window)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.show()
+
+    upkeep.exports(window.context, show)
 
 
 def check(window: MainWindow) -> CheckDialog | None:

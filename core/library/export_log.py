@@ -1,4 +1,4 @@
-"""The library's own record of what left it: one line an export, without a name or id of anybody."""
+"""The library's own record of what left it: one line an export, with who did it, no patient named."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SemblanceError
-from core.library.records import CATALOGUE, now
+from core.library.records import CATALOGUE, account, now
 
 FILE = "exports.log"
 #: Exports that are listed at most, the newest of them.
@@ -20,8 +20,9 @@ _MAX_BYTES = 64 << 20
 def note_export(
     library: Path | None, what: str, kind: str, *, identified: bool = False, files: int = 1
 ) -> None:
-    """Add a line to the log of ``library``: when, ``what`` was exported, as which ``kind`` of file, and
-    whether it was ``identified``. Names of files are left out: they are often called after patients.
+    """Add a line to the log of ``library``: when, by which account of this machine, ``what`` was exported, as
+    which ``kind`` of file, and whether it was ``identified``. Names of files are left out: they are often
+    called after patients.
 
     A library that only can be read has no log of its own, nor has what was made without one (``None``).
 
@@ -33,7 +34,8 @@ def note_export(
     file = library / FILE
     if not os.access(file if file.exists() else library, os.W_OK):
         return
-    line = {"time": now(), "what": what, "kind": kind.lstrip("."), "identified": identified, "files": files}
+    line: dict[str, Any] = {"time": now(), "by": account(), "what": what, "kind": kind.lstrip(".")}
+    line |= {"identified": identified, "files": files}
     try:
         # One write of one short line: programs that export at once do not mix theirs.
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -74,10 +76,11 @@ def _entry(line: bytes) -> Mapping[str, Any]:
         found = json.loads(line)
         return {
             "time": str(found["time"]),
+            "by": str(found.get("by", "")),
             "what": str(found["what"]),
             "kind": str(found["kind"]),
             "identified": bool(found["identified"]),
             "files": int(found.get("files", 1)),
         }
     except (ValueError, KeyError, TypeError, RecursionError):
-        return {"time": "", "what": "damaged line", "kind": "", "identified": False, "files": 0}
+        return {"time": "", "by": "", "what": "damaged line", "kind": "", "identified": False, "files": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import getpass
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,14 @@ CHUNK = 256
 def now() -> str:
     """The time written into records: UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def account() -> str:
+    """The name the system knows the user by; empty where it knows none, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from core.tasks import SILENT, Reporter
 
 
 def exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str, Any]]:
-    """The exports that were noted, oldest first: time, what, kind, identified, files.
+    """The exports that were noted, oldest first: time, by, what, kind, identified, files. ``by`` is empty
+    where it was not noted.
 
     Raises:
         BadInput: not a library.

@@ -62,8 +62,9 @@ def test_the_audit_log_lists_exports(told, library, tmp_path):
     told("backup", library, tmp_path / "b.zip")
     status, out, err = told("audit-log", library)
     assert (status, err) == (0, "")
-    assert out.endswith("backup, zip, identified\n")
     (line,) = json.loads(told("audit-log", library, "--json")[1])
+    assert out.endswith(f"backup, zip, identified, by {line['by']}\n")
+    assert line["by"]
     assert (line["what"], line["identified"]) == ("backup", True)
     status, out, err = told("audit-log", tmp_path / "gone")
     assert (status, out) == (1, "")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import getpass
 import threading
 
 import pytest
@@ -22,6 +23,7 @@ def test_each_export_is_a_line_without_names(library):
     assert (first["what"], first["kind"], first["identified"], first["files"]) == ("report", "pdf", True, 1)
     assert (second["what"], second["identified"], second["files"]) == ("plots", False, 3)
     assert first["time"].endswith("+00:00")
+    assert first["by"] == getpass.getuser()
     assert len((library / FILE).read_text().splitlines()) == 2
 
 

@@ -138,8 +138,10 @@ def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
     assert len(exports(library)) > noted
 
 
-def test_the_log_of_exports_tells_nobody(made):
-    assert planted_in(json.dumps(exports(made[0]))) == []
+def test_the_log_of_exports_tells_who_exported_and_nothing_else(made):
+    lines = [dict(line) for line in exports(made[0])]
+    assert {line.pop("by") for line in lines} == {USER}
+    assert planted_in(json.dumps(lines)) == []
 
 
 def test_an_identified_report_is_noted_as_such(made, tmp_path):
