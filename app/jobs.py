@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -17,6 +18,7 @@ from core.engine import Engine, Progress, Task
 from core.errors import SemblanceError
 from core.language import tr
 from core.tasks import Cancelled
+from core.workflows.library.letting_go import let_go
 
 #: A job shows itself only when it is still running after this time.
 SHOW_AFTER_MS = 600
@@ -237,6 +239,12 @@ class Jobs(QObject):
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, lane=lane, quiet=True)
 
+    def let_go(self, library: Path) -> None:
+        """Let every process forget ``library``, which was closed, after what was asked of it before."""
+        for lane in self._engines:
+            if _LANES[lane][0] == 1:
+                self.run("", let_go, library, lane=lane, quiet=True)
+
     def shutdown(self) -> None:
         """Cancel everything and wait until every process is gone."""
         for job in list(self.active):
@@ -248,7 +256,8 @@ class Jobs(QObject):
     def _engine(self, lane: Lane) -> Engine:
         if lane not in self._engines:
             workers, niceness = _LANES[lane]
-            self._engines[lane] = Engine(workers, niceness=niceness)
+            # One of several processes cannot be told apart to let a library go later.
+            self._engines[lane] = Engine(workers, niceness=niceness, after=let_go if workers > 1 else None)
         return self._engines[lane]
 
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:

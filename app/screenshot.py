@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
 from app.program import make_application
 from app.settings import Settings
@@ -16,6 +16,8 @@ from core.searches.query import Query
 PATIENCE_MS = 120_000
 #: All jobs have to rest this long before the window counts as settled.
 REST_MS = 400
+#: Whoever waits looks again after this long.
+IDLE_MS = 5
 
 
 def picture_of_window(
@@ -74,12 +76,18 @@ def settle(window: object) -> None:
     whole.start()
     rest.start()
     while rest.elapsed() < REST_MS:
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        turn()
         if window.jobs.active:
             rest.restart()
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)
             raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
+
+
+def turn() -> None:
+    """What is due now, or a moment of rest: whoever waits leaves the processor to the work waited for."""
+    if not QEventLoop().processEvents(QEventLoop.ProcessEventsFlag.AllEvents):
+        QThread.msleep(IDLE_MS)
 
 
 def forgetful_settings() -> Settings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import hypothesis
 import pytest
 
 from core.engine import limit_threads
+from core.workflows.library.letting_go import let_go
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
@@ -80,13 +80,7 @@ def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator
 def libraries_closed(nothing_left: None) -> Iterator[None]:
     """Libraries that workflows keep open from call to call are closed, where a test opened any."""
     yield
-    for module, close in (
-        ("searches.refining_desk", "close_benches"),
-        ("searches.desk", "close_desks"),
-        ("imaging.looking", "close_libraries"),
-    ):
-        if loaded := sys.modules.get(f"core.workflows.{module}"):
-            getattr(loaded, close)()
+    let_go()
 
 
 @pytest.fixture(scope="session")

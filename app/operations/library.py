@@ -27,8 +27,11 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
     )
 
     def show(snapshot: LibrarySnapshot) -> None:
+        before = context.state.path
         _remember(context)
         context.state.set_library(snapshot)
+        if before is not None and before != path:
+            context.jobs.let_go(before)
         context.settings.opened(path)
         context.settings.last_library = path
         if not snapshot.writable:
@@ -74,7 +77,10 @@ def close_library(context: Context) -> None:
     """Back to the start page; what was shown is kept for the next time."""
     _remember(context)
     context.settings.last_library = None
+    before = context.state.path
     context.state.set_library(None)
+    if before is not None:
+        context.jobs.let_go(before)
 
 
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:

@@ -37,11 +37,18 @@ class Engine:
 
     ``submit`` runs ``function(*args, reporter=..., **kwargs)`` in a worker; everything crossing over is
     pickled between our own processes. A pool whose worker died is replaced at the next submit.
+    ``after``: called without arguments in a worker after each of its tasks.
     """
 
-    def __init__(self, workers: int | None = None, *, niceness: int = 10) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        niceness: int = 10,
+        after: Callable[[], object] | None = None,
+    ) -> None:
         self.workers = workers or default_workers()
-        self._niceness = niceness
+        self._niceness, self._after = niceness, after
         self._lock = threading.Lock()
         self._pool: Pool | None = None
 
@@ -79,7 +86,7 @@ class Engine:
         with self._lock:
             if self._pool is None:
                 limit_threads()
-                self._pool = Pool(self.workers, self._niceness)
+                self._pool = Pool(self.workers, self._niceness, self._after)
             return self._pool
 
     def _discard(self, pool: Pool) -> None:

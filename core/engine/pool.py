@@ -143,7 +143,7 @@ class _Ending:
 class Pool:
     """One executor with the flags and the pipe of its workers; a new one follows when a worker died."""
 
-    def __init__(self, workers: int, niceness: int) -> None:
+    def __init__(self, workers: int, niceness: int, after: Callable[[], object] | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._lock = threading.Lock()
         self._flags: Any = context.RawArray("B", SLOTS)
@@ -155,7 +155,10 @@ class Pool:
         self._reading = True
         self._reader, self._writer = context.Pipe(duplex=False)
         self._executor = _Executor(
-            workers, context, worker.start_worker, (self._flags, self._writer, context.Lock(), niceness)
+            workers,
+            context,
+            worker.start_worker,
+            (self._flags, self._writer, context.Lock(), niceness, after),
         )
         self._thread = threading.Thread(target=self._listen, name="engine-news", daemon=True)
         self._thread.start()

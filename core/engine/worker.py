@@ -82,6 +82,7 @@ class _Worker:
     flags: Any = None
     news: Any = None
     lock: Any = None
+    after: Callable[[], object] | None = None
 
     def send(self, token: int, kind: str, news: object) -> None:
         data = pickle.dumps((token, kind, news))
@@ -92,10 +93,12 @@ class _Worker:
 _worker = _Worker()
 
 
-def start_worker(flags: Any, news: Any, lock: Any, niceness: int) -> None:
+def start_worker(
+    flags: Any, news: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_threads()
-    _worker.flags, _worker.news, _worker.lock = flags, news, lock
+    _worker.flags, _worker.news, _worker.lock, _worker.after = flags, news, lock, after
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
     parent = multiprocessing.parent_process()
@@ -123,6 +126,8 @@ def run(
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
     finally:
         _worker.send(token, END, None)
+        if _worker.after is not None:
+            _worker.after()
         if time.monotonic() - begun > _LONG_S:
             give_free_memory_back()
 

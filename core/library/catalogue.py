@@ -48,6 +48,14 @@ class Catalogue:
         with plain_errors(self.file), self.engine.connect() as connection:
             return connection.execute(query).all()
 
+    def identity(self) -> tuple[int, int] | None:
+        """Which file of the disk it is; ``None`` while there is none."""
+        try:
+            found = self.file.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
     def stamp(self) -> tuple[Any, ...]:
         """Changes whenever any program wrote to the library; quick."""
         with plain_errors(self.file):

@@ -44,6 +44,7 @@ class Library:
         except BaseException:
             self.catalogue.close()
             raise
+        self._identity = self.catalogue.identity()
         self.features = FeatureSets(self.catalogue, path / "features")
         self.concepts = ConceptTable(self.catalogue)
 
@@ -113,6 +114,11 @@ class Library:
                 if not (path / CATALOGUE).exists():
                     raise
         return cls.open(path, writable=True)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the library that was opened still lies at its path."""
+        return self.catalogue.identity() == self._identity
 
     def close(self) -> None:
         self.thumbnails.close()

@@ -29,7 +29,6 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.refining import judge, thumb
-from core.workflows.searches.refining_desk import close_benches
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -77,7 +76,6 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
             ranked = judge(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
             own.append(time.process_time() - begun)
-        close_benches()
         close_desks()
     value, size = 1e3 * median(times), f"{n:,} x {M}"
     return [

@@ -20,7 +20,6 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.reports.reporting import write_search_report
 from core.workflows.searches.batch_queries import all_cases
 from core.workflows.searches.desk import close_desks
-from core.workflows.searches.refining_desk import close_benches
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.pictures import striped_folder
@@ -41,7 +40,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         train_metric(library, TrainRequest("bdm_v", "bits", settings={"rounds": 60}))
         search = Search("bits", Query(case=all_cases(library)[0]))
         rows = [_timed(library, search, form, Path(folder)) for form in FORMS]
-        close_benches()
         close_desks()
     return rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.engine import Engine
 from core.errors import BadInput
-from core.tasks import Reporter
+from core.tasks import SILENT, Reporter
 
 
 class Awkward(Exception):
@@ -95,3 +95,16 @@ def thinking(marker: Path, *, reporter: Reporter) -> None:
     _say(marker)
     while True:
         time.sleep(60)
+
+
+_noted: list[str] = []
+
+
+def note(word: str, *, reporter: Reporter = SILENT) -> list[str]:
+    """What this process was told since it last forgot."""
+    _noted.append(word)
+    return list(_noted)
+
+
+def forget_noted() -> None:
+    _noted.clear()

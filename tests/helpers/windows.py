@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QEventLoop
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
 from app.program import make_application
-from app.screenshot import settle
+from app.screenshot import settle, turn
 from app.windows.main import MainWindow
 
 #: A loaded machine may take this long for anything a test waits for.
@@ -28,7 +28,7 @@ def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
     clock = QElapsedTimer()
     clock.start()
     while not condition():
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        turn()
         errors = [m for m in window.context.messages.history if m.level == "error"]
         assert not errors, f"{errors[0].what} {errors[0].hint} {errors[0].details}"
         assert clock.elapsed() < PATIENCE_MS, "it did not happen"

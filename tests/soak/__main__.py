@@ -59,7 +59,8 @@ def soak(place: Path, seconds: float) -> int:
         if number % 5 == 1 or passed > seconds:
             print(
                 f"{passed:6.0f} s, round {number}: {sample.memory >> 20} MB, {sample.threads} threads, "
-                f"{sample.handles} handles, {sample.processes} processes",
+                f"{sample.handles} handles, {sample.processes} processes of "
+                f"{', '.join(str(memory >> 20) for memory in sample.each)} MB",
                 flush=True,
             )
         if passed > seconds:

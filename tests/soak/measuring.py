@@ -15,20 +15,23 @@ ALLOWED = 0.05
 
 @dataclass(frozen=True)
 class Sample:
-    """At one moment, of all processes together: memory in bytes, threads, open handles, processes."""
+    """At one moment, of all processes together: memory in bytes, threads, open handles, processes; and the
+    memory of ``each``, the program itself first."""
 
     seconds: float
     memory: int
     threads: int
     handles: int
     processes: int
+    each: tuple[int, ...] = ()
 
     @classmethod
     def take(cls, seconds: float, pid: int | None = None) -> Sample:
         """Of the process ``pid`` (default: this one) and all it started."""
         every = family(pid or os.getpid())
         facts = [_facts(one) for one in every]
-        return cls(seconds, *(sum(fact[place] for fact in facts) for place in range(3)), len(every))
+        sums = (sum(fact[place] for fact in facts) for place in range(3))
+        return cls(seconds, *sums, len(every), tuple(fact[0] for fact in facts))
 
 
 def family(pid: int) -> list[int]:

@@ -6,16 +6,20 @@ import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, Qt
+from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtTest import QTest
 
+from app.operations import examples, keeping, refining, reporting, searching, training
 from app.operations import library as libraries
-from app.operations import reporting, searching, training
-from app.screenshot import settle
+from app.panels.evaluation import OVERVIEW
+from app.screenshot import settle, turn
 from app.windows.main import MainWindow
 from core.searches.query import Query
+from core.searches.search import new_ledger
 from core.workflows.metrics.training import TrainRequest
 from tests.helpers.windows import flush
+
+REPORTS = ("report.pdf", "report.html", "report.json")
 
 
 def cycles(window: MainWindow, made: Path, out: Path) -> Iterator[int]:
@@ -49,21 +53,162 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
             settle(window)
     window.leave_compare()
     window.leave_large()
+    _train(window, number)
+    _judge(window, ids[number % len(ids)])
+    _answer(window)
+    _ask_why(window)
+    _mark(window)
+    _compare_metrics(window)
+    _map(window)
+    _keep(window, ids)
     searching.ask(context, Query(image=made / "files" / "picture.png"))
-    settle(window)
-    request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
-    training.train(context, request, "soaked", 10)
     settle(window)
     libraries.import_source(context, made / "pictures", library, "auto")
     settle(window)
     searching.ask(context, Query(case=ids[0]))
     settle(window)
-    reporting.write_report(context, out / "report.pdf")
+    report = out / REPORTS[number % len(REPORTS)]
+    reporting.write_report(context, report)
     settle(window)
+    report.unlink()
     window.actions_["theme"].trigger()
     window.resize(1100 + 50 * (number % 5), 800)
     settle(window)
     _until_closed(window)
+
+
+def _train(window: MainWindow, number: int) -> None:
+    request = TrainRequest("bdm_v", "soaked", settings={"rounds": 10}, seed=number % 5)
+    training.train(window.context, request, "soaked", 10)
+    settle(window)
+    assert window.state.metric is not None
+    assert window.state.metric.name == "soaked"
+
+
+def _judge(window: MainWindow, case: str) -> None:
+    """Thumbs in a ledger of their own: one that grew from round to round would be the script's own growth."""
+    state, grid = window.state, window.ranking.grid
+    window.show_side("refine")
+    state.change_search(ledger=new_ledger())
+    searching.ask(window.context, Query(case=case))
+    settle(window)
+    grid.setFocus()
+    for command in ("judge_alike", "judge_not_alike", "judge_alike"):
+        QTest.keyClick(grid, Qt.Key.Key_Right)
+        window.actions_[command].trigger()
+        settle(window)
+    _expect(state.judged == 3, "three thumbs are kept")
+    window.actions_["undo_judgement"].trigger()
+    settle(window)
+    _expect(state.judged == 2, "one is taken back")
+    window.actions_["redo_judgement"].trigger()
+    settle(window)
+    window.side.refine.measures.strength.setValue(60)
+    window.side.refine.turn_influence()
+    settle(window)
+    refining.set_strength(window.context, 1.0)
+    examples.add_cases(window.context, [state.ranking.ranked[2].row] if state.ranking else [], like=True)
+    settle(window)
+    examples.clear(window.context)
+    settle(window)
+    _expect(state.judged == 3, "it is redone")
+
+
+def _answer(window: MainWindow) -> None:
+    """Questions in full size, and back."""
+    window.actions_["ask_next"].trigger()
+    settle(window)
+    questions = window.ask_next.questions
+    _expect(questions.question is not None, "there is a question")
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_N, Qt.Key.Key_Space):
+        QTest.keyClick(window.ask_next, key)
+        settle(window)
+    _expect(questions.answered == 2, "two questions are answered")
+    questions.undo()
+    questions.undo()
+    settle(window)
+    QTest.keyClick(window.ask_next, Qt.Key.Key_Escape)
+    window.actions_["reset_judgements"].trigger()
+    settle(window)
+
+
+def _ask_why(window: MainWindow) -> None:
+    """Untick what counts most, and tick it again."""
+    window.show_side("why")
+    settle(window)
+    why = window.side.why
+    _expect(why.shown is not None, "it is told why")
+    key = next(line.key for line in why.waterfall.lines if line.key)
+    why.waterfall.toggled(key, False)
+    settle(window)
+    search = window.state.search
+    _expect(search is not None and key in search.without, f"{key} is left out")
+    why.reset()
+    settle(window)
+
+
+def _mark(window: MainWindow) -> None:
+    """A concept, marked, gone along, and put away again."""
+    concepts, ids = window.concepts, window.state.columns.ids
+    concepts.add("light", [(case, place % 2 == 0) for place, case in enumerate(ids[:8])])
+    settle(window)
+    made = concepts.facts[-1]
+    _expect(len(made.with_) == 4, "four cases have the concept")
+    concepts.set_amount(made.name, 0.5)
+    settle(window)
+    concepts.delete(made.id)
+    settle(window)
+    _expect(not concepts.facts, "the concept is put away")
+
+
+def _compare_metrics(window: MainWindow) -> None:
+    window.actions_["two_metrics"].trigger()
+    settle(window)
+    panel = window.two_metrics
+    panel.set_metrics("plain", "soaked")
+    settle(window)
+    panel.ask_all()
+    settle(window)
+    QTest.keyClick(panel, Qt.Key.Key_Escape)
+    settle(window)
+
+
+def _map(window: MainWindow) -> None:
+    window.actions_["map"].trigger()
+    settle(window)
+    _expect(window.evaluation.map.map is not None, "the library is mapped")
+    window.evaluation.header.tabs.setCurrentIndex(OVERVIEW)
+
+
+def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
+    """A search under a name, another query, the kept one opened from the list, and deleted."""
+    context, state = window.context, window.state
+    window.search_view.keeper.look()
+    keeping.save(context, "kept")
+    settle(window)
+    query = state.query
+    searching.ask(context, Query(case=next(case for case in ids if Query(case=case) != query)))
+    settle(window)
+    window.actions_["searches"].trigger()
+    settle(window)
+    dialog = window.commands.searches.dialog
+    assert dialog is not None
+    dialog.choose("kept")
+    dialog.open_chosen()
+    settle(window)
+    _expect(state.query == query and state.search_name == "kept", "the kept search is open again")
+    keeping.delete(context, "kept", lambda _token: None)
+    settle(window)
+
+
+def _expect(holds: bool, what: str) -> None:
+    """Use that does nothing would find nothing.
+
+    Raises:
+        RuntimeError: it does not hold.
+    """
+    if not holds:
+        raise RuntimeError(f"The scripted use went another way: not so that {what}.")
 
 
 def _until_closed(window: MainWindow) -> None:
@@ -76,6 +221,6 @@ def _until(window: MainWindow, there: Callable[[], bool], patience_ms: int = 120
     clock = QElapsedTimer()
     clock.start()
     while not there():
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        turn()
         if clock.elapsed() > patience_ms:
             raise TimeoutError(f"{window.windowTitle()}: it did not happen")

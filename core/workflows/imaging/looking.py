@@ -270,19 +270,25 @@ def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | 
     return ViewedPicture(display_picture(stack.picture(place)), region, case, facts)
 
 
-def close_libraries() -> None:
-    """Close every library kept open here."""
-    while _open:
-        _open.popitem()[1].close()
+def close_libraries(library: Path | None = None) -> None:
+    """Close every library kept open here, or the one at ``library`` only; and the volume looked at last."""
+    for path in [path for path in _open if library in (None, path)]:
+        _open.pop(path).close()
+    stacks.forget()
 
 
 def _library(path: Path) -> Library:
-    if path not in _open:
-        _open[path] = open_library(path)
+    known = _open.get(path)
+    if known is not None and not known.in_place:
+        # It was removed, and another one may lie there by now.
+        _open.pop(path).close()
+        known = None
+    if known is None:
+        known = _open[path] = open_library(path)
         while len(_open) > KEPT:
             _open.popitem(last=False)[1].close()
     _open.move_to_end(path)
-    return _open[path]
+    return known
 
 
 def _made(case: CaseDetails) -> bytes:

@@ -83,6 +83,11 @@ def forget_volume(*, reporter: Reporter = SILENT) -> None:
     _kept.forget()
 
 
+def close_volume(_library: Path | None = None) -> None:
+    """Forget the volume, whichever library it is of."""
+    _kept.forget()
+
+
 def slice_thumbnails(
     library: Path | None,
     what: int | PictureAddress,

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,10 +43,13 @@ if TYPE_CHECKING:
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 8
-#: Beyond so many only while they are small together: a slider has six steps.
+#: Beyond so many only while they are small together: a slider has six steps. All together beyond these bytes,
+#: only the one in use keeps what is made again when it is asked for.
 KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
-#: Sets of feature groups left out that one desk keeps ready.
+#: Sets of feature groups left out that one desk keeps ready; more than one only while they are small.
 BLIND_KEPT = 4
+#: Ledgers that one desk keeps read.
+LEDGERS_KEPT = 64
 #: Cases whose details one desk keeps in memory.
 DETAILS_KEPT = 20_000
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
@@ -70,15 +73,38 @@ class Desk:
         self._load_cases()
         self._lay_out(embedded)
         self.calibration = kept_calibration(record.scores)
-        self.lookalikes = Lookalikes(self)
+        self.lookalikes = Lookalikes(library, self.rows, self.findings)
         self._whole: Desk | None = None
         self._near: Neighbourhoods | None = None
         self._with_regions: bool | None = None
-        self._ledgers: dict[str, Ledger] = {}
+        self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read when they are first needed.
         self.stepped = SteppedCases(library, self.feature_set, self.metric, self.rows)
         self._blind: OrderedDict[frozenset[str], Desk] = OrderedDict()
+        #: What others worked out for these cases, by their own names: it goes when the desk goes.
+        self.kept: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Close the library, and let go of what was worked out: it and the desk refer to each other."""
+        self.slim()
+        self.library.close()
+
+    def slim(self) -> None:
+        """Let go of what can be made again from the rest."""
+        for blind in self._blind.values():
+            blind.kept.clear()
+        self._blind.clear()
+        self.kept.clear()
+        self.stepped.forget()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with the library."""
+        arrays = (self.embedding, self.ties, self.drawn)
+        own = sum(array.nbytes for array in arrays if array is not None) + self.stepped.nbytes
+        own += sum(getattr(one, "nbytes", 0) for one in self.kept.values())
+        return own if self._whole is not None else own + sum(blind.nbytes for blind in self._blind.values())
 
     def _load_cases(self) -> None:
         cases = self.library.catalogue.all_cases()
@@ -197,10 +223,13 @@ class Desk:
             blind.embedding = distance.embed(rows) if distance.embeds else rows
             blind.ties = rows if distance.ties else None
             blind.index = index_for(distance, blind.embedding, blind.ties)
-            blind._whole, blind._near, blind.lookalikes = self, None, Lookalikes(blind)
+            blind._whole, blind._near, blind.kept = self, None, {}
+            blind.lookalikes = Lookalikes(blind.library, blind.rows, blind.findings)
         self._blind[wanted] = blind
-        while len(self._blind) > BLIND_KEPT:
-            self._blind.popitem(last=False)
+        while len(self._blind) > BLIND_KEPT or (
+            len(self._blind) > 1 and sum(one.nbytes for one in self._blind.values()) > SMALL_BYTES
+        ):
+            self._blind.popitem(last=False)[1].kept.clear()
         return blind
 
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
@@ -217,6 +246,9 @@ class Desk:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
+            while len(self._ledgers) > LEDGERS_KEPT:
+                self._ledgers.popitem(last=False)
+        self._ledgers.move_to_end(name)
         return self._ledgers[name]
 
     @cached_property
@@ -304,9 +336,17 @@ def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | 
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
 
 
-def too_many(sizes: Sequence[int]) -> bool:
-    """Whether one of the things of these ``sizes`` in bytes has to go."""
-    return len(sizes) > KEPT or (len(sizes) > KEPT_LARGE and sum(sizes) > SMALL_BYTES)
+def _make_room() -> None:
+    """Let go of what was asked longest ago: first what is made again from the rest, then all of a desk."""
+    desks = [desk for _, desk in _desks.values()]
+    for older in desks[:-1]:
+        if sum(desk.nbytes for desk in desks) <= SMALL_BYTES:
+            break
+        older.slim()
+    while len(_desks) > KEPT or (
+        len(_desks) > KEPT_LARGE and sum(desk.nbytes for _, desk in _desks.values()) > SMALL_BYTES
+    ):
+        _desks.popitem(last=False)[1][1].close()
 
 
 def desk_for(
@@ -329,9 +369,11 @@ def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
     if known is not None:
         if known[0] == known[1].library.catalogue.stamp():
             _desks[key] = known
+            # What it keeps grows as it is asked.
+            _make_room()
             return known[1]
         # Another library may lie there by now.
-        known[1].library.close()
+        known[1].close()
     opened = open_library(library)
     try:
         stamp = opened.catalogue.stamp()
@@ -340,9 +382,7 @@ def _whole_desk(library: Path, metric: str, reporter: Reporter) -> Desk:
         opened.close()
         raise
     _desks[key] = (stamp, desk)
-    while too_many([desk.embedding.nbytes for _, desk in _desks.values()]):
-        _, (_, oldest) = _desks.popitem(last=False)
-        oldest.library.close()
+    _make_room()
     return desk
 
 
@@ -361,8 +401,14 @@ def own_write(library: Path) -> Iterator[None]:
         _desks[key] = (desk.library.catalogue.stamp(), desk)
 
 
-def close_desks() -> None:
-    """Close every library kept open here."""
-    while _desks:
-        _, (_, desk) = _desks.popitem()
-        desk.library.close()
+def close_desks(library: Path | None = None) -> None:
+    """Close every library kept open here, or the one at ``library`` only."""
+    here = None if library is None else library.absolute()
+    for key in [key for key in _desks if here in (None, key[0])]:
+        _desks.pop(key)[1].close()
+
+
+def slim_desks() -> None:
+    """Let go of everything that is made again from the desks; they stay."""
+    for _, desk in _desks.values():
+        desk.slim()

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +30,8 @@ MOVED = "examples and concepts"
 SAMPLE_ROWS = 128
 #: Metrics, as changed by clicks, kept ready on one desk.
 _KEPT = 3
+#: What a desk keeps of explanations.
+_GROUNDS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are told one by one.
 _FEW_COLUMNS, _TOLD = 40, 2
 
@@ -170,7 +171,7 @@ class Ground:
         """The ground of ``search``, kept while the desk is and the clicks stay the same."""
         desk = desk_for(library, search.metric, reporter, without=search.without)
         metric = _refined(library, desk, search, reporter)
-        kept = _grounds.setdefault(desk, OrderedDict())
+        kept: OrderedDict[tuple[str, str], Ground] = desk.kept.setdefault(_GROUNDS, OrderedDict())
         key = (metric.card.content_hash, repr(search.query))
         ground = kept.pop(key, None)
         if ground is None:
@@ -225,19 +226,16 @@ class Ground:
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
 
 
-_grounds: WeakKeyDictionary[Desk, OrderedDict[tuple[str, str], Ground]] = WeakKeyDictionary()
-_samples: WeakKeyDictionary[Desk, Matrix] = WeakKeyDictionary()
-
-
 def _sample(desk: Desk) -> Matrix:
     """(n, d) numbers of cases drawn once for a desk."""
     if desk.drawn is not None:
         return desk.drawn
-    if desk not in _samples:
+    if _SAMPLE not in desk.kept:
         chosen = desk.rows[drawn_places(len(desk.rows))]
         _, numbers = desk.library.features.read(desk.feature_set, chosen)
-        _samples[desk] = numbers.astype(np.float64)
-    return _samples[desk]
+        desk.kept[_SAMPLE] = numbers.astype(np.float64)
+    sample: Matrix = desk.kept[_SAMPLE]
+    return sample
 
 
 def _refined(library: Path, desk: Desk, search: Search, reporter: Reporter) -> Metric:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from core.imaging.fingerprint import Fingerprint, fingerprint, pairs_alike
 
 if TYPE_CHECKING:
-    from core.workflows.searches.desk import Desk
+    from core.library.library import Library
 
 Matrix = npt.NDArray[np.float64]
 
@@ -25,10 +26,11 @@ _KEPT = 15_000
 
 
 class Lookalikes:
-    """Tells near-duplicates of one desk apart from cases that are only close."""
+    """Tells near-duplicates apart from cases that are only close, among the cases ``rows`` (n,), which have
+    these ``findings``."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, library: Library, rows: npt.NDArray[np.int64], findings: Sequence[str | None]) -> None:
+        self._library, self._rows, self._findings = library, rows, findings
         #: Content and file of the cases looked at, by place; ``None`` for a case without a picture.
         self._shown: dict[int, tuple[str, str] | None] = {}
         self._known: dict[str, Fingerprint | None] = {}
@@ -48,7 +50,7 @@ class Lookalikes:
         norms = np.einsum("ij,ij->i", first, first)
         between = norms[:, None] + norms - 2.0 * first @ first.T
         one, other = np.nonzero(np.triu(between <= _CLOSE * usual, 1))
-        findings = self._desk.findings
+        findings = self._findings
         pairs = [
             (a, b)
             for a, b in zip(one.tolist(), other.tolist(), strict=True)
@@ -72,7 +74,7 @@ class Lookalikes:
 
     def _prints(self, places: list[int]) -> dict[int, tuple[str, Fingerprint]]:
         """File and fingerprint of cases whose thumbnail is there."""
-        library, rows = self._desk.library, self._desk.rows
+        library, rows = self._library, self._rows
         if len(self._shown) > _KEPT:
             self._shown.clear()
             self._known.clear()

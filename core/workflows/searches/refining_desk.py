@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +29,11 @@ from core.searches.query import Query
 from core.searches.teaching import Coordinates, learn, triplets_of
 from core.tasks import SILENT, Reporter
 from core.workflows.metrics.never_seen import elsewhere
-from core.workflows.searches.desk import Desk, desk_for, too_many
+from core.workflows.searches.desk import Desk, desk_for
 from core.workflows.searches.searching import numbers_of
+
+#: The name a desk keeps its bench under.
+_BENCH = "bench"
 
 
 class Bench:
@@ -55,6 +57,12 @@ class Bench:
         #: What was asked last, and the rank of every case under the metric as it was.
         self._before: tuple[RankQuery, Rows] | None = None
         self._learnt: tuple[tuple[int, ...], float, ClickForm] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with the library."""
+        # The index of clicks holds half as much again, in single precision.
+        return self.coordinates.nbytes * 3 // 2
 
     # Cases by id
 
@@ -284,9 +292,6 @@ class _HeldOut:
         return per_query
 
 
-_benches: OrderedDict[tuple[Path, str, frozenset[str]], Bench] = OrderedDict()
-
-
 def bench_for(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> Bench:
@@ -298,17 +303,8 @@ def bench_for(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
-    key = (library.absolute(), metric, frozenset(without))
     desk = desk_for(library, metric, reporter, without=without)
-    known = _benches.pop(key, None)
-    if known is None or known.desk is not desk:
-        known = Bench(desk, reporter)
-    _benches[key] = known
-    while too_many([bench.coordinates.nbytes for bench in _benches.values()]):
-        _benches.popitem(last=False)
-    return known
-
-
-def close_benches() -> None:
-    """Forget everything laid out here; the desks stay."""
-    _benches.clear()
+    bench = desk.kept.get(_BENCH)
+    if not isinstance(bench, Bench):
+        bench = desk.kept[_BENCH] = Bench(desk, reporter)
+    return bench

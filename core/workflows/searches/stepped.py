@@ -38,6 +38,17 @@ class SteppedCases:
         #: What :meth:`prepare` is in the middle of.
         self._making: Iterator[int] | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept now."""
+        kept = [*self._contributions.values(), *([] if self._rows is None else [self._rows])]
+        return sum(one.nbytes for one in kept)
+
+    def forget(self) -> None:
+        """Give the memory back; what is asked for is read again."""
+        self._rows = self._making = None
+        self._contributions = {}
+
     def without(self, metric: Metric, groups: Collection[str]) -> SteppedCases:
         """The same under ``metric``, which is the own one without ``groups``."""
         blind = SteppedCases(self._library, self._feature_set, metric, self._order)

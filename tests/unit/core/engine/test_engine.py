@@ -41,6 +41,16 @@ def test_many_tasks_come_back_each_with_its_own_result(engine):
     assert [task.result() for task in tasks] == [number * number for number in range(SLOTS - 1)]
 
 
+def test_what_is_to_be_done_after_each_task_is_done_in_its_process_before_the_next(tmp_path):
+    with Engine(1, after=work.forget_noted) as made:
+        first = made.submit(work.note, "first").result()
+        assert made.submit(work.note, "second").result() == ["second"]
+        assert first == ["first"]
+    with Engine(1) as made:
+        made.submit(work.note, "first").result()
+        assert made.submit(work.note, "second").result() == ["first", "second"]
+
+
 def test_slots_are_given_back(engine):
     for _ in range(3):
         wait([engine.submit(work.square, number).future for number in range(SLOTS - 1)])

@@ -15,7 +15,6 @@ from app.windows import main
 from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import close_desks
-from core.workflows.searches.refining_desk import close_benches
 from tests.helpers.libraries import raw
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
@@ -192,7 +191,6 @@ def test_they_are_there_again_and_a_case_that_is_gone_is_counted(library):
     with open_window(library) as window:
         wait_for(window, lambda: window.state.metric is not None)
         make(window)
-    close_benches()
     close_desks()
     with raw(library) as connection:
         connection.execute("UPDATE cases SET case_id='t/other' WHERE case_id='t/c2'")

@@ -1,11 +1,17 @@
-"""How many libraries one process keeps open to look at."""
+"""Which libraries one process keeps open to look at."""
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from core.errors import BadInput
 from core.library.library import Library
 from core.workflows.imaging import looking
+from core.workflows.library.importing import import_source
+from core.workflows.library.letting_go import let_go
+from tests.helpers.pictures import striped_folder
 
 
 @pytest.fixture
@@ -24,3 +30,23 @@ def test_those_looked_at_longest_ago_are_closed(libraries):
     for path in libraries[looking.KEPT :]:
         looking.card_images(path, [], 64)
     assert list(looking._open) == [libraries[3], first, *libraries[looking.KEPT :]]
+
+
+def test_one_that_is_closed_is_let_go_of(libraries):
+    for path in libraries[:2]:
+        looking.card_images(path, [], 64)
+    let_go(libraries[0])
+    assert list(looking._open) == [libraries[1]]
+
+
+def test_another_library_in_the_same_place_is_seen(libraries, tmp_path):
+    here = libraries[0]
+    import_source(striped_folder(tmp_path / "pictures", n=4), here)
+    rows = [int(case.row) for case in looking.card_images(here, [1, 2, 3, 4], 64) if case.pixels is not None]
+    assert rows == [1, 2, 3, 4]
+    shutil.rmtree(here)
+    with pytest.raises(BadInput):
+        looking.card_images(here, [1], 64)
+    Library.create(here).close()
+    (card,) = looking.card_images(here, [1], 64)
+    assert card.problem == "not in the library any more"

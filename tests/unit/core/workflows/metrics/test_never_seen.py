@@ -25,7 +25,6 @@ from core.workflows.metrics.training import TrainRequest, score_metric, train_me
 from core.workflows.searches import concepts, refining
 from core.workflows.searches.batch_queries import held_out_cases
 from core.workflows.searches.desk import close_desks
-from core.workflows.searches.refining_desk import close_benches
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
 
@@ -33,7 +32,6 @@ from tests.helpers.tables import table_library, write_table
 @pytest.fixture(autouse=True)
 def nothing_is_left_open():
     yield
-    close_benches()
     close_desks()
 
 

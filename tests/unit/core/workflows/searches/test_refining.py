@@ -24,9 +24,9 @@ from core.workflows.metrics.training import TrainRequest, score_metric, train_me
 from core.workflows.searches import desk as desk_module
 from core.workflows.searches import refining
 from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks
+from core.workflows.searches.desk import close_desks, slim_desks
 from core.workflows.searches.refining import closer, thumb
-from core.workflows.searches.refining_desk import bench_for, close_benches
+from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import search
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
@@ -128,7 +128,6 @@ def test_a_click_lays_nothing_out_anew(table):
 def test_another_process_goes_on_where_this_one_was(table):
     request = request_for()
     before = refining.judge(table, request, [thumb(request, "t/c9", True), thumb(request, "t/c4", False)])
-    close_benches()
     close_desks()
     again = ask(table, request)
     assert again.entries == before.entries
@@ -173,7 +172,7 @@ def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
     refining.judge(table, request, [closer(request, "t/c9", "t/c4")])
     with raw(table) as connection:
         connection.execute("UPDATE judgements SET other='t/gone'")
-    close_benches()
+    slim_desks()
     refined = ask(table, request)
     assert refined.entries[0].judgement.other == "t/gone"
     assert not len(bench_for(table, "plain").form(refined.entries, 1.0).gains)
@@ -243,12 +242,12 @@ def test_a_region_and_a_picture_from_outside_are_queries_too(made, tmp_path):
     ):
         request = Search("plain", query, "l")
         refining.judge(library, request, [closer(request, cases[-1], cases[1])])
-    close_benches()
+    slim_desks()
     last = ask(library, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3
     assert {entry.judgement.kind for entry in last.entries} == {Kind.CLOSER}
     outside.unlink()
-    close_benches()
+    slim_desks()
     gone = ask(library, request)
     assert len(gone.entries) == 3
 

@@ -18,7 +18,7 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks, desk_for
 from core.workflows.searches.desk_store import DRAWN
-from core.workflows.searches.explaining import _grounds, ready, why
+from core.workflows.searches.explaining import ready, why
 from core.workflows.searches.searching import search
 from tests.helpers.tables import table_library
 
@@ -131,7 +131,6 @@ def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(
     asked = Search("projected", Query("t/c0"), without=("f0",))
     unprepared = ask(library, asked).result.ranked
     close_desks()
-    _grounds.clear()
     monkeypatch.setattr("core.workflows.searches.stepped.CHUNKS", 1)
     with pytest.raises(Cancelled):
         ready(library, asked, reporter=StopsAfter(2))
@@ -154,5 +153,5 @@ def test_the_cases_that_tell_what_is_usual_are_the_same_from_memory_and_from_the
     desk = desk_for(library, "plain")
     assert len(desk.drawn) == DRAWN
     desk.drawn = None
-    _grounds.clear()
+    desk.slim()
     assert why(library, request, "t/c5") == told

@@ -1,0 +1,25 @@
+"""What a process keeps of libraries from call to call, let go when a library is closed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from core.tasks import SILENT, Reporter
+
+#: Modules that keep libraries open, and their function that closes one, or all.
+_KEEPERS = (
+    ("core.workflows.searches.desk", "close_desks"),
+    ("core.workflows.imaging.looking", "close_libraries"),
+    ("core.workflows.imaging.planes", "close_volume"),
+)
+
+
+def let_go(library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+    """Close ``library``, or every library, in this process, and forget what was worked out for it.
+
+    Nothing is imported for it: a module that was not used keeps nothing.
+    """
+    for name, close in _KEEPERS:
+        if module := sys.modules.get(name):
+            getattr(module, close)(library)
