@@ -1,0 +1,147 @@
+"""Two programs on one library: each is told of the other, and nothing that either does is lost."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.library import open_library
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.checking import check_library
+from core.workflows.library.importing import import_source
+from core.workflows.library.letting_go import let_go
+from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.desk import desk_for
+from tests.helpers.driven import DrivenWindow
+from tests.helpers.pictures import striped_folder
+from tests.soak.measuring import family
+
+OTHER = "open in another window too"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    library = folder / "Shared.semblance"
+    import_source(striped_folder(folder / "pictures", n=24), library)
+    extract_features(library, "colour_edge_texture")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    striped_folder(folder / "more", n=3, seed=5)
+    striped_folder(folder / "others", n=4, seed=6)
+    return folder
+
+
+@pytest.fixture
+def library(made: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "Shared.semblance"
+    shutil.copytree(made / copy.name, copy)
+    return copy
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[], DrivenWindow]]:
+    started: list[DrivenWindow] = []
+
+    def one() -> DrivenWindow:
+        started.append(DrivenWindow(tmp_path / f"home{len(started)}"))
+        return started[-1]
+
+    yield one
+    for window in started:
+        window.kill()
+
+
+def errors(there: dict) -> list[list[str]]:
+    return [told for told in there["told"] if told[0] == "error"]
+
+
+def held(window: DrivenWindow, library: Path) -> list[str]:
+    """Files of ``library`` that any process of ``window`` has open."""
+    found = []
+    for pid in family(window.pid):
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                target = str(handle.readlink())
+            except OSError:
+                continue
+            found += [target] if str(library) in target else []
+    return found
+
+
+def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
+    first, second = start(), start()
+    there = first.do("open", library)
+    assert there["told"] == []
+    first.do("ask", 0)
+    there = second.do("open", library)
+    (told,) = there["told"]
+    assert OTHER in told[1]
+    assert str(first.pid) in told[1]
+    # The second shows the search that the first began: both judge into one ledger, at the same time.
+    assert second.do("look")["ledger"] == first.do("look")["ledger"]
+    assert there["ranked"] > 10
+    first.begin("judge", [0, 1, 2, 3, 4], 1)
+    second.begin("judge", [18, 17, 16, 15, 14], -1)
+    answers = [first.told(), second.told()]
+    for window, name in ((first, "by the first"), (second, "by the second")):
+        window.begin("train", name)
+    answers += [first.told(), second.told()]
+    for window, name in ((first, "more"), (second, "others")):
+        window.begin("import", made / name)
+    answers += [first.told(), second.told()]
+    assert [errors(there) for there in answers] == [[]] * 6
+    assert [window.quit() for window in (first, second)] == [0, 0]
+    with open_library(library) as opened:
+        assert len(opened.catalogue.all_cases()) == 24 + 3 + 4
+        assert {metric.name for metric in opened.metrics()} == {"plain", "by the first", "by the second"}
+    ledger = desk_for(library, "plain").ledger(there["ledger"])
+    assert len(ledger.in_force) == 10
+    let_go()
+    assert check_library(library).open_harm == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, start):
+    first, second = start(), start()
+    for window, case in ((first, 1), (second, 6)):
+        window.do("open", library)
+        window.do("ask", case)
+        window.do("judge", [2], 1)
+    first.do("train", "by the first")
+    assert held(first, library)
+    there = first.do("close")
+    assert there["library"] is None
+    assert held(first, library) == []
+    there = second.do("judge", [15, 16], -1)
+    assert errors(there) == []
+    assert there["judged"] == 4
+    second.kill()
+    there = first.do("open", library)
+    assert OTHER not in "".join(told[1] for told in there["told"])
+    assert there["metrics"] == ["plain", "by the first"]
+    assert errors(there) == []
+
+
+def test_a_library_removed_under_a_window_is_told_in_words(library, tmp_path, start):
+    kept = tmp_path / "Kept.semblance"
+    shutil.copytree(library, kept)
+    window = start()
+    window.do("open", library)
+    there = window.do("ask", 0)
+    shutil.rmtree(library)
+    for what, *args in (("ask", 3), ("train", "gone"), ("close",)):
+        before = len(errors(there))
+        there = window.do(what, *args)
+        new = errors(there)[before:]
+        assert new
+        assert {told[1] for told in new} == {f"{library} does not exist."}
+    assert there["library"] is None
+    assert not library.exists()
+    there = window.do("open", kept)
+    assert there["cases"] == 24
+    assert window.do("ask", 3)["ranked"] > 10
+    assert window.quit() == 0
