@@ -94,7 +94,8 @@ def _judge(window: MainWindow, case: str) -> None:
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
-        QTest.keyClick(grid, Qt.Key.Key_Right)
+        ranked, said = state.ranking.ranked if state.ranking else (), window.ranking.judging.verdicts()
+        grid.set_current(next(case.row for case in ranked if case.row not in said))
         window.actions_[command].trigger()
         settle(window)
     _expect(state.judged == 3, "three thumbs are kept")
