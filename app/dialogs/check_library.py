@@ -7,7 +7,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QFileDialog,
     QPushButton,
     QWidget,
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
@@ -25,7 +25,7 @@ _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)
 
 
-class CheckDialog(QDialog):
+class CheckDialog(Dialog):
     """A table of findings, each with what can be done or was done about it."""
 
     repair_wanted = Signal()

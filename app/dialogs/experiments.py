@@ -8,7 +8,6 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QFileDialog,
     QFrame,
     QLabel,
@@ -33,6 +32,7 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.errors import BadArguments, SemblanceError
 from core.language import tr
@@ -41,7 +41,7 @@ _FORM, _SCROLL, _SIZE = 320, 10, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
-class ExperimentsDialog(QDialog):
+class ExperimentsDialog(Dialog):
     """``case_wanted(library, row)``: a case whose picture is to be seen; ``help_wanted``."""
 
     case_wanted = Signal(str, int)

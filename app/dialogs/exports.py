@@ -7,11 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QDialog, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
@@ -20,7 +21,7 @@ _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), t
 _WIDTHS = (150, 110, 160, 110, 60)
 
 
-class ExportsDialog(QDialog):
+class ExportsDialog(Dialog):
     """The log of exports, the newest first; rows can be copied, and the list saved as CSV."""
 
     def __init__(

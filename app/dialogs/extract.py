@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QLineEdit,
     QVBoxLayout,
     QWidget,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.features.registry import extractor_class
 from core.language import tr
@@ -22,7 +22,7 @@ from core.parameters import Value
 from core.workflows.library.opening import LibrarySnapshot
 
 
-class ExtractDialog(QDialog):
+class ExtractDialog(Dialog):
     """Accepted with :meth:`extractor`, :meth:`settings` and :meth:`name`."""
 
     def __init__(self, library: LibrarySnapshot, parent: QWidget | None = None) -> None:

@@ -9,7 +9,6 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QDialog,
     QHeaderView,
     QLabel,
     QPushButton,
@@ -26,6 +25,7 @@ from app.theme import news, set_look, theme
 from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.reading_order import Dialog
 from app.widgets.search_field import SearchField
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
@@ -48,7 +48,7 @@ class _Table(QTableView):
             super().keyPressEvent(event)
 
 
-class HeaderDialog(QDialog):
+class HeaderDialog(Dialog):
     """One header at a time; a later :meth:`read` replaces it."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:

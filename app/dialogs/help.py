@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QTextTable,
 )
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QListWidget,
     QListWidgetItem,
@@ -26,6 +25,7 @@ import resources
 from app.models import help_pages
 from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
 from app.widgets.boxes import hbox, vbox
+from app.widgets.reading_order import Dialog
 from app.widgets.search_field import SearchField
 from core.language import ENGLISH, chosen, tr
 
@@ -35,7 +35,7 @@ _CONTENTS = 220
 _WIDE, _FEW_COLUMNS = 1180, 4
 
 
-class HelpDialog(QDialog):
+class HelpDialog(Dialog):
     """One page of the help beside its contents; links lead to others, Alt+Left back."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QFileDialog,
     QHBoxLayout,
     QLabel,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
 from app.widgets.boxes import hbox
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import tr
 from core.library.importers.importer import Recognition
@@ -27,7 +27,7 @@ from core.library.importers.registry import get_importer
 from core.library.records import SUFFIX
 
 
-class ImportDialog(QDialog):
+class ImportDialog(Dialog):
     """Kind of the source and the library it is added to; accepted with :meth:`kind`, :meth:`library` and
     :meth:`identified`."""
 

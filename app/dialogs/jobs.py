@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QDialog, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.context import Context
 from app.dialogs.parts import column_of
 from app.jobs import Job
 from app.theme import theme
 from app.widgets.progress_line import ProgressLine
+from app.widgets.reading_order import Dialog
 from core.language import tr
 
 
-class JobsDialog(QDialog):
+class JobsDialog(Dialog):
     """A list that follows the jobs."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QFileDialog,
     QFrame,
     QGridLayout,
@@ -24,6 +23,7 @@ from app.dialogs.parts import closing_row, column_of
 from app.theme import theme
 from app.widgets.badge import Badge
 from app.widgets.boxes import vbox
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.errors import BadInput
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
@@ -41,7 +41,7 @@ LONGEST_WORD = 32
 ALONE = tr("compare with…")
 
 
-class MetricCardDialog(QDialog):
+class MetricCardDialog(Dialog):
     """Facts of one metric to be read and copied, or two metrics side by side; ``save(name, path)`` writes."""
 
     def __init__(

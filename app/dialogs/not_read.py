@@ -7,7 +7,6 @@ from pathlib import Path
 
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialog,
     QFileDialog,
     QHBoxLayout,
     QLabel,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.dialogs.parts import closing_row, column_of
 from app.widgets.plain_table import PlainTable
+from app.widgets.reading_order import Dialog
 from core.language import tr, tr_n
 from core.reports.cells import csv_text
 from core.workflows.library.opening import LibrarySnapshot
@@ -24,7 +24,7 @@ from core.workflows.library.opening import LibrarySnapshot
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 
 
-class NotReadDialog(QDialog):
+class NotReadDialog(Dialog):
     """A table of (file, state, reason); ignored files are shown on request."""
 
     def __init__(

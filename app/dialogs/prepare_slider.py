@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QLineEdit,
     QWidget,
 )
 
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.theme import theme
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import tr
 from core.library.records import unique_name
@@ -21,7 +21,7 @@ from core.workflows.metrics.training import HELD_OUT, TrainRequest
 USUAL_NAME = tr("BDM+V slider")
 
 
-class PrepareSliderDialog(QDialog):
+class PrepareSliderDialog(Dialog):
     """Accepted with :meth:`request`."""
 
     def __init__(self, library: LibrarySnapshot, features: str, parent: QWidget | None = None) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
@@ -21,6 +20,7 @@ from app.dialogs.parts import column_of, form, go_button, go_or_cancel
 from app.settings import Settings
 from app.theme import theme
 from app.widgets.boxes import hbox
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.errors import SemblanceError
 from core.language import tr
@@ -46,7 +46,7 @@ class Queries:
     cases: tuple[str, ...] = ()
 
 
-class ReportDialog(QDialog):
+class ReportDialog(Dialog):
     """Accepted with :attr:`target`, :meth:`cases`, :meth:`form` and :attr:`options`."""
 
     def __init__(self, queries: list[Queries], settings: Settings, parent: QWidget | None = None) -> None:

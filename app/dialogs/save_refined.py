@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import (
 
 from app.dialogs.parts import cancel_button, column_of, form, go_button
 from app.theme import set_look, theme
+from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import tr, tr_n
 from core.library.records import unique_name
@@ -22,7 +22,7 @@ from core.library.records import unique_name
 FEW = 10
 
 
-class SaveRefinedDialog(QDialog):
+class SaveRefinedDialog(Dialog):
     """Accepted with :meth:`name` and :meth:`author`."""
 
     def __init__(

@@ -7,7 +7,6 @@ from datetime import datetime
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QInputDialog,
     QLabel,
@@ -29,13 +28,14 @@ from app.operations import keeping
 from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.lettering import lettering
+from app.widgets.reading_order import Dialog
 from core.language import tr, tr_n
 from core.workflows.searches.keeping import SavedSearch
 
 _SIDE = 56
 
 
-class SearchesDialog(QDialog):
+class SearchesDialog(Dialog):
     """A list with pictures. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z brings back."""
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:

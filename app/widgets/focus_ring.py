@@ -1,4 +1,7 @@
-"""The ring around what the keyboard talks to: 2 px, 2 px outside, never after a click."""
+"""The ring around what the keyboard talks to: 2 px, 2 px outside, never after a click.
+
+Lists, tables and texts fill their panel: theirs is drawn inside.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QApplication,
     QCheckBox,
     QComboBox,
     QRadioButton,
+    QScrollArea,
     QSlider,
     QTabBar,
+    QTextBrowser,
     QWidget,
 )
 from shiboken6 import isValid
@@ -20,6 +26,7 @@ from app.theme import colour, theme
 from app.widgets.segmented import Segmented
 
 _RINGED = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)
+_INSIDE = (QAbstractItemView, QScrollArea, QTextBrowser)
 _OUT = 4
 _MOVES = (
     QEvent.Type.Move,
@@ -44,7 +51,7 @@ class FocusRing(QObject):
     def _moved(self, _old: QWidget | None, new: QWidget | None) -> None:
         self._leave()
         by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if new is None or by_mouse or not isinstance(new, _RINGED) or new.property("ring") is False:
+        if new is None or by_mouse or not _is_ringed(new):
             return
         self._around = new
         self._frame = _Frame(new.window())
@@ -89,9 +96,20 @@ class FocusRing(QObject):
             if parent.objectName() == "qt_scrollarea_viewport":
                 room = room.intersected(QRect(parent.mapTo(window, QPoint(0, 0)), parent.size()))
             parent = parent.parentWidget()
-        frame.set_rect(seen.adjusted(-_OUT, -_OUT, _OUT, _OUT), room)
+        out = 0 if _is_inside(widget) else _OUT
+        frame.set_rect(seen.adjusted(-out, -out, out, out), room)
         frame.setVisible(widget.isVisible())
         frame.raise_()
+
+
+def _is_inside(widget: QWidget) -> bool:
+    return isinstance(widget, _INSIDE) or widget.property("ring") == "inside"
+
+
+def _is_ringed(widget: QWidget) -> bool:
+    if widget.property("ring") is False or widget.window().windowType() == Qt.WindowType.Popup:
+        return False
+    return isinstance(widget, _RINGED) or _is_inside(widget)
 
 
 class _Frame(QWidget):

@@ -39,6 +39,7 @@ class AskSection(QWidget):
         self.questions = Questions(context, moves_on=False, parent=self)
         self.setAccessibleName(tr("Which is like the query?"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setProperty("ring", "inside")
         self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
         self.query = PictureButton(tr("Query"))
         self.query.set_still()

@@ -1,0 +1,100 @@
+"""Tab goes through a window as a person reads it, however its widgets came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDockWidget, QLabel, QScrollArea, QWidget
+
+
+def stops(window: QWidget) -> list[QWidget]:
+    """What Tab stops at in ``window``, row by row and from left to right, one panel after another."""
+    return list(_stops_within(window))
+
+
+def _stops_within(parent: QWidget) -> Iterator[QWidget]:
+    for child in _as_read(parent):
+        inside = list(_stops_within(child)) if not isinstance(child, QLabel) else []
+        if _takes_tab(child) and not (isinstance(child, QScrollArea) and _leads_through(child, inside)):
+            yield child
+        yield from inside
+
+
+def _takes_tab(widget: QWidget) -> bool:
+    tab = Qt.FocusPolicy.TabFocus
+    return (
+        widget.isEnabled()
+        and widget.focusPolicy() & tab == tab
+        and widget.focusProxy() is None
+        and widget.width() > 0
+        and widget.height() > 0
+    )
+
+
+def _behind(widget: QWidget) -> bool:
+    """Whether ``widget`` is a dock behind another one, which Qt only moves out of sight."""
+    return isinstance(widget, QDockWidget) and (
+        widget.geometry().right() < 0 or widget.geometry().bottom() < 0
+    )
+
+
+def _leads_through(area: QScrollArea, inside: list[QWidget]) -> bool:
+    """Whether ``area`` needs no keys of its own: what it holds is reached by Tab, or all of it is seen."""
+    bars = (area.verticalScrollBar(), area.horizontalScrollBar())
+    return bool(inside) or all(bar.maximum() == 0 for bar in bars)
+
+
+def _as_read(parent: QWidget) -> list[QWidget]:
+    """The widgets seen in ``parent``: rows of those that stand beside each other, from the left."""
+    shown = [
+        child
+        for child in parent.children()
+        if isinstance(child, QWidget) and not child.isWindow() and child.isVisible() and not _behind(child)
+    ]
+    shown.sort(key=lambda child: (child.y(), child.x()))
+    rows: list[list[QWidget]] = []
+    floor = -1
+    for child in shown:
+        middle = child.y() + child.height() // 2
+        if rows and middle <= floor:
+            rows[-1].append(child)
+            floor = min(floor, child.y() + child.height())
+        else:
+            rows.append([child])
+            floor = child.y() + child.height()
+    return [child for row in rows for child in sorted(row, key=lambda child: child.x())]
+
+
+def move_on(window: QWidget, forward: bool) -> bool:
+    """What ``focusNextPrevChild`` of a window does: the keyboard goes to the next stop, or the one before."""
+    order = stops(window)
+    now: QWidget | None = window.focusWidget()
+    while now is not None and now not in order and now is not window:
+        now = now.parentWidget()
+    if not order or order == [now]:
+        return False
+    if now in order:
+        chosen = order[(order.index(now) + (1 if forward else -1)) % len(order)]
+    else:
+        chosen = order[0 if forward else -1]
+    reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+    chosen.setFocus(reason)
+    show_in_scroll_areas(chosen)
+    return True
+
+
+def show_in_scroll_areas(widget: QWidget) -> None:
+    """Scroll whatever ``widget`` lies in until it is seen."""
+    around = widget.parentWidget()
+    while around is not None:
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(widget)
+        around = around.parentWidget()
+
+
+class Dialog(QDialog):
+    """A dialog that Tab goes through as it is read."""
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return move_on(self, forward)
