@@ -27,6 +27,8 @@ class Command:
     needs: str = ""
     checkable: bool = False
     separator: bool = False
+    #: A second key.
+    also: str = ""
 
 
 #: Menu -> what it is called.
@@ -70,7 +72,13 @@ COMMANDS = (
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
     Command("find_case", tr("Find a case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy the case's id"), "Edit", "Ctrl+Shift+C", "copy", "library"),
-    Command("theme", tr("Dark or light"), "View", "Ctrl+Shift+D", "moon"),
+    Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
+    Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
+    Command("go_ranking", tr("Go to the ranked cases"), "View", "Ctrl+3", "grid", "ranking", also="F6"),
+    Command("go_side", tr("Go to Why, Train and Refine"), "View", "Ctrl+4", "", "library"),
+    Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
+    Command("menus", tr("Go to the menus"), "View", "F10", ""),
+    Command("theme", tr("Dark or light"), "View", "Ctrl+Shift+D", "moon", separator=True),
     Command("text_larger", tr("Larger text"), "View", "Ctrl++", "plus"),
     Command("text_smaller", tr("Smaller text"), "View", "Ctrl+-", "minus"),
     Command("language", tr("Deutsch or English"), "View", "", "info"),
@@ -82,7 +90,6 @@ COMMANDS = (
     Command("view_large", tr("Look at it large"), "Case", "Ctrl+L", "expand", "library"),
     Command("why", tr("Why it is near"), "Case", "Ctrl+Y", "help", "library"),
     Command("refine", tr("Refine by judgements"), "Case", "Ctrl+J", "thumb-up", "library"),
-    Command("go_ranking", tr("Go to the ranked cases"), "Case", "F6", "grid", "ranking"),
     Command("header", tr("What the file says…"), "Case", "Ctrl+H", "table", "library"),
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
@@ -153,7 +160,8 @@ class Actions(QObject):
             if command.icon:
                 action.setIcon(icon(command.icon))
             if command.shortcut:
-                action.setShortcut(QKeySequence(command.shortcut))
+                keys = [key for key in (command.shortcut, command.also) if key]
+                action.setShortcuts([QKeySequence(key) for key in keys])
                 action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.setCheckable(command.checkable)
             action.setObjectName(command.id)

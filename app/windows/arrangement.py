@@ -64,8 +64,9 @@ class Arrangement(QObject):
     def open_rail(self, what: str = "") -> None:
         """Show the whole Library panel, also in a narrow window."""
         dock = self._window.docks["library"]
-        dock.fold(None)
-        self._window.resizeDocks([dock], [theme().px(200)], Qt.Orientation.Horizontal)
+        if dock.folded:
+            dock.fold(None)
+            self._window.resizeDocks([dock], [theme().px(200)], Qt.Orientation.Horizontal)
         if what == "filter":
             self._window.library.focus_filter()
 
@@ -99,6 +100,11 @@ class Arrangement(QObject):
         tab = window.context.settings.text(_TAB)
         if tab in NAMES:
             window.side.show_tab(tab)
+        # Docks that are laid out anew lose the keyboard.
+        grid = window.library.grid
+        grid.setFocus(Qt.FocusReason.OtherFocusReason)
+        if grid.current() < 0 and len(grid.deck()):
+            grid.set_current(grid.deck().case_row(0))
         QTimer.singleShot(0, window, window.library.show_current)
 
     def _make_rail(self) -> LibraryRail:

@@ -18,7 +18,7 @@ from app.operations import demo, extracting, likeness, refining, searching, trai
 from app.operations import library as libraries
 from app.panels.ranking.panel import GLIDE
 from app.theme import set_theme
-from app.windows import experiments, library_files, metric_files, report_files, upkeep
+from app.windows import experiments, going, library_files, metric_files, report_files, upkeep
 from app.windows.example_commands import ExampleCommands
 from app.windows.palette import CommandPalette
 from app.windows.search_commands import SearchCommands
@@ -64,6 +64,7 @@ class Commands(QObject):
             "palette": self.show_palette,
             "find_case": self.find_case,
             "copy_case_id": self.copy_case_id,
+            "menus": self.go_to_menus,
             "theme": self.switch_theme,
             "language": self.switch_language,
             "text_larger": lambda: self.scale_text(1),
@@ -81,7 +82,11 @@ class Commands(QObject):
             "whole_picture": lambda: searching.ask_region(self._context, None),
             "why": lambda: window.show_side("why"),
             "refine": self.refine,
-            "go_ranking": self.go_to_ranking,
+            "go_library": lambda: going.to_library(window),
+            "go_query": lambda: going.to_query(window),
+            "go_ranking": lambda: going.to_ranking(window),
+            "go_side": lambda: going.to_side(window),
+            "go_evaluation": lambda: going.to_evaluation(window),
             "judge_alike": lambda: window.ranking.judging.judge(1),
             "judge_not_alike": lambda: window.ranking.judging.judge(-1),
             "judge_closer": window.ranking.judging.compare_current,
@@ -243,13 +248,6 @@ class Commands(QObject):
         self._window.show_side("refine")
         self._window.side.refine.go_to_judgements()
 
-    def go_to_ranking(self) -> None:
-        """The keyboard goes to the ranked cases, the nearest first."""
-        grid = self._window.ranking.grid
-        grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        if grid.current() < 0 and len(grid.deck()):
-            grid.set_current(grid.deck().case_row(0))
-
     def save_refined(self) -> None:
         """Ask for a name, then keep the refined metric."""
         state = self._state
@@ -269,6 +267,9 @@ class Commands(QObject):
         if self._palette is None:
             self._palette = CommandPalette(self._window)
         self._palette.open(self._window.actions_.entries())
+
+    def go_to_menus(self) -> None:
+        self._window.top.go_to_menus()
 
     def switch_theme(self) -> None:
         settings = self._context.settings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.operations import refining
 from app.panels.query.source import QuerySource
@@ -21,6 +22,7 @@ class FullPages:
         self._window = window
         self._sizes: dict[str, QSize] = {}
         self._from_two = False
+        self._came_from: QWidget | None = None
 
     @property
     def open(self) -> bool:
@@ -99,7 +101,10 @@ class FullPages:
             dock.setVisible(window.state.library is not None and dock.wanted)
         # Docks can be sized only once they are shown.
         QTimer.singleShot(0, window, self._restore_sizes)
-        window.ranking.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+        back = self._came_from
+        if back is None or not isValid(back) or not back.isVisible() or not back.isEnabled():
+            back = window.ranking.grid
+        back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _look_at(self, source: QuerySource) -> None:
         large = self._window.large
@@ -112,6 +117,7 @@ class FullPages:
         self._from_two = window.pages.currentWidget() is window.two_metrics or (self.open and self._from_two)
         if not self.open:
             window.arrangement.keep()
+            self._came_from = window.focusWidget()
             self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
         elif page is not window.large:
             window.large.leave()

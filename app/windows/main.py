@@ -13,7 +13,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QStyle, QWidget
 
 from app.actions import Actions
 from app.context import Context
@@ -39,6 +39,7 @@ from app.state import State
 from app.theme import news
 from app.widgets.boxes import vbox
 from app.widgets.message_bar import MessageBar
+from app.widgets.reading_order import move_on
 from app.widgets.start_page import StartPage
 from app.windows import library_files
 from app.windows.arrangement import Arrangement
@@ -148,6 +149,9 @@ class MainWindow(QMainWindow):
         self.side.help_wanted.connect(self._help)
         self.ranking.grid.current_changed.connect(self.side.why.follow)
         self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return move_on(self, forward)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -268,7 +272,9 @@ class MainWindow(QMainWindow):
 
     def fit(self, available: QSize) -> None:
         """Fill a screen of which less than the window's size is free."""
-        size = self.size().boundedTo(available)
+        # A frame with its title comes on top of the window's own size.
+        frame = QSize(0, self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight))
+        size = self.size().boundedTo(available - frame)
         if size != self.size():
             self.resize(size)
             self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
@@ -33,6 +33,20 @@ VALUE, BARE = 56, 100
 #: A picker is as wide as its value wants, within these.
 NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN, _AFTER = 8, 6, 24
+
+
+def with_keys(titles: Iterable[str]) -> list[str]:
+    """``titles`` with ``&`` before the letter that opens each with Alt: its first that is not taken yet."""
+    taken: set[str] = set()
+    marked = []
+    for title in titles:
+        place = next((i for i, c in enumerate(title) if c.isalnum() and c.lower() not in taken), None)
+        if place is None:
+            marked.append(title)
+        else:
+            taken.add(title[place].lower())
+            marked.append(f"{title[:place]}&{title[place:]}")
+    return marked
 
 
 class Picker(QAbstractButton):
@@ -134,9 +148,10 @@ class TopBar(QFrame):
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
         self.menu: dict[str, QMenu] = {}
+        titles = dict(zip(MENUS, with_keys(MENUS.values()), strict=True))
         for command in COMMANDS:
             if command.menu not in self.menu:
-                self.menu[command.menu] = self.menus.addMenu(MENUS[command.menu])
+                self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
@@ -161,6 +176,10 @@ class TopBar(QFrame):
         row.addWidget(self.commands)
         news.changed.connect(self._fit)
         self._fit()
+
+    def go_to_menus(self) -> None:
+        """The keyboard goes to the first menu, which opens."""
+        self.menus.setActiveAction(self.menus.actions()[0])
 
     def resizeEvent(self, event: object) -> None:
         self._fit()

@@ -65,7 +65,7 @@ menus = {
     for name, menu in window.top.menu.items()
 }
 told = {
-    "menus": {name: menu.title() for name, menu in window.top.menu.items()},
+    "menus": {name: menu.title().replace("&", "") for name, menu in window.top.menu.items()},
     "actions": menus,
     "room": window.top.menus.width() - window.top.menus.sizeHint().width(),
     "docks": {name: dock.windowTitle() for name, dock in window.docks.items()},

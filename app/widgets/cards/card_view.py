@@ -20,6 +20,11 @@ from core.language import tr
 from core.library.columns import PictureState
 
 NONE = -1
+_BY_KEYS = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
 
 
 class CardView(QAbstractScrollArea):
@@ -80,6 +85,8 @@ class CardView(QAbstractScrollArea):
         self.viewport().update()
         if self.current() != before:
             self._tell_current()
+        else:
+            self.setAccessibleDescription(self._in_words())
         self._hover_again()
 
     def _seen(self) -> dict[int, QPoint]:
@@ -104,6 +111,7 @@ class CardView(QAbstractScrollArea):
     def set_judgements(self, judgements: dict[int, int]) -> None:
         """Judgements by catalogue row: 1 alike, -1 not alike."""
         self._deck = replace(self._deck, judgements=judgements)
+        self.setAccessibleDescription(self._in_words())
         self.viewport().update()
 
     def set_source(self, source: ThumbnailSource | None) -> None:
@@ -324,6 +332,9 @@ class CardView(QAbstractScrollArea):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
+        # Without a current case nothing would show where the keyboard is.
+        if self._place == NO_PLACE and len(self._deck) and event.reason() in _BY_KEYS:
+            self._set_place(self.visible_places().start)
         self._update(self._place)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

@@ -36,7 +36,7 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
     window.actions_["language"].trigger()
     assert window.context.settings.language == "de"
     assert language.chosen() == ENGLISH
-    assert window.top.menu["File"].title() == before == "File"
+    assert window.top.menu["File"].title() == before == "&File"
 
 
 def test_its_name_is_understood_in_every_language(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
-from app.actions import Actions
+from app.actions import MENUS, Actions
 from app.context import Context
 from app.jobs import Jobs
 from app.messages import Messages
@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.state import State
 from app.theme import set_theme
 from app.windows.likeness import LikenessSlider
-from app.windows.top_bar import Picker, TopBar
+from app.windows.top_bar import Picker, TopBar, with_keys
 
 LONG = "Eine lange Bezeichnung"
 
@@ -86,3 +86,22 @@ def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
     at(made, 1600, qapp)
     assert short.width() < long.width()
     assert long.width() >= long.sizeHint().width()
+
+
+@pytest.mark.parametrize(
+    ("titles", "marked"),
+    [
+        (["File", "Edit", "View"], ["&File", "&Edit", "&View"]),
+        (["Case", "Search", "Compare", "Close"], ["&Case", "&Search", "C&ompare", "C&lose"]),
+        (["Ähre", "ähnlich"], ["&Ähre", "ä&hnlich"]),
+        (["a", "a"], ["&a", "a"]),
+    ],
+)
+def test_every_menu_has_a_letter_of_its_own(titles, marked):
+    assert with_keys(titles) == marked
+
+
+def test_the_menus_have_different_letters():
+    marked = with_keys(MENUS.values())
+    letters = [title[title.index("&") + 1].lower() for title in marked]
+    assert len(set(letters)) == len(MENUS)

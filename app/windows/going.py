@@ -1,0 +1,59 @@
+"""The keyboard goes to a panel: to what one does there most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+if TYPE_CHECKING:
+    from app.windows.main import MainWindow
+
+
+def to_library(window: MainWindow) -> None:
+    """To the cases of the library, which unfold where only the rail is seen."""
+    window.full.leave()
+    _show(window, "library")
+    window.arrangement.open_rail()
+    _to(window.library.grid)
+
+
+def to_query(window: MainWindow) -> None:
+    """To the query's picture."""
+    window.full.leave()
+    _show(window, "query")
+    _to(window.query.focus_target())
+
+
+def to_ranking(window: MainWindow) -> None:
+    """To the ranked cases, the nearest first."""
+    window.full.leave()
+    grid = window.ranking.grid
+    _to(grid)
+    if grid.current() < 0 and len(grid.deck()):
+        grid.set_current(grid.deck().case_row(0))
+
+
+def to_side(window: MainWindow) -> None:
+    """To the tabs Why, Train and Refine."""
+    window.full.leave()
+    _show(window, "side")
+    _to(window.side.header.tabs)
+
+
+def to_evaluation(window: MainWindow) -> None:
+    """To the tabs of the evaluation."""
+    window.full.leave()
+    _show(window, "evaluation")
+    _to(window.evaluation.header.tabs)
+
+
+def _show(window: MainWindow, dock: str) -> None:
+    window.docks[dock].wanted = True
+    window.docks[dock].show()
+
+
+def _to(widget: QWidget) -> None:
+    widget.window().activateWindow()
+    widget.setFocus(Qt.FocusReason.ShortcutFocusReason)

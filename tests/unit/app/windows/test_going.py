@@ -1,0 +1,127 @@
+"""Keys that lead to each panel, and to the menus, and back."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.operations import searching
+from app.screenshot import settle
+from core.searches.query import Query
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+from tests.helpers.windows import open_window, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("going")
+    library = folder / "Striped.semblance"
+    import_source(striped_folder(folder / "pictures", n=24), library)
+    extract_features(library, "colour_edge_texture")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
+def asked(window):
+    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+    wait_for(window, lambda: window.state.ranking is not None and window.query.shows_query)
+
+
+def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
+    with open_window(trained) as window:
+        window.activateWindow()
+        assert window.focusWidget() is window.library.grid
+        assert window.library.grid.current() == window.library.grid.deck().case_row(0)
+
+
+def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
+    with open_window(trained) as window:
+        asked(window)
+        window.activateWindow()
+        for number, widget in (
+            (Qt.Key.Key_2, window.query.view),
+            (Qt.Key.Key_4, window.side.header.tabs),
+            (Qt.Key.Key_5, window.evaluation.header.tabs),
+            (Qt.Key.Key_1, window.library.grid),
+            (Qt.Key.Key_3, window.ranking.grid),
+        ):
+            for dock in window.docks.values():
+                dock.hide()
+            qtbot.keyClick(window.ranking.grid, number, CTRL)
+            settle(window)
+            assert window.focusWidget() is widget
+            assert widget.isVisible()
+        assert window.ranking.grid.current() == window.state.ranking.ranked[0].row
+
+
+def test_a_folded_library_opens_for_the_key_that_leads_to_it(qtbot, trained):
+    with open_window(trained) as window:
+        window.resize(1280, 800)
+        settle(window)
+        assert window.docks["library"].folded
+        qtbot.keyClick(window, Qt.Key.Key_1, CTRL)
+        settle(window)
+        assert window.library.grid.isVisible()
+        assert window.focusWidget() is window.library.grid
+
+
+def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
+    with open_window(trained) as window:
+        window.resizeDocks([window.docks["library"]], [320], Qt.Orientation.Horizontal)
+        settle(window)
+        wide = window.docks["library"].width()
+        assert wide > 250
+        qtbot.keyClick(window, Qt.Key.Key_F, CTRL)
+        settle(window)
+        assert window.docks["library"].width() == wide
+
+
+def test_a_large_picture_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
+    with open_window(trained) as window:
+        asked(window)
+        window.activateWindow()
+        for grid in (window.library.grid, window.ranking.grid):
+            grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            qtbot.keyClick(grid, Qt.Key.Key_L, CTRL)
+            wait_for(window, lambda: window.large.pane.view.picture is not None)
+            assert window.full.open
+            qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+            settle(window)
+            assert not window.full.open
+            assert window.focusWidget() is grid
+
+
+def test_tab_reaches_the_cases_with_one_of_them_current(qtbot, trained):
+    with open_window(trained) as window:
+        window.activateWindow()
+        grid = window.library.grid
+        grid.set_current(-1)
+        grid.clearFocus()
+        qtbot.keyClick(window.library.search, Qt.Key.Key_Tab)
+        while window.focusWidget() is not grid:
+            before = window.focusWidget()
+            qtbot.keyClick(before, Qt.Key.Key_Tab)
+            assert window.focusWidget() is not before
+        assert grid.current() == grid.deck().case_row(0)
+
+
+@pytest.mark.qt_log_ignore("does not support", extend=True)
+def test_f10_opens_the_first_menu_and_escape_leads_back(qtbot, trained):
+    with open_window(trained) as window:
+        window.activateWindow()
+        qtbot.keyClick(window.library.grid, Qt.Key.Key_F10)
+        opened = QApplication.activePopupWidget()
+        assert isinstance(opened, QMenu)
+        assert opened is window.top.menu["File"]
+        qtbot.keyClick(opened, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+        # The menus' names keep the keyboard, so that Right opens the next; the second Escape leaves them.
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+        assert window.focusWidget() is window.library.grid
