@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from shiboken6 import isValid
 
 from core.engine import Engine, Progress, Task
 from core.errors import SemblanceError
-from core.language import tr
+from core.language import known, shown, tr
 from core.tasks import Cancelled
 from core.workflows.library.letting_go import let_go
 
@@ -140,7 +141,7 @@ class Job(QObject):
         if kind == "partial":
             self.partial.emit(news)
             return
-        self.progress = news
+        self.progress = replace(news, what=shown(known(news.what)))
         if self._rate_start is None or news.what != self._rate_what or news.done < self._rate_start[1]:
             self._rate_start, self._rate_what = (time.monotonic(), news.done), news.what
         self.changed.emit()
@@ -173,6 +174,7 @@ class Job(QObject):
         self.ended.emit()
 
     def _fail(self, error: SemblanceError) -> None:
+        error.message, error.hint = shown(error.message), shown(error.hint)
         self._end(State.FAILED)
         self.failed.emit(error)
 

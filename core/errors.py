@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from core.language import Said, say
+
 
 class SemblanceError(Exception):
     """A failure to be shown to a person.
 
     ``message`` says what happened and to which file; ``hint`` says what to do next. Both are whole
-    sentences without a traceback or an internal name in them.
+    sentences without a traceback or an internal name in them, in English; :func:`core.language.shown` says
+    them in the user's language.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
-        self.message = message
-        self.hint = hint
+        # Inside another text a sentence is translated only where it is known to be one.
+        self.message = message if isinstance(message, Said) else Said(message, {})
+        self.hint = hint if isinstance(hint, Said) else Said(hint, {})
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        return say("{message} {hint}", message=self.message, hint=self.hint) if self.hint else self.message
 
 
 class BadInput(SemblanceError):

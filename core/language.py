@@ -1,22 +1,32 @@
 """Texts in the user's language: English in the sources, translations in tables beside the help pages.
 
-``tr("{n} cases", n=3)`` looks its English text up and fills it in. The language is chosen before the other
-modules of the program are imported, by :func:`choose` or the environment variable :data:`VARIABLE`, which
-worker processes inherit. What has no translation stays English.
+``core`` says what happened in English, ``say("{n} cases", n=3)``: a plain text that remembers its form and
+what was filled in. So files, scripts and the command line get English whoever asks, and a text can go to
+another process and be said in the user's language where a person sees it, by :func:`shown`. What is made
+only to be seen is said at once, ``tr("{n} cases", n=3)``. Names that learners, extractors and the like give
+themselves are plain texts, ``shown(known(title))``.
+
+The language is chosen before the other modules of the program are imported, by :func:`choose` or the
+environment variable :data:`VARIABLE`, which worker processes inherit. What has no translation stays English.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 VARIABLE = "SEMBLANCE_LANGUAGE"
 ENGLISH = "en"
 #: Code -> what the language calls itself.
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
+#: Code -> how the marks of thousands and decimals of English numbers are written.
+_MARKS = {"de": str.maketrans(",.", ".,")}
 
 
 def folder() -> Path:
@@ -36,6 +46,8 @@ def choose(code: str) -> None:
     """Use another language from now on, here and in processes started later; unknown ones mean English."""
     os.environ[VARIABLE] = code if code in LANGUAGES else ENGLISH
     table.cache_clear()
+    _forms.cache_clear()
+    _recognised.cache_clear()
 
 
 @lru_cache(maxsize=1)
@@ -49,16 +61,147 @@ def table() -> Mapping[str, str]:
     return texts
 
 
-def tr(text: str, /, **values: object) -> str:
-    """``text`` in the language in force, ``{name}`` and ``{name:,}`` in it filled in from ``values``.
+class Said(str):
+    """An English text that knows its form and what was filled in, to be said in another language."""
+
+    form: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, form: str, values: Mapping[str, Any]) -> Said:
+        said = super().__new__(cls, form.format(**values) if values else form)
+        said.form, said.values = form, values
+        return said
+
+    def __reduce__(self) -> tuple[Callable[..., Said], tuple[str, Mapping[str, Any]]]:
+        return Said, (self.form, self.values)
+
+
+def say(text: str, /, **values: object) -> str:
+    """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`shown` says it otherwise.
 
     The text has to stand in the call as it is, not as a variable or an f-string: that is where the tests look
     for what is to be translated.
     """
+    return Said(text, {name: _plain(value) for name, value in values.items()})
+
+
+def say_n(one: str, many: str, n: int, /, **values: object) -> str:
+    """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
+    return say(one if n == 1 else many, n=say("{n:,}", n=n), **values)
+
+
+def say_all(texts: Iterable[str], between: str = ", ") -> str:
+    """Several texts in a row, each said by itself."""
+    places = {f"_{place}": text for place, text in enumerate(texts)}
+    return Said(between.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in places), places)
+
+
+def known(text: str) -> str:
+    """A text of ours that was made elsewhere: a name out of a registry, or a note that was kept in a file and
+    has forgotten what was filled in. Where it is shown it is looked up as it is, then by its form."""
+    return text if isinstance(text, Said) else Said(text, {})
+
+
+def shown(text: str) -> str:
+    """``text`` of :func:`say` or :func:`known` in the language in force, its numbers too. Any other text, as
+    the name of a finding is, and what has no translation stay as they are."""
+    if chosen() == ENGLISH or not isinstance(text, Said):
+        return str(text)
+    return _filled(table().get(text.form, text.form), text.values) if text.values else _looked_up(text)
+
+
+def tr(text: str, /, **values: object) -> str:
+    """``text`` in the language in force, its places filled in from ``values``; it stands in the call as for
+    :func:`say`."""
     found = table().get(text, text)
-    return found.format(**values) if values else found
+    return _filled(found, values) if values else found
 
 
 def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
     """``one`` for ``n`` = 1, else ``many``; ``{n}`` is filled in with thousands apart."""
-    return tr(one if n == 1 else many, n=f"{n:,}", **values)
+    return tr(one if n == 1 else many, n=figure(n, ","), **values)
+
+
+def figure(value: float, form: str = "") -> str:
+    """A number by the format ``form`` as the language in force writes it; never for CSV, JSON or commands."""
+    return in_marks(format(value, form))
+
+
+def in_marks(text: str) -> str:
+    """An English text that holds nothing but numbers, with the marks of the language in force."""
+    marks = _MARKS.get(chosen())
+    return text.translate(marks) if marks else text
+
+
+class _Filler(string.Formatter):
+    """Fills in numbers as the language writes them, and texts of ``core`` in that language."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            return figure(value, format_spec)
+        if isinstance(value, Said):
+            value = shown(value)
+        return str(super().format_field(value, format_spec))
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    return _Filler().vformat(text, (), values)
+
+
+def _plain(value: object) -> object:
+    """What can be filled in later, in another process: texts and numbers."""
+    if isinstance(value, str | int | float):
+        return value
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _looked_up(text: str) -> str:
+    found = table().get(text)
+    return found if found is not None else _recognised(str(text))
+
+
+@lru_cache(maxsize=4096)
+def _recognised(text: str) -> str:
+    """A text with its places filled in, found by the form that has most letters of it."""
+    for form, pattern, pieces in _forms():
+        if all(piece in text for piece in pieces):
+            match = pattern.fullmatch(text)
+            if match:
+                values = {name: _number_or_text(value) for name, value in match.groupdict().items()}
+                return string.Formatter().vformat(_FIELD.sub(r"{\1}", table()[form]), (), values)
+    return text
+
+
+_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
+_NUMBER = re.compile(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
+
+
+def _number_or_text(value: str) -> str:
+    return in_marks(value) if _NUMBER.fullmatch(value) else table().get(value, value)
+
+
+@lru_cache(maxsize=1)
+def _forms() -> list[tuple[str, re.Pattern[str], list[str]]]:
+    """(form, what it looks like filled in, its pieces between places), those with most letters first."""
+    found = []
+    for form in table():
+        parts = list(string.Formatter().parse(form)) if "{" in form else []
+        pieces = [piece for piece, *_ in parts if piece]
+        if (
+            not any((name or "").isidentifier() for _, name, *_ in parts)
+            or sum(map(len, pieces)) < _LEAST_LETTERS
+        ):
+            continue
+        seen: set[str] = set()
+        pattern = ""
+        for piece, name, *_ in parts:
+            pattern += re.escape(piece)
+            if name:
+                pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+                seen.add(name)
+        found.append((form, re.compile(pattern, re.DOTALL), pieces))
+    return sorted(found, key=lambda one: -sum(map(len, one[2])))
+
+
+#: A form with fewer letters would be found in texts that were never made from it.
+_LEAST_LETTERS = 5

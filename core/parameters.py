@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import BadArguments
+from core.language import say
 
 Value = bool | int | float | str | None
 
@@ -44,24 +45,24 @@ class Parameter:
         wanted = type(self.default)
         if wanted is bool:
             if not isinstance(value, bool):
-                raise self._refused(value, "true or false")
+                raise self._refused(value, say("true or false"))
         elif wanted is int:
             if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
-                raise self._refused(value, "a whole number")
+                raise self._refused(value, say("a whole number"))
             value = int(value)
         elif wanted is float:
             if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise self._refused(value, "a number")
+                raise self._refused(value, say("a number"))
             value = float(value)
         elif wanted is str and not isinstance(value, str):
-            raise self._refused(value, "a word")
+            raise self._refused(value, say("a word"))
         if self.choices and value not in self.choices:
-            raise self._refused(value, "one of " + ", ".join(self.choices))
+            raise self._refused(value, say("one of {choices}", choices=", ".join(self.choices)))
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.minimum is not None and value < self.minimum:
-                raise self._refused(value, f"at least {self.minimum:g}")
+                raise self._refused(value, say("at least {minimum:g}", minimum=self.minimum))
             if self.maximum is not None and value > self.maximum:
-                raise self._refused(value, f"at most {self.maximum:g}")
+                raise self._refused(value, say("at most {maximum:g}", maximum=self.maximum))
         return value
 
     def parse(self, text: str) -> Value:
@@ -74,17 +75,20 @@ class Parameter:
         if isinstance(self.default, bool):
             words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             if text.lower() not in words:
-                raise self._refused(text, "true or false")
+                raise self._refused(text, say("true or false"))
             value = words[text.lower()]
         elif isinstance(self.default, int | float):
             try:
                 value = float(text)
             except ValueError:
-                raise self._refused(text, "a number") from None
+                raise self._refused(text, say("a number")) from None
         return self.check(value)
 
     def _refused(self, value: object, wanted: str) -> BadArguments:
-        return BadArguments(f"'{self.name}' cannot be {value!r}.", f"It must be {wanted}.")
+        return BadArguments(
+            say("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
+            say("It must be {wanted}.", wanted=wanted),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -108,7 +112,10 @@ def checked(owner: str, parameters: tuple[Parameter, ...], given: Mapping[str, V
     for name in given:
         if name not in known:
             names = ", ".join(known) or "none"
-            raise BadArguments(f"{owner} has no parameter '{name}'.", f"Its parameters: {names}.")
+            raise BadArguments(
+                say("{owner} has no parameter '{name}'.", owner=owner, name=name),
+                say("Its parameters: {names}.", names=names),
+            )
     return {name: parameter.check(given.get(name, parameter.default)) for name, parameter in known.items()}
 
 
@@ -125,7 +132,8 @@ def parse_settings(owner: str, parameters: tuple[Parameter, ...], texts: list[st
         if not equals or key not in known:
             names = ", ".join(known) or "none"
             raise BadArguments(
-                f"'{text}' is not a setting of {owner}.", f"Write key=value; its parameters: {names}."
+                say("'{value}' is not a setting of {owner}.", value=text, owner=owner),
+                say("Write key=value; its parameters: {names}.", names=names),
             )
         values[key] = known[key].parse(value)
     return values

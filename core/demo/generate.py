@@ -19,6 +19,7 @@ from core.demo import mammogram
 from core.demo.pictures import NOTICE, RADIOGRAPHS, Order, write
 from core.engine import Engine, Task
 from core.errors import SemblanceError
+from core.language import say
 from core.tasks import SILENT, Reporter
 
 #: Raised whenever the same seed gives other pictures.
@@ -219,10 +220,14 @@ def _put(path: Path, text: str) -> None:
 def _unwritable(folder: Path, error: OSError) -> SemblanceError:
     if error.errno == errno.ENOSPC:
         return SemblanceError(
-            f"The disk is full: the demo pictures in {folder} could not be finished.",
+            say("The disk is full: the demo pictures in {folder} could not be finished.", folder=folder),
             "Free about 50 MB, or choose another folder, and start the demo again.",
         )
     return SemblanceError(
-        f"The demo pictures cannot be written to {folder}: {error.strerror or error}.",
+        say(
+            "The demo pictures cannot be written to {folder}: {reason}.",
+            folder=folder,
+            reason=error.strerror or error,
+        ),
         "Choose a folder you may write to.",
     )

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from core.engine.pool import WorkerEnded
 from core.errors import SemblanceError
+from core.language import say
 from core.tasks import Cancelled
 
 #: How long a scheduler and its workers may take to answer.
@@ -47,7 +48,7 @@ class ClusterTask:
             if self._unwanted:
                 raise Cancelled from None
             raise SemblanceError(
-                f"The Dask scheduler at {self._address} was lost.",
+                say("The Dask scheduler at {address} was lost.", address=self._address),
                 "What was finished is kept; start it again and resume.",
             ) from problem
 
@@ -88,14 +89,18 @@ class Cluster:
             self._client.wait_for_workers(1, timeout=PATIENCE_S)
         except TimeoutError as problem:
             raise SemblanceError(
-                f"The Dask scheduler at '{self.address}' has no worker.",
+                say("The Dask scheduler at '{address}' has no worker.", address=self.address),
                 "Start one with: dask worker ADDRESS",
             ) from problem
         try:
             self._client.submit(ready, pure=False).result(timeout=PATIENCE_S)
         except Exception as problem:
             raise SemblanceError(
-                f"The Dask workers at '{self.address}' cannot run Semblance ({problem}).",
+                say(
+                    "The Dask workers at '{address}' cannot run Semblance ({problem}).",
+                    address=self.address,
+                    problem=problem,
+                ),
                 "Install the same version of Semblance where they run.",
             ) from problem
 
@@ -135,6 +140,6 @@ def _check_address(address: str) -> None:
 
 def _no_answer(address: str) -> SemblanceError:
     return SemblanceError(
-        f"No Dask scheduler answers at '{address}'.",
+        say("No Dask scheduler answers at '{address}'.", address=address),
         "Write its address like tcp://host:8786, and start it with: dask scheduler",
     )

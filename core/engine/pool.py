@@ -18,6 +18,7 @@ from typing import Any
 
 from core.engine import worker
 from core.errors import SemblanceError
+from core.language import say
 from core.tasks import Cancelled
 
 #: Tasks that can be under way at once; each owns one byte of the shared stop flags.
@@ -33,8 +34,8 @@ class WorkerEnded(SemblanceError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A worker process ended unexpectedly (it may have run out of memory).",
-            "What was finished is kept; start the job again.",
+            say("A worker process ended unexpectedly (it may have run out of memory)."),
+            say("What was finished is kept; start the job again."),
         )
 
     def __reduce__(self) -> tuple[type[WorkerEnded], tuple[()]]:

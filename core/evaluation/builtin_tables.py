@@ -6,6 +6,7 @@ import numpy as np
 
 from core.errors import BadArguments
 from core.evaluation.data import EvaluationData
+from core.language import say
 
 PREFIX = "builtin:"
 NAMES = ("breast_cancer", "digits", "iris", "wine")
@@ -19,7 +20,10 @@ def builtin_table(name: str) -> EvaluationData:
     """
     name = name.removeprefix(PREFIX)
     if name not in NAMES:
-        raise BadArguments(f"There is no built-in table '{name}'.", f"The tables are: {', '.join(NAMES)}.")
+        raise BadArguments(
+            say("There is no built-in table '{name}'.", name=name),
+            say("The tables are: {names}.", names=", ".join(NAMES)),
+        )
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from core.errors import BadArguments, BadInput
 from core.evaluation.findings_map import DROPPED, check_findings_map
 from core.evaluation.splits import patients_known
+from core.language import say
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +52,27 @@ class EvaluationData:
         beside = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
         if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in beside):
             raise BadInput(
-                f"The features, findings and patients of {self.name} differ in number.",
+                say("The features, findings and patients of {name} differ in number.", name=self.name),
                 "Give one row of features and one finding for every case.",
             )
         if np.isinf(X).any():
             raise BadInput(
-                f"{self.name} holds infinite values.", "Replace them, or leave the cells empty (missing)."
+                say("{name} holds infinite values.", name=self.name),
+                "Replace them, or leave the cells empty (missing).",
             )
-        names = self.feature_names or tuple(f"feature {column + 1}" for column in range(X.shape[1]))
+        names = self.feature_names or tuple(
+            say("feature {column}", column=column + 1) for column in range(X.shape[1])
+        )
         groups = self.feature_groups or names
         if len(names) != X.shape[1] or len(groups) != X.shape[1]:
-            raise BadInput(f"{self.name} has {X.shape[1]} feature columns but {len(names)} names for them.")
+            raise BadInput(
+                say(
+                    "{name} has {shape} feature columns but {n} names for them.",
+                    name=self.name,
+                    shape=X.shape[1],
+                    n=len(names),
+                )
+            )
         texts = None if self.groups is None else ["" if g is None else str(g) for g in self.groups]
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", np.array(["" if v is None else str(v) for v in self.y], dtype=np.str_))
@@ -73,7 +84,7 @@ class EvaluationData:
 
     @property
     def name(self) -> str:
-        return f"'{self.source}'" if self.source else "The data"
+        return f"'{self.source}'" if self.source else say("The data")
 
     @property
     def n_cases(self) -> int:
@@ -147,8 +158,15 @@ def prepare(
         y = np.array([findings.get(name, name) for name in data.y.tolist()], dtype=np.str_)
         data = replace(data, y=y).rows(np.flatnonzero(y != DROPPED))
     if len(data.findings) < 2:
-        has = f"only the finding '{next(iter(data.findings))}'" if data.findings else "no findings"
-        raise BadInput(f"{data.name} has {has}.", "Cases of at least two findings are needed to compare.")
+        has = (
+            say("only the finding '{findings}'", findings=next(iter(data.findings)))
+            if data.findings
+            else say("no findings")
+        )
+        raise BadInput(
+            say("{data} has {has}.", data=data.name, has=has),
+            "Cases of at least two findings are needed to compare.",
+        )
     if max_cases is not None and max_cases < data.n_cases:
         data = data.rows(stratified_subset(data.y, max_cases, seed))
     return data
@@ -163,7 +181,8 @@ def stratified_subset(y: npt.NDArray[np.str_], n: int, seed: int) -> npt.NDArray
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if n < len(counts):
         raise BadArguments(
-            f"{n} cases cannot hold {len(counts)} findings.", f"Ask for at least {len(counts)} cases."
+            say("{n} cases cannot hold {n2} findings.", n=n, n2=len(counts)),
+            say("Ask for at least {n} cases.", n=len(counts)),
         )
     rng = np.random.default_rng(seed)
     takes = np.ones(len(counts), dtype=np.intp)

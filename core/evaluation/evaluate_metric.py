@@ -16,14 +16,15 @@ from core.evaluation.result import number_or_none
 from core.evaluation.roc import auc_with_interval, defined, roc
 from core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
 from core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
+from core.language import say
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from core.metrics.distance import Distance
     from core.metrics.metric import Metric
 
-HELD_OUT_PATIENTS = "held-out patients"
-HELD_OUT_CASES = "held-out cases, unknown patients"
+HELD_OUT_PATIENTS = say("held-out patients")
+HELD_OUT_CASES = say("held-out cases, unknown patients")
 #: Nearest cases looked at for the score of a finding.
 FINDING_K = 10
 

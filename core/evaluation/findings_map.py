@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from core.errors import BadArguments
+from core.language import say
 
 DROPPED = "-"
-_HINT = "Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out)."
+_HINT = say("Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out).")
 
 
 def parse_findings_map(text: str) -> dict[str, str]:
@@ -23,10 +24,14 @@ def parse_findings_map(text: str) -> dict[str, str]:
         olds, equals, new = rule.rpartition("=")
         names = [old.strip() for old in olds.split(",")]
         if not equals or not new.strip() or not all(names):
-            raise BadArguments(f"'{rule.strip()}' does not say which findings become which.", _HINT)
+            raise BadArguments(
+                say("'{rule}' does not say which findings become which.", rule=rule.strip()), _HINT
+            )
         for name in names:
             if name in renamed:
-                raise BadArguments(f"The finding '{name}' is named twice in '{text}'.", _HINT)
+                raise BadArguments(
+                    say("The finding '{name}' is named twice in '{value}'.", name=name, value=text), _HINT
+                )
             renamed[name] = new.strip()
     if not renamed:
         raise BadArguments("The map of findings is empty.", _HINT)
@@ -43,6 +48,6 @@ def check_findings_map(renamed: Mapping[str, str], present: Iterable[str]) -> No
     unknown = [name for name in renamed if name not in known]
     if unknown:
         raise BadArguments(
-            f"No case has the finding {', '.join(repr(name) for name in unknown)}.",
-            f"The findings are: {', '.join(known)}.",
+            say("No case has the finding {those}.", those=", ".join(repr(name) for name in unknown)),
+            say("The findings are: {known}.", known=", ".join(known)),
         )

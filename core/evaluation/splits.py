@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 
 Rows = npt.NDArray[np.intp]
 #: Begins the names that :func:`together` makes for cases of one picture and no known patient.
-ONE_PICTURE = "one picture, "
+ONE_PICTURE = say("one picture, ")
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
 
@@ -58,7 +59,7 @@ def patient_codes(groups: Groups | None, n: int) -> Rows | None:
     names = ["" if group is None else str(group) for group in groups]
     if len(names) != n:
         raise BadInput(
-            f"There are {len(names)} patients for {n} cases.",
+            say("There are {n} patients for {n2} cases.", n=len(names), n2=n),
             "Give one patient for every case, or none at all.",
         )
     if not any(names):
@@ -118,7 +119,10 @@ def check_no_leak(train: Rows, test: Rows, groups: Groups | None, n: int) -> Non
     shared = np.intersect1d(codes[train], codes[test])
     if shared.size:
         raise BadInput(
-            f"{shared.size} of the patients have cases in the training part and in the tested part.",
+            say(
+                "{size} of the patients have cases in the training part and in the tested part.",
+                size=shared.size,
+            ),
             "Split by patient, so that every patient is on one side only.",
         )
 
@@ -200,7 +204,10 @@ def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int
     counts = np.bincount(findings)
     if len(counts) == 0 or counts.min() <= n_train:
         raise BadInput(
-            f"A finding has no more than {n_train} cases, so nothing of it would be left to test.",
+            say(
+                "A finding has no more than {n_train} cases, so nothing of it would be left to test.",
+                n_train=n_train,
+            ),
             "Use random halves instead.",
         )
     patients = patient_codes(groups, len(findings))
@@ -242,8 +249,13 @@ def _check_enough(n: int, patients: Rows | None, parts: int) -> None:
     units, what = (n, "cases") if patients is None else (len(np.unique(patients)), "patients")
     if units < parts:
         raise BadInput(
-            f"There are too few {what} ({units}) to split into {parts} parts.",
-            f"At least {parts} {what} are needed.",
+            say(
+                "There are too few {what} ({units}) to split into {parts} parts.",
+                what=what,
+                units=units,
+                parts=parts,
+            ),
+            say("At least {parts} {what} are needed.", parts=parts, what=what),
         )
 
 

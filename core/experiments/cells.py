@@ -24,6 +24,7 @@ from core.evaluation.roc import Roc, average
 from core.experiments.selection import choose, inner_split_seed
 from core.experiments.sources import Cases, whole_split
 from core.experiments.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
+from core.language import say
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 
@@ -146,11 +147,14 @@ def _plan(protocol: Protocol, cases: Cases, seed: int, learner: str, repeat: int
         return plan
     if plan.triplets is not None or len(plan.splits[0].validation):
         raise BadInput(
-            f"The protocol {protocol.name} cannot train on one table and test on another.",
+            say(
+                "The protocol {protocol} cannot train on one table and test on another.",
+                protocol=protocol.name,
+            ),
             "Use another protocol, 'full' for example.",
         )
     split = whole_split(cases, repeat_seed(seed, repeat))
-    return replace(plan, splits=(split,), rule="trained on one, tested on the other", per_repeat=1)
+    return replace(plan, splits=(split,), rule=say("trained on one, tested on the other"), per_repeat=1)
 
 
 def _measured(

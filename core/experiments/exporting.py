@@ -15,6 +15,7 @@ from core.experiments import tables
 from core.experiments.results import document
 from core.experiments.running import Finished
 from core.experiments.spec import ExperimentSpec
+from core.language import say
 from core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from core.reports.saving import put_file
 from core.tasks import SILENT, Reporter
@@ -55,7 +56,8 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise SemblanceError(
-            f"{folder} cannot be made: {problem.strerror or problem}.", "Choose another folder."
+            say("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+            "Choose another folder.",
         ) from problem
     written = []
     for name, text in texts.items():
@@ -86,8 +88,13 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
                 "ranks": test["ranks"],
                 "distance": test["nemenyi"]["critical_difference"],
                 "alike": test["nemenyi"]["alike"],
-                "title": f"Average ranks, {test['score']}",
-                "note": f"{test['tables']} tables, Friedman p {test['p_value']:.2g}, {_badge(made)}",
+                "title": say("Average ranks, {test}", test=test["score"]),
+                "note": say(
+                    "{test} tables, Friedman p {test2:.2g}, {made}",
+                    test=test["tables"],
+                    test2=test["p_value"],
+                    made=_badge(made),
+                ),
             },
         )
         for test in made["over_tables"]
@@ -114,7 +121,7 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 def _badge(made: Mapping[str, Any]) -> str:
     known = {row["patients"] for row in made["results"]}
-    return "held-out patients" if known == {"known"} else "held-out cases, unknown patients"
+    return say("held-out patients") if known == {"known"} else say("held-out cases, unknown patients")
 
 
 def _file_name(text: str) -> str:

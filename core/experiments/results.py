@@ -16,10 +16,11 @@ from core.evaluation.result import LearnerResult, Measured, summarise
 from core.evaluation.significance import corrected_t_test, wilcoxon_test
 from core.experiments.cells import Cell, splits_of
 from core.experiments.running import Finished
+from core.language import say
 from core.metrics.training import versions
 
 #: Steps where none are named: those that suit the cases.
-USUAL_STEPS = "usual steps"
+USUAL_STEPS = say("usual steps")
 #: Queries told of, the worst first; and of every finding.
 MOST_QUERIES, MOST_OF_FINDING = 50, 10
 

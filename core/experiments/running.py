@@ -17,6 +17,7 @@ from core.experiments.cells import Cell, cells_of, run_cell
 from core.experiments.sources import read_cases
 from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
+from core.language import say
 from core.tasks import SILENT, Cancelled, Reporter
 
 #: A cell whose worker was killed is tried so often.
@@ -117,7 +118,9 @@ def run(
                 state.answers[cell.id] = answer
         state.found = len(state.answers)
         if store.damaged:
-            state.notes.append(f"{store.damaged} finished cells were damaged and are measured again.")
+            state.notes.append(
+                say("{damaged} finished cells were damaged and are measured again.", damaged=store.damaged)
+            )
         given = {place: runner.hand_out(file) for place, file in contents.items()}
         _measure(store, runner, state, given, tell, reporter)
     return state
@@ -169,7 +172,9 @@ def _read(
         )
     reporter.progress(len(spec.cases), len(spec.cases), "Reading cases")
     if not contents:
-        raise BadInput("None of the cases can be used.", f"The first said: {known[0]['problem']}")
+        raise BadInput(
+            "None of the cases can be used.", say("The first said: {known}", known=known[0]["problem"])
+        )
     return contents, known
 
 
@@ -177,7 +182,7 @@ def _compare(expected: list[str], cases: list[dict[str, Any]]) -> None:
     for wanted, one in zip(expected, cases, strict=False):
         if wanted and one["fingerprint"] != wanted:
             raise BadInput(
-                f"'{one['name']}' does not hold the cases that were measured before.",
+                say("'{one}' does not hold the cases that were measured before.", one=one["name"]),
                 "Give the files the experiment was made with; other cases give other numbers.",
             )
 

@@ -13,6 +13,7 @@ from core.evaluation.protocols.runner import FAILURES, PreparedSplit, Trial, fit
 from core.evaluation.result import Measured, number_or_none
 from core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
 from core.evaluation.splits import folds, patient_codes
+from core.language import say
 from core.parameters import Value
 from core.tasks import Reporter
 
@@ -35,8 +36,12 @@ def check_criterion(text: object) -> str:
     name, at, k = str(text).partition("@")
     if name not in _CRITERIA or not at or not k.isdigit() or not 1 <= int(k) <= _MOST_K:
         raise BadArguments(
-            f"Parameters cannot be chosen by '{text}'.",
-            f"Use {' or '.join(f'{one}@K' for one in _CRITERIA)}, K from 1 to {_MOST_K}.",
+            say("Parameters cannot be chosen by '{value}'.", value=text),
+            say(
+                "Use {those}, K from 1 to {most_k}.",
+                those=" or ".join(f"{one}@K" for one in _CRITERIA),
+                most_k=_MOST_K,
+            ),
         )
     return str(text)
 

@@ -21,6 +21,7 @@ from core.evaluation.reading import Source, read_source
 from core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
 from core.experiments.spec import CasesSpec
 from core.features.registry import extractor_class
+from core.language import say
 
 Rows = npt.NDArray[np.intp]
 
@@ -148,7 +149,9 @@ def _one(
     data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
-    notes = (f"{len(left_out)} rows of {data.name} could not be used.",) if left_out else ()
+    notes = (
+        (say("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),) if left_out else ()
+    )
     return data, extractor, notes
 
 
@@ -159,43 +162,66 @@ def _both(
     (train, extractor), (test, other) = a, b
     if train.feature_names != test.feature_names or extractor != other:
         differ = sorted(set(train.feature_names) ^ set(test.feature_names))[:3]
-        told = f" Only one of them has: {', '.join(differ)}." if differ else ""
+        told = say(" Only one of them has: {differ}.", differ=", ".join(differ)) if differ else ""
         raise BadInput(
-            f"{train.name} and {test.name} do not have the same features.{told}",
+            say(
+                "{train} and {test} do not have the same features.{told}",
+                train=train.name,
+                test=test.name,
+                told=told,
+            ),
             "Extract the same feature set of both, or give the tables the same columns in the same order.",
         )
     assert spec.test is not None
     if _same_place(spec, spec.test):
         raise BadInput(
-            f"{train.name} would be trained on and tested: every case would be on both sides.",
+            say(
+                "{train} would be trained on and tested: every case would be on both sides.", train=train.name
+            ),
             "Name another table or library to test on, or leave 'test' out for random splits.",
         )
     known = set(train.findings)
     unseen = ~np.isin(test.y, list(known))
     if unseen.all():
         raise BadInput(
-            f"{train.name} and {test.name} have no finding in common.", "Rename findings, with 'findings'."
+            say("{train} and {test} have no finding in common.", train=train.name, test=test.name),
+            "Rename findings, with 'findings'.",
         )
     if unseen.any():
         notes += (
-            f"{int(unseen.sum())} cases of {test.name} have findings that {train.name} lacks: left out.",
+            say(
+                "{unseen} cases of {test} have findings that {train} lacks: left out.",
+                unseen=int(unseen.sum()),
+                test=test.name,
+                train=train.name,
+            ),
         )
         test = test.rows(np.flatnonzero(~unseen))
     if len(test.findings) < 2:
         raise BadInput(
-            f"{test.name} has only one finding that {train.name} knows.", "Two are needed to compare."
+            say("{test} has only one finding that {train} knows.", test=test.name, train=train.name),
+            "Two are needed to compare.",
         )
     twins = _twins(train.X, test.X)
     if twins.any():
-        of = f"{int(twins.sum())} cases of {train.name} have exactly the numbers of a case of {test.name}"
+        of = say(
+            "{twins} cases of {train} have exactly the numbers of a case of {test}",
+            twins=int(twins.sum()),
+            train=train.name,
+            test=test.name,
+        )
         if extractor_class(extractor).needs_picture or _tell_cases_apart(train.X):
             train = train.rows(np.flatnonzero(~twins))
-            notes += (f"{of}: the same cases, left out of training.",)
+            notes += (say("{of}: the same cases, left out of training.", of=of),)
         else:
             notes += (f"{of}.",)
     if len(train.findings) < 2:
         raise BadInput(
-            f"Too few cases of {train.name} are left that {test.name} does not hold too.",
+            say(
+                "Too few cases of {train} are left that {test} does not hold too.",
+                train=train.name,
+                test=test.name,
+            ),
             "Name a table or library with other cases to train on.",
         )
     groups = _patients(train.groups, test.groups, (train.n_cases, test.n_cases), unrelated=spec.unrelated)

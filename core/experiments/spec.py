@@ -12,6 +12,7 @@ from core.errors import BadArguments
 from core.evaluation.builtin_tables import PREFIX
 from core.evaluation.protocols.registry import protocol_class
 from core.experiments.selection import CRITERION, INNER_FOLDS, check_criterion
+from core.language import say
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import parse_steps
 from core.parameters import Parameter, Value, checked
@@ -69,7 +70,7 @@ class CasesSpec:
     def from_json(cls, values: Any) -> Self:
         if isinstance(values, str):
             values = {"table": values}
-        _keys(values, cls, "the cases")
+        _keys(values, cls, say("the cases"))
         inner = values.get("test")
         test = None if inner is None else CasesSpec.from_json(inner)
         if test is not None and test.test is not None:
@@ -80,7 +81,9 @@ class CasesSpec:
             if value is not None and (
                 not isinstance(value, kind) or (kind is int and isinstance(value, bool))
             ):
-                raise BadArguments(f"'{key}' of the cases cannot be {value!r}.", _SHAPE)
+                raise BadArguments(
+                    say("'{key}' of the cases cannot be {value}.", key=key, value=repr(value)), _SHAPE
+                )
         if (made.table is None) == (made.library is None):
             raise BadArguments("Cases are of a table or of a library.", _SHAPE)
         return made
@@ -141,28 +144,36 @@ class LearnerChoice:
     def from_json(cls, values: Any, baselines: Sequence[str] = ()) -> Self:
         if isinstance(values, str):
             values = {"learner": values}
-        _keys(values, cls, "a learner")
+        _keys(values, cls, say("a learner"))
         name = values.get("learner")
         if not isinstance(name, str):
             raise BadArguments("A learner has no name.", 'Write {"learner": "bdm"}.')
         known = () if name in baselines else learner_class(name).parameters
         params, grid = values.get("params", {}), values.get("grid", {})
         if not isinstance(params, Mapping) or not isinstance(grid, Mapping):
-            raise BadArguments(f"The parameters of {name} are no table.", 'Write {"rounds": 50}.')
+            raise BadArguments(
+                say("The parameters of {name} are no table.", name=name), 'Write {"rounds": 50}.'
+            )
         checked(name, known, params)
         if any(not isinstance(choices, list | tuple) or not choices for choices in grid.values()):
-            raise BadArguments(f"The grid of {name} needs lists.", 'Write {"rounds": [50, 100]}.')
+            raise BadArguments(
+                say("The grid of {name} needs lists.", name=name), 'Write {"rounds": [50, 100]}.'
+            )
         for key, choices in grid.items():
             for value in choices:
                 checked(name, known, {key: value})
         both = sorted(set(params) & set(grid))
         if both:
             raise BadArguments(
-                f"'{both[0]}' of {name} is set and chosen.", "Name it in params or in grid, not in both."
+                say("'{both}' of {name} is set and chosen.", both=both[0], name=name),
+                "Name it in params or in grid, not in both.",
             )
         select = values.get("select", NESTED)
         if select not in (NESTED, EACH):
-            raise BadArguments(f"'select' cannot be {select!r}.", f"Use {NESTED} or {EACH}.")
+            raise BadArguments(
+                say("'select' cannot be {select}.", select=repr(select)),
+                say("Use {nested} or {each}.", nested=NESTED, each=EACH),
+            )
         own: dict[str, Parameter] = {parameter.name: parameter for parameter in known}
         return cls(
             name,
@@ -197,7 +208,7 @@ class ProtocolChoice:
     def from_json(cls, values: Any) -> Self:
         if isinstance(values, str):
             values = {"protocol": values}
-        _keys(values, cls, "a protocol")
+        _keys(values, cls, say("a protocol"))
         if "protocol" not in values:
             raise BadArguments("A protocol has no name.", 'Write {"protocol": "full"}.')
         chosen = protocol_class(str(values["protocol"]))
@@ -205,7 +216,7 @@ class ProtocolChoice:
         if repeats is not None and (not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1):
             raise BadArguments("There must be at least one repeat.", "Give a whole number from 1.")
         settings = values.get("settings", {})
-        full = checked(f"The protocol {chosen.name}", chosen.parameters, settings)
+        full = checked(say("The protocol {chosen}", chosen=chosen.name), chosen.parameters, settings)
         return cls(chosen.name, {name: full[name] for name in settings}, repeats)
 
 
@@ -259,10 +270,12 @@ class ExperimentSpec:
         Raises:
             BadArguments: an unknown key, name or value, or a grid beyond reason; the message names it.
         """
-        _keys(values, cls, "the experiment")
+        _keys(values, cls, say("the experiment"))
         for key in ("cases", "learners", "protocols"):
             if not isinstance(values.get(key), list) or not values[key]:
-                raise BadArguments(f"The experiment names no {key}.", f'Give "{key}" a list.')
+                raise BadArguments(
+                    say("The experiment names no {key}.", key=key), say('Give "{key}" a list.', key=key)
+                )
         protocols = tuple(ProtocolChoice.from_json(one) for one in values["protocols"])
         baselines = {name for one in protocols for name in protocol_class(one.protocol).baselines}
         steps = values.get("steps", [""])
@@ -296,30 +309,37 @@ class ExperimentSpec:
                 if one in named[:place]:
                     told = one if isinstance(one, str) else self.cases[place].name
                     raise BadArguments(
-                        f"The {what} '{told}' stand twice in the experiment.", "Name each once."
+                        say("The {what} '{told}' stand twice in the experiment.", what=what, told=told),
+                        "Name each once.",
                     )
         if self.n_cells > MOST_CELLS:
             raise BadArguments(
-                f"The experiment has {self.n_cells} cells.",
-                f"Keep it below {MOST_CELLS}: make the grid smaller.",
+                say("The experiment has {n_cells} cells.", n_cells=self.n_cells),
+                say("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
             )
 
 
 def _keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
-            f"What is said of {what} is no table of keys and values.", "Look at the help page."
+            say("What is said of {what} is no table of keys and values.", what=what), "Look at the help page."
         )
     known = [one.name for one in fields(kind)]
     unknown = next((key for key in values if key not in known), None)
     if unknown is not None:
-        raise BadArguments(f"'{unknown}' is not a key of {what}.", f"Keys: {', '.join(known)}.")
+        raise BadArguments(
+            say("'{unknown}' is not a key of {what}.", unknown=unknown, what=what),
+            say("Keys: {known}.", known=", ".join(known)),
+        )
 
 
 def _whole(values: Mapping[str, Any], key: str, default: int, least: int) -> int:
     value = values.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadArguments(f"'{key}' cannot be {value!r}.", f"Give a whole number from {least}.")
+        raise BadArguments(
+            say("'{key}' cannot be {value}.", key=key, value=repr(value)),
+            say("Give a whole number from {least}.", least=least),
+        )
     return value
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from core.errors import BadInput, SemblanceError
 from core.experiments.spec import ExperimentSpec
+from core.language import say
 from core.reports.saving import put_file
 
 SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
@@ -40,17 +41,21 @@ class Store:
             SemblanceError: the folder holds something else, or cannot be written.
         """
         if folder.exists() and not folder.is_dir():
-            raise SemblanceError(f"{folder} is a file.", "Name a folder for the experiment.")
+            raise SemblanceError(
+                say("{folder} is a file.", folder=folder), "Name a folder for the experiment."
+            )
         if folder.is_dir() and any(folder.iterdir()) and not (folder / SPEC).is_file():
             raise SemblanceError(
-                f"{folder} holds other files and no experiment.", "Name a new folder, or an experiment's."
+                say("{folder} holds other files and no experiment.", folder=folder),
+                "Name a new folder, or an experiment's.",
             )
         made = not folder.exists()
         try:
             (folder / CELLS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise SemblanceError(
-                f"{folder} cannot be made: {problem.strerror or problem}.", "Choose another folder."
+                say("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+                "Choose another folder.",
             ) from problem
         _put(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
         return cls(folder, made=made)
@@ -63,7 +68,7 @@ class Store:
         """
         if not (folder / SPEC).is_file():
             raise BadInput(
-                f"{folder} holds no experiment.",
+                say("{folder} holds no experiment.", folder=folder),
                 "Name the folder `semblance experiment run` wrote into.",
             )
         return cls(folder)
@@ -134,12 +139,12 @@ class Store:
             document = json.loads(_text(self.folder / name))
             if document["format"] > FORMAT:
                 raise BadInput(
-                    f"{self.folder} was made by a newer version of Semblance.",
+                    say("{folder} was made by a newer version of Semblance.", folder=self.folder),
                     "Use that version, or a newer one.",
                 )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
             raise BadInput(
-                f"{self.folder / name} cannot be read.",
+                say("{folder} cannot be read.", folder=self.folder / name),
                 "Restore it, or run the experiment into a new folder.",
             ) from problem
         return dict(document)

@@ -15,6 +15,7 @@ from core.features.pixels import finite, resampled
 from core.features.wavelets import details
 from core.imaging.picture import LUMA, Picture
 from core.imaging.region import Region
+from core.language import say
 
 Floats = npt.NDArray[np.float32]
 
@@ -43,11 +44,11 @@ def _names() -> tuple[FeatureName, ...]:
         for moment in ("mean", "deviation", "skewness")
     ]
     edges = [
-        FeatureName(f"Edges facing {start}° to {start + 20}°", "Edge direction")
+        FeatureName(say("Edges facing {start}° to {end}°", start=start, end=start + 20), "Edge direction")
         for start in range(-5, 355, 360 // BINS)
     ]
     texture = [
-        FeatureName(f"Texture of {2**level} px, {direction}", "Texture")
+        FeatureName(say("Texture of {size} px, {direction}", size=2**level, direction=direction), "Texture")
         for level in range(1, LEVELS + 1)
         for direction in ("vertical", "horizontal", "diagonal")
     ]

@@ -14,14 +14,21 @@ from core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabo
 from core.features.pixels import finite, resampled
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import say
 
 
 @functools.cache
 def _names() -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            f"Gabor {wavelength} px, {math.degrees(angle):g}°, row {row}, column {column}",
-            f"Gabor, {wavelength} px",
+            say(
+                "Gabor {wavelength} px, {angle:g}°, row {row}, column {column}",
+                wavelength=wavelength,
+                angle=math.degrees(angle),
+                row=row,
+                column=column,
+            ),
+            say("Gabor, {wavelength} px", wavelength=wavelength),
         )
         for wavelength in (f"{1.0 / frequency:.2g}" for frequency in FREQUENCIES)
         for angle in ORIENTATIONS

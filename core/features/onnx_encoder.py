@@ -20,6 +20,7 @@ from core.features.pixels import finite, resampled
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.volume import Stack
+from core.language import say
 from core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
@@ -60,7 +61,10 @@ class OnnxEncoder(Extractor):
         self._identity = identity(self._model, json.dumps(dataclasses.asdict(self._how), sort_keys=True))
         if known not in ("", self._identity):
             raise BadInput(
-                f"The encoder '{self._model}' or its settings have changed since its features were made.",
+                say(
+                    "The encoder '{model}' or its settings have changed since its features were made.",
+                    model=self._model,
+                ),
                 "Put the old files back, or extract again under another name and train anew.",
             )
         self.settings |= {"model": str(self._model), "settings": str(file), "identity": self._identity}
@@ -135,7 +139,7 @@ class OnnxEncoder(Extractor):
             first, last = max(0, region.z), min(len(stack), region.z + region.depth)
         if last <= first:
             raise BadInput(
-                f"The region lies outside the {len(stack)} slices of '{stack.name}'.",
+                say("The region lies outside the {n} slices of '{stack}'.", n=len(stack), stack=stack.name),
                 "Choose slices within them.",
             )
         total: npt.NDArray[np.float64] | None = None
@@ -156,7 +160,11 @@ class OnnxEncoder(Extractor):
     def _told(self, numbers: Floats, name: str) -> Floats:
         if not np.isfinite(numbers).all():
             raise BadInput(
-                f"The encoder '{self._model}' gives no finite numbers for {name or 'the picture'}.",
+                say(
+                    "The encoder '{model}' gives no finite numbers for {name}.",
+                    model=self._model,
+                    name=name or "the picture",
+                ),
                 "Check 'mean', 'deviation' and 'white' in its settings.",
             )
         return numbers

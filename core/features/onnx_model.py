@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import BadInput
+from core.language import say
 
 #: A message of protobuf cannot be larger.
 _MOST_BYTES = (1 << 31) - 1
@@ -47,7 +48,11 @@ def _stamp(path: Path) -> tuple[int, int]:
         facts = path.stat()
     except OSError as error:
         raise BadInput(
-            f"There is no encoder at '{path}': {error.strerror or 'it is no file'}.",
+            say(
+                "There is no encoder at '{path}': {reason}.",
+                path=path,
+                reason=error.strerror or "it is no file",
+            ),
             "Put the file back, or name another with --set model=FILE.",
         ) from None
     return facts.st_size, facts.st_mtime_ns
@@ -84,15 +89,21 @@ def external_files(model: Path) -> list[Path]:
                 names.update(_Walk(view).locations())
     except OSError as error:
         raise BadInput(
-            f"The encoder '{model}' cannot be read: {error.strerror or 'it is no file'}."
+            say(
+                "The encoder '{model}' cannot be read: {reason}.",
+                model=model,
+                reason=error.strerror or "it is no file",
+            )
         ) from None
     except _Compiled:
         raise BadInput(
-            f"The encoder '{model}' holds a part compiled for one machine.", "Export it as plain ONNX."
+            say("The encoder '{model}' holds a part compiled for one machine.", model=model),
+            "Export it as plain ONNX.",
         ) from None
     except (ValueError, UnicodeDecodeError):
         raise BadInput(
-            f"'{model}' is not an ONNX model, or it is damaged.", "Export the encoder again as ONNX."
+            say("'{model}' is not an ONNX model, or it is damaged.", model=model),
+            "Export the encoder again as ONNX.",
         ) from None
     return [_inside(model, name) for name in sorted(names)]
 
@@ -106,12 +117,13 @@ def _inside(model: Path, name: str) -> Path:
         outside = not path.resolve().is_relative_to(folder.resolve())
     if outside:
         raise BadInput(
-            f"The encoder '{model}' wants to read '{name}', outside its folder.",
+            say("The encoder '{model}' wants to read '{name}', outside its folder.", model=model, name=name),
             "Put its weights beside it and export it again, or use an encoder in one file.",
         )
     if not path.is_file():
         raise BadInput(
-            f"The encoder '{model}' lacks its weights '{name}'.", "Put that file into the model's folder."
+            say("The encoder '{model}' lacks its weights '{name}'.", model=model, name=name),
+            "Put that file into the model's folder.",
         )
     return path
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.features.onnx_settings import EncoderSettings
+from core.language import say
 
 Floats = npt.NDArray[np.float32]
 
@@ -79,19 +80,26 @@ class Session:
         except Exception as error:
             # onnxruntime's errors have no common class but Exception.
             raise BadInput(
-                f"The encoder '{self._model}' failed: {_reason(error)}.",
+                say("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
                 "Check its settings, or export it again.",
             ) from error
         if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
             raise BadInput(
-                f"The encoder '{self._model}' does not give one row for each picture.",
+                say("The encoder '{model}' does not give one row for each picture.", model=self._model),
                 "Name another of its outputs in the settings ('output').",
             )
         rows = self._reduced(out)[:n]
         if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
             raise BadInput(
-                f"The encoder '{self._model}' gives {rows.shape[1]} numbers a picture.",
-                f"1 to {_WIDEST}, always equally many, can be used: name another output or 'reduce' it.",
+                say(
+                    "The encoder '{model}' gives {shape} numbers a picture.",
+                    model=self._model,
+                    shape=rows.shape[1],
+                ),
+                say(
+                    "1 to {widest}, always equally many, can be used: name another output or 'reduce' it.",
+                    widest=_WIDEST,
+                ),
             )
         return rows.astype(np.float32)
 
@@ -108,7 +116,11 @@ class Session:
             return out.reshape(len(out), math.prod(out.shape[1:]))
         shape = " x ".join(map(str, out.shape[1:]))
         raise BadInput(
-            f"The encoder '{self._model}' gives {shape} numbers a picture, not one row.",
+            say(
+                "The encoder '{model}' gives {shape} numbers a picture, not one row.",
+                model=self._model,
+                shape=shape,
+            ),
             "Set 'reduce' in its settings to 'first' (of a table of tokens) or 'mean', or name an 'output'.",
         )
 
@@ -117,13 +129,17 @@ class Session:
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
             raise BadInput(
-                f"The encoder '{self._model}' takes {len(inputs)} inputs.",
+                say("The encoder '{model}' takes {n} inputs.", model=self._model, n=len(inputs)),
                 "Export one that takes pictures alone.",
             )
         (one,) = inputs
         if one.type not in _TYPES:
             raise BadInput(
-                f"The encoder '{self._model}' takes {one.type}, not pixels as floating point numbers.",
+                say(
+                    "The encoder '{model}' takes {type}, not pixels as floating point numbers.",
+                    model=self._model,
+                    type=one.type,
+                ),
                 "Export it with an input of type float.",
             )
         told, settings = list(one.shape), self._settings
@@ -136,15 +152,25 @@ class Session:
         if not agrees:
             shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in told)
             raise BadInput(
-                f"The encoder '{self._model}' takes {shape}, its settings say {settings.layout} with "
-                f"{' x '.join(map(str, wanted))}.",
+                say(
+                    "The encoder '{model}' takes {shape}, its settings say {layout} with {str}.",
+                    model=self._model,
+                    shape=shape,
+                    layout=settings.layout,
+                    str=" x ".join(map(str, wanted)),
+                ),
                 "Correct 'input_size', 'channels' or 'layout' in its settings.",
             )
         fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
         if fixed > _MOST_PICTURES:
             raise BadInput(
-                f"The encoder '{self._model}' takes {fixed} pictures at a time.",
-                f"Export it with any number of them, or at most {_MOST_PICTURES}.",
+                say(
+                    "The encoder '{model}' takes {fixed} pictures at a time.", model=self._model, fixed=fixed
+                ),
+                say(
+                    "Export it with any number of them, or at most {most_pictures}.",
+                    most_pictures=_MOST_PICTURES,
+                ),
             )
         return one.name, _TYPES[one.type], fixed
 
@@ -152,15 +178,22 @@ class Session:
         outputs = {output.name: output.type for output in self._session.get_outputs()}
         name = self._settings.output or (next(iter(outputs)) if len(outputs) == 1 else "")
         if name not in outputs:
-            told = f"has no output '{name}'" if name else f"has {len(outputs)} outputs"
+            told = (
+                say("has no output '{name}'", name=name) if name else say("has {n} outputs", n=len(outputs))
+            )
             raise BadInput(
-                f"The encoder '{self._model}' {told}.",
-                f"Name one in its settings as 'output': {', '.join(outputs)}.",
+                say("The encoder '{model}' {told}.", model=self._model, told=told),
+                say("Name one in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         if outputs[name] not in _TYPES:
             raise BadInput(
-                f"The output '{name}' of the encoder '{self._model}' is {outputs[name]}, not numbers.",
-                f"Name another in its settings as 'output': {', '.join(outputs)}.",
+                say(
+                    "The output '{name}' of the encoder '{model}' is {outputs}, not numbers.",
+                    name=name,
+                    model=self._model,
+                    outputs=outputs[name],
+                ),
+                say("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         return str(name)
 
@@ -187,7 +220,7 @@ def _load(model: Path) -> Any:
     except Exception as error:
         # As above.
         raise BadInput(
-            f"The encoder '{model}' cannot be loaded: {_reason(error)}.",
+            say("The encoder '{model}' cannot be loaded: {error}.", model=model, error=_reason(error)),
             "Export it again with standard operations; libraries of operations are never loaded.",
         ) from error
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
+from core.language import say
 
 _MOST_BYTES = 1 << 20
 _LARGEST = 2048
-_HELP = "The help page 'Own encoder' shows such a file."
+_HELP = say("The help page 'Own encoder' shows such a file.")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,11 @@ def read_settings(path: Path) -> EncoderSettings:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(
-            f"The settings '{path}' of the encoder cannot be read: {error.strerror or 'it is no file'}.",
+            say(
+                "The settings '{path}' of the encoder cannot be read: {reason}.",
+                path=path,
+                reason=error.strerror or "it is no file",
+            ),
             "Name the JSON file with --set settings=FILE.",
         ) from None
     try:
@@ -58,9 +63,9 @@ def read_settings(path: Path) -> EncoderSettings:
             raise ValueError
         values = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise BadInput(f"'{path}' is not a JSON file of settings.", _HELP) from None
+        raise BadInput(say("'{path}' is not a JSON file of settings.", path=path), _HELP) from None
     if not isinstance(values, dict):
-        raise BadInput(f"'{path}' holds no table of settings.", _HELP)
+        raise BadInput(say("'{path}' holds no table of settings.", path=path), _HELP)
     return _Reader(path, values).read()
 
 
@@ -85,11 +90,14 @@ class _Reader:
             self._choice("slices", "mean", ("mean", "max")),
         )
         if any(one <= 0.0 for one in (*found.deviation, found.white)):
-            raise self._refused("deviation and white", "greater than 0")
+            raise self._refused(say("deviation and white"), say("greater than 0"))
         if self._values:
             name = next(iter(self._values))
             known = ", ".join(["input_size", *list(EncoderSettings.__dataclass_fields__)[2:]])
-            raise BadInput(f"'{self._path}' has an unknown entry '{name}'.", f"Known entries: {known}.")
+            raise BadInput(
+                say("'{path}' has an unknown entry '{name}'.", path=self._path, name=name),
+                say("Known entries: {known}.", known=known),
+            )
         return found
 
     def _size(self) -> tuple[int, int]:
@@ -98,32 +106,33 @@ class _Reader:
         allowed = len(sides) == 2 and all(type(side) is int and 1 <= side <= _LARGEST for side in sides)
         if not allowed:
             raise self._refused(
-                "input_size", f"a whole number of pixels up to {_LARGEST}, or [height, width]"
+                "input_size",
+                say("a whole number of pixels up to {largest}, or [height, width]", largest=_LARGEST),
             )
         return sides[0], sides[1]
 
     def _choice(self, name: str, default: Any, choices: tuple[Any, ...]) -> Any:
         value = self._values.pop(name, default)
         if type(value) is not type(default) or value not in choices:
-            raise self._refused(name, "one of " + ", ".join(map(str, choices)))
+            raise self._refused(name, say("one of {choices}", choices=", ".join(map(str, choices))))
         return value
 
     def _text(self, name: str) -> str:
         value = self._values.pop(name, None)
         if value is not None and not isinstance(value, str):
-            raise self._refused(name, "a name")
+            raise self._refused(name, say("a name"))
         return value or ""
 
     def _numbers(self, name: str, default: float, channels: int) -> tuple[float, ...]:
         value = self._values.pop(name, default)
         given = value if isinstance(value, list) else [value] * channels
         if len(given) != channels:
-            raise self._refused(name, f"a number, or a list of {channels}")
+            raise self._refused(name, say("a number, or a list of {channels}", channels=channels))
         return tuple(self._number(name, one) for one in given)
 
     def _number(self, name: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self._refused(name, "a number")
+            raise self._refused(name, say("a number"))
         return float(value)
 
     def _window(self) -> tuple[float, float] | None:
@@ -131,11 +140,13 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, dict) or value.keys() != {"level", "width"}:
-            raise self._refused("window", 'a table such as {"level": 40, "width": 400}')
+            raise self._refused("window", say('a table such as {"level": 40, "width": 400}'))
         level, width = (self._number("window", value[name]) for name in ("level", "width"))
         if width <= 0.0:
-            raise self._refused("window", "wider than 0")
+            raise self._refused("window", say("wider than 0"))
         return level, width
 
     def _refused(self, name: str, wanted: str) -> BadInput:
-        return BadInput(f"'{name}' in '{self._path}' must be {wanted}.", _HELP)
+        return BadInput(
+            say("'{name}' in '{path}' must be {wanted}.", name=name, path=self._path, wanted=wanted), _HELP
+        )

@@ -12,6 +12,7 @@ from core.features.extractor import Extractor, FeatureName
 from core.features.pixels import finite, resampled
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import say
 from core.parameters import Parameter, Value
 
 #: Pixels of one side of the squares that pixels are grouped into for explanations.
@@ -21,10 +22,14 @@ _BLOCK = 7
 @functools.cache
 def _names(size: int) -> tuple[FeatureName, ...]:
     def block(row: int, column: int) -> str:
-        return f"Pixels, block row {row // _BLOCK + 1}, column {column // _BLOCK + 1}"
+        return say(
+            "Pixels, block row {row}, column {column}", row=row // _BLOCK + 1, column=column // _BLOCK + 1
+        )
 
     return tuple(
-        FeatureName(f"Pixel row {row + 1}, column {column + 1}", block(row, column))
+        FeatureName(
+            say("Pixel row {row}, column {column}", row=row + 1, column=column + 1), block(row, column)
+        )
         for row in range(size)
         for column in range(size)
     )

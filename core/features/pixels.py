@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.imaging.picture import Picture
+from core.language import say
 
 
 def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.NDArray[np.float32]:
@@ -32,7 +33,7 @@ def finite(pixels: npt.NDArray[np.float32], picture: Picture) -> npt.NDArray[np.
     """
     if not np.isfinite(pixels).all():
         raise BadInput(
-            f"{picture.name or 'The picture'} holds values that are not finite numbers.",
+            say("{picture} holds values that are not finite numbers.", picture=picture.name or "The picture"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     return pixels

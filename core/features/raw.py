@@ -11,6 +11,7 @@ from core.errors import BadInput
 from core.features.extractor import Extractor, FeatureName
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import say
 
 
 class Raw(Extractor):
@@ -34,6 +35,9 @@ class Raw(Extractor):
             BadInput: always; a picture has no columns.
         """
         raise BadInput(
-            f"Raw features come with a table, and {picture.name or 'this case'} is a picture.",
+            say(
+                "Raw features come with a table, and {picture} is a picture.",
+                picture=picture.name or "this case",
+            ),
             "Choose another extractor for pictures, gabor for instance.",
         )

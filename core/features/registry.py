@@ -14,6 +14,7 @@ from core.features.onnx_encoder import OnnxEncoder
 from core.features.pixel_rows import Pixels
 from core.features.polyp.extractor import Polyp
 from core.features.raw import Raw
+from core.language import say
 from core.parameters import Value
 
 _EXTRACTORS: tuple[type[Extractor], ...] = (
@@ -55,4 +56,6 @@ def extractor_class(name: str) -> type[Extractor]:
         if extractor.name == name:
             return extractor
     known = ", ".join(extractor.name for extractor in _EXTRACTORS)
-    raise BadArguments(f"There is no extractor '{name}'.", f"Known extractors: {known}.")
+    raise BadArguments(
+        say("There is no extractor '{name}'.", name=name), say("Known extractors: {known}.", known=known)
+    )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from core.imaging.package import Package
+from core.language import say
 
 _HEADER_BYTES = 16_384
 _KINDS = "biufU"
@@ -67,7 +68,7 @@ class ArrayFile:
             raise self._damaged(array) from None
         if dtype.hasobject or dtype.kind not in _KINDS:
             raise BadInput(
-                f"The array '{array}' of '{self.name}' holds no plain numbers.",
+                say("The array '{array}' of '{name}' holds no plain numbers.", array=array, name=self.name),
                 "Save it again as numbers (numpy.savez without objects).",
             )
         declared = start.tell() + math.prod(shape) * dtype.itemsize
@@ -85,8 +86,13 @@ class ArrayFile:
         size = math.prod(header.shape) * header.dtype.itemsize
         if size > MAX_ARRAY_BYTES:
             raise BadInput(
-                f"The array '{array}' of '{self.name}' is {size_text(size)} large, above the limit of "
-                f"{size_text(MAX_ARRAY_BYTES)}.",
+                say(
+                    "The array '{array}' of '{name}' is {size} large, above the limit of {max_array_bytes}.",
+                    array=array,
+                    name=self.name,
+                    size=size_text(size),
+                    max_array_bytes=size_text(MAX_ARRAY_BYTES),
+                ),
                 "Save it without compression (numpy.savez): then its rows are read one by one.",
             )
         data = self._package.read(f"{array}.npy")
@@ -114,7 +120,8 @@ class ArrayFile:
 
     def _damaged(self, array: str) -> BadInput:
         return BadInput(
-            f"The array '{array}' of '{self.name}' is damaged or cut off.", "Copy or download the file again."
+            say("The array '{array}' of '{name}' is damaged or cut off.", array=array, name=self.name),
+            "Copy or download the file again.",
         )
 
 
@@ -124,4 +131,7 @@ def check_row(shape: tuple[int, ...], array: str, index: int, name: str) -> None
         BadInput: an array of ``shape`` has no row ``index``.
     """
     if not shape or not 0 <= index < shape[0]:
-        raise BadInput(f"The array '{array}' of '{name}' has no row {index}.", "Import the file again.")
+        raise BadInput(
+            say("The array '{array}' of '{name}' has no row {index}.", array=array, name=name, index=index),
+            "Import the file again.",
+        )

@@ -6,6 +6,7 @@ import numpy as np
 
 from core.errors import BadArguments
 from core.imaging.region import Region, region_of_mask
+from core.language import say
 
 
 def brushed(
@@ -28,7 +29,9 @@ def brushed(
         BadArguments: ``radius`` is not above 0.
     """
     if not radius > 0:
-        raise BadArguments(f"A brush of radius {radius:g} paints nothing.", "Make it larger than 0.")
+        raise BadArguments(
+            say("A brush of radius {radius:g} paints nothing.", radius=radius), "Make it larger than 0."
+        )
     mask = np.zeros((height, width), dtype=np.bool_) if region is None else region.mask(height, width)
     rows, columns = np.arange(height)[:, None] + 0.5, np.arange(width)[None, :] + 0.5
     mask[(columns - x) ** 2 + (rows - y) ** 2 <= radius**2] = not erase

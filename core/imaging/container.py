@@ -26,6 +26,7 @@ from core.imaging.region import Region
 from core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
 from core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
 from core.imaging.volume import Spacing, Stack
+from core.language import say
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -173,7 +174,10 @@ class PictureReader:
         if address.slices:
             return self._of_files(address)
         if not self.is_stack(address):
-            raise BadInput(f"'{address}' is a single picture, not a volume.", "Choose a series or a volume.")
+            raise BadInput(
+                say("'{address}' is a single picture, not a volume.", address=address),
+                "Choose a series or a volume.",
+            )
         if not self.is_array(address):
             return self._of_frames(address)
         with self._lock:
@@ -360,7 +364,7 @@ def picture_of(values: npt.NDArray[Any], name: str) -> Picture:
     if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] != 3) or values.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            f"'{name}' is an array of {shape} numbers, not a picture.",
+            say("'{name}' is an array of {shape} numbers, not a picture.", name=name, shape=shape),
             "A picture is rows x columns, or rows x columns x 3 colours.",
         )
     if values.dtype.kind == "b":
@@ -370,7 +374,7 @@ def picture_of(values: npt.NDArray[Any], name: str) -> Picture:
     if values.dtype.kind == "u" and values.dtype.itemsize == 2:
         return Picture(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
     if values.dtype.kind not in "iuf":
-        raise BadInput(f"'{name}' holds text, not pixels.", "Save the pixels as numbers.")
+        raise BadInput(say("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
     return Picture(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
 
 
@@ -380,5 +384,7 @@ def _stamp(path: Path) -> _Stamp:
         facts = path.stat()
     except (OSError, ValueError):
         open_plainly(path, str(path)).close()
-        raise BadInput(f"'{path}' cannot be read.", "Check the name and who may read it.") from None
+        raise BadInput(
+            say("'{path}' cannot be read.", path=path), "Check the name and who may read it."
+        ) from None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from core.errors import BadInput
 from core.imaging.dicom.reading import looks_like_dicom
+from core.language import say
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
@@ -17,7 +18,7 @@ PICTURE_SUFFIXES = frozenset(
     | {".pgm", ".ppm", ".pnm", ".pbm"}
 )
 
-READABLE = "PNG, JPEG, TIFF, BMP, PGM/PPM or GIF"
+READABLE = say("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
 
 #: What :func:`sniff` calls a DICOM file.
 DICOM = "DICOM"
@@ -36,17 +37,17 @@ _PICTURES = (
 
 #: (offset, bytes there, what it is)
 _FOREIGN = (
-    (0, b"PK\x03\x04", "a zip archive"),
-    (0, b"%PDF", "a PDF document"),
-    (0, b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
-    (0, b"\xff\x4f\xff\x51", "a JPEG 2000 picture"),
-    (0, b"8BPS", "a Photoshop picture"),
-    (0, b"\x1f\x8b", "a gzip archive"),
-    (0, b"\x93NUMPY", "a NumPy array"),
-    (0, b"\x89HDF", "an HDF5 file"),
-    (8, b"WEBP", "a WebP picture"),
-    (4, b"ftyp", "a HEIC or AVIF picture or a film"),
-    (128, b"DICM", "a DICOM file"),
+    (0, b"PK\x03\x04", say("a zip archive")),
+    (0, b"%PDF", say("a PDF document")),
+    (0, b"\x00\x00\x00\x0cjP  ", say("a JPEG 2000 picture")),
+    (0, b"\xff\x4f\xff\x51", say("a JPEG 2000 picture")),
+    (0, b"8BPS", say("a Photoshop picture")),
+    (0, b"\x1f\x8b", say("a gzip archive")),
+    (0, b"\x93NUMPY", say("a NumPy array")),
+    (0, b"\x89HDF", say("an HDF5 file")),
+    (8, b"WEBP", say("a WebP picture")),
+    (4, b"ftyp", say("a HEIC or AVIF picture or a film")),
+    (128, b"DICM", say("a DICOM file")),
 )
 
 
@@ -69,10 +70,10 @@ def foreign_format(head: bytes) -> str:
         if head.startswith(mark, offset):
             return name
     if head.lstrip()[:1] == b"<":
-        return "a web page or XML text"
+        return say("a web page or XML text")
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
-        return "a text file"
-    return "no picture"
+        return say("a text file")
+    return say("no picture")
 
 
 def check_whole(file: BinaryIO, name: str) -> None:
@@ -83,7 +84,10 @@ def check_whole(file: BinaryIO, name: str) -> None:
     """
     head = file.read(HEAD_BYTES)
     if not head:
-        raise BadInput(f"'{name}' is empty (0 bytes).", "Copy it again from where it came, or leave it out.")
+        raise BadInput(
+            say("'{name}' is empty (0 bytes).", name=name),
+            "Copy it again from where it came, or leave it out.",
+        )
     if sniff(head) == DICOM:
         from core.imaging.dicom.pictures import check_dicom
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from core.language import say
+
 #: Pixels of one picture; checked against the header before anything is decoded.
 MAX_PIXELS = 200_000_000
 
@@ -30,4 +32,4 @@ def size_text(count: int) -> str:
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.3g} {unit}"
         value /= 1000
-    return f"{value:.3g} TB"
+    return say("{value:.3g} TB", value=value)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.errors import BadInput
 from core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from core.language import say
 
 #: Share of the free memory that one volume may take.
 SHARE = 0.6
@@ -33,9 +34,9 @@ def check_fits(size: int, name: str) -> None:
     """
     free = free_bytes()
     if size > MAX_ARRAY_BYTES or (free is not None and size > SHARE * free):
-        there = "" if free is None else f", and {size_text(free)} are free"
+        there = "" if free is None else say(", and {free} are free", free=size_text(free))
         raise BadInput(
-            f"'{name}' would take {size_text(size)} of memory{there}.",
+            say("'{name}' would take {size} of memory{there}.", name=name, size=size_text(size), there=there),
             "Close other programs, or look at its slices one by one.",
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 
 #: Corners of a polygon, and runs of a mask, beyond which a stored one is taken for damaged.
 MAX_POINTS = 100_000
@@ -169,7 +170,8 @@ def outline_from_json(data: dict[str, Any]) -> Outline | None:
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     raise BadInput(
-        f"A stored region of kind '{kind}' is damaged.", "Draw it again, or import the case again."
+        say("A stored region of kind '{kind}' is damaged.", kind=kind),
+        "Draw it again, or import the case again.",
     )
 
 

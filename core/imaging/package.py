@@ -22,6 +22,7 @@ from typing import BinaryIO, Protocol
 
 from core.errors import BadInput
 from core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from core.language import say
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _METHODS = {
@@ -65,7 +66,7 @@ class Package:
         except Exception as error:  # noqa: BLE001 - damaged tables raise anything, down to struct.error
             self._file.close()
             raise BadInput(
-                f"'{name}' is no zip archive, or a damaged or cut off one.",
+                say("'{name}' is no zip archive, or a damaged or cut off one.", name=name),
                 "Copy or download it again, or unpack it and import the folder.",
             ) from (error if isinstance(error, OSError) else None)
         for info in infos:
@@ -76,7 +77,7 @@ class Package:
         if reason is None and info.is_dir():
             return
         if reason is None and info.filename in self.entries:
-            reason = "a second entry of the same name"
+            reason = say("a second entry of the same name")
         if reason is None:
             self.entries[info.filename] = info
         else:
@@ -128,10 +129,17 @@ class Package:
         reasons: Mapping[str, str] = dict(self.refused)
         if entry in reasons:
             raise BadInput(
-                f"'{entry}' of '{self.name}' is refused: {reasons[entry]}.",
+                say(
+                    "'{entry}' of '{name}' is refused: {reasons}.",
+                    entry=entry,
+                    name=self.name,
+                    reasons=reasons[entry],
+                ),
                 "Mend the archive or leave it out.",
             )
-        raise BadInput(f"'{self.name}' has no entry '{entry}'.", "Import the archive again.")
+        raise BadInput(
+            say("'{name}' has no entry '{entry}'.", name=self.name, entry=entry), "Import the archive again."
+        )
 
     def _packed(self, info: zipfile.ZipInfo, count: int, offset: int = 0) -> bytes:
         with self._lock:
@@ -149,7 +157,7 @@ class Package:
                 raise self._damaged(info.filename) from None
             except OSError as error:
                 raise BadInput(
-                    f"'{self.name}' cannot be read: {error.strerror or error}.",
+                    say("'{name}' cannot be read: {reason}.", name=self.name, reason=error.strerror or error),
                     "Check that the disk is connected, then try again.",
                 ) from error
         if len(data) != count:
@@ -174,7 +182,8 @@ class Package:
 
     def _damaged(self, entry: str) -> BadInput:
         return BadInput(
-            f"'{entry}' of '{self.name}' is damaged or cut off.", "Copy or download the archive again."
+            say("'{entry}' of '{name}' is damaged or cut off.", entry=entry, name=self.name),
+            "Copy or download the archive again.",
         )
 
 
@@ -195,10 +204,14 @@ def open_plainly(path: Path, name: str) -> BinaryIO:
             raise
         return file
     except FileNotFoundError:
-        raise BadInput(f"'{name}' is not there.", "Check the name, or connect the disk it lies on.") from None
+        raise BadInput(
+            say("'{name}' is not there.", name=name), "Check the name, or connect the disk it lies on."
+        ) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name is not allowed here"
-        raise BadInput(f"'{name}' cannot be read: {why}.", "Check who may read it.") from None
+        raise BadInput(
+            say("'{name}' cannot be read: {why}.", name=name, why=why), "Check who may read it."
+        ) from None
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -207,7 +220,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _check_plain(facts: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(facts.st_mode):
-        raise BadInput(f"'{name}' is not a plain file.", "Choose a file or a folder of files.")
+        raise BadInput(say("'{name}' is not a plain file.", name=name), "Choose a file or a folder of files.")
 
 
 def read_file(path: Path, name: str) -> bytes:
@@ -221,12 +234,16 @@ def read_file(path: Path, name: str) -> bytes:
             data = file.read(MAX_FILE_BYTES + 1)
         except OSError as error:
             raise BadInput(
-                f"'{name}' cannot be read: {error.strerror or error}.",
+                say("'{name}' cannot be read: {reason}.", name=name, reason=error.strerror or error),
                 "Check that the disk is connected, then try again.",
             ) from None
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(
-            f"'{name}' is larger than the limit of {size_text(MAX_FILE_BYTES)}.",
+            say(
+                "'{name}' is larger than the limit of {max_file_bytes}.",
+                name=name,
+                max_file_bytes=size_text(MAX_FILE_BYTES),
+            ),
             "Make it smaller or leave it out.",
         )
     return data
@@ -235,13 +252,13 @@ def read_file(path: Path, name: str) -> bytes:
 def unsafe_name(name: str) -> str | None:
     """Why an entry of this name is not read; ``None`` when the name is safe."""
     if not name or "\0" in name:
-        return "its name is empty or holds a NUL character"
+        return say("its name is empty or holds a NUL character")
     if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
-        return "its name is an absolute path"
+        return say("its name is an absolute path")
     if ".." in re.split(r"[/\\]", name):
-        return "its name leads out of the archive with '..'"
+        return say("its name leads out of the archive with '..'")
     if "\\" in name:
-        return "its name holds a backslash"
+        return say("its name holds a backslash")
     return None
 
 
@@ -255,17 +272,25 @@ def modified_ns(info: zipfile.ZipInfo) -> int:
 
 def _unreadable(info: zipfile.ZipInfo) -> str | None:
     if stat.S_ISLNK(info.external_attr >> 16):
-        return "it is a link, and links are not followed"
+        return say("it is a link, and links are not followed")
     if info.flag_bits & _ENCRYPTED:
-        return "it is locked with a password; unpack the archive and import the folder"
+        return say("it is locked with a password; unpack the archive and import the folder")
     if info.compress_type not in _METHODS:
-        return f"its compression (method {info.compress_type}) is not supported; unpack the archive yourself"
+        return say(
+            "its compression (method {compress_type}) is not supported; unpack the archive yourself",
+            compress_type=info.compress_type,
+        )
     if info.file_size > MAX_FILE_BYTES:
-        return f"it unpacks to {size_text(info.file_size)}, above the limit of {size_text(MAX_FILE_BYTES)}"
+        return say(
+            "it unpacks to {file_size}, above the limit of {max_file_bytes}",
+            file_size=size_text(info.file_size),
+            max_file_bytes=size_text(MAX_FILE_BYTES),
+        )
     if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
-        return (
-            f"it unpacks {size_text(info.compress_size)} to {size_text(info.file_size)}, "
-            "as only an archive made to fill a disk does"
+        return say(
+            "it unpacks {compress_size} to {file_size}, as only an archive made to fill a disk does",
+            compress_size=size_text(info.compress_size),
+            file_size=size_text(info.file_size),
         )
     return None
 

@@ -29,11 +29,12 @@ from core.errors import BadInput
 from core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
 from core.imaging.limits import MAX_PIXELS
 from core.imaging.picture import Picture
+from core.language import say
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
 
-COPY_AGAIN = "Copy it again from where it came, or leave it out."
+COPY_AGAIN = say("Copy it again from where it came, or leave it out.")
 
 _ORIENTATION = 0x0112
 _PHOTOMETRIC = 262
@@ -138,17 +139,19 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
             return
         if isinstance(error, MemoryError):
             raise BadInput(
-                f"'{self.name}' needs more memory than this computer has free.",
+                say("'{name}' needs more memory than this computer has free.", name=self.name),
                 "Close other programs or make the picture smaller.",
             ) from None
         if "not identified by this driver" in str(error):
-            raise BadInput(f"'{self.name}' has no pixels, or its header is damaged.", COPY_AGAIN) from None
+            raise BadInput(
+                say("'{name}' has no pixels, or its header is damaged.", name=self.name), COPY_AGAIN
+            ) from None
         if "truncated" in str(error).lower() or isinstance(error, EOFError):
             raise BadInput(
-                f"'{self.name}' is cut off: a part of the picture is missing.", COPY_AGAIN
+                say("'{name}' is cut off: a part of the picture is missing.", name=self.name), COPY_AGAIN
             ) from None
         raise BadInput(
-            f"'{self.name}' is damaged or of a rare variety that cannot be decoded.",
+            say("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
             "Open it in an image program and save it as PNG, or leave it out.",
         ) from None
 
@@ -173,7 +176,7 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     )
 
     if not data:
-        raise BadInput(f"'{name}' is empty (0 bytes).", COPY_AGAIN)
+        raise BadInput(say("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
     readers: dict[str | None, Any] = {
         "PNG": PngImagePlugin.PngImageFile,
         "JPEG": JpegImagePlugin.JpegImageFile,
@@ -186,8 +189,12 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     reader = readers.get(sniff(head))
     if reader is None:
         raise BadInput(
-            f"'{name}' is not a picture that can be read: it looks like {foreign_format(head)}.",
-            f"Save it as {READABLE}, or leave it out.",
+            say(
+                "'{name}' is not a picture that can be read: it looks like {head}.",
+                name=name,
+                head=foreign_format(head),
+            ),
+            say("Save it as {readable}, or leave it out.", readable=READABLE),
         )
     opened: ImageFile.ImageFile = reader(io.BytesIO(data))
     return opened
@@ -196,11 +203,20 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
 def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
-        raise BadInput(f"'{name}' has no pixels ({width} x {height}).", COPY_AGAIN)
+        raise BadInput(
+            say("'{name}' has no pixels ({width} x {height}).", name=name, width=width, height=height),
+            COPY_AGAIN,
+        )
     if width * height > max_pixels:
         raise BadInput(
-            f"'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
-            f"{max_pixels / 1e6:g} megapixels.",
+            say(
+                "'{name}' says it is {width:,} x {height:,} pixels, above the limit of "
+                "{max_pixels:g} megapixels.",
+                name=name,
+                width=width,
+                height=height,
+                max_pixels=max_pixels / 1e6,
+            ),
             "Save it smaller, cut out the part that matters, or leave it out.",
         )
 
@@ -212,20 +228,21 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
             image.seek(frame)
         except EOFError:
             raise BadInput(
-                f"'{name}' has no picture number {frame} (counted from 0).", "Import it again."
+                say("'{name}' has no picture number {frame} (counted from 0).", name=name, frame=frame),
+                "Import it again.",
             ) from None
         return
     if image.format == "TIFF":
         only = _only_page(image)
         if only is None:
             raise BadInput(
-                f"'{name}' holds several pages, and one case is one picture.",
+                say("'{name}' holds several pages, and one case is one picture.", name=name),
                 "Save the pages that matter as single pictures.",
             )
         image.seek(only)
     elif getattr(image, "is_animated", False):
         raise BadInput(
-            f"'{name}' is an animation, and one case is one still picture.",
+            say("'{name}' is an animation, and one case is one still picture.", name=name),
             "Save the frames that matter as single pictures.",
         )
 
@@ -326,7 +343,9 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     finite = np.isfinite(numbers)
     if not finite.all():
         if not finite.any():
-            raise BadInput(f"'{name}' holds no number in any pixel (all NaN or infinite).", COPY_AGAIN)
+            raise BadInput(
+                say("'{name}' holds no number in any pixel (all NaN or infinite).", name=name), COPY_AGAIN
+            )
         numbers[~finite] = numbers[finite].min()
     low, high = float(numbers.min()), float(numbers.max())
     if low < 0.0 or high > 1.0:

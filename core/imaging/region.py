@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.imaging.outline import MaskOutline, Outline, outline_from_json
+from core.language import say
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,16 @@ class Region:
         right, bottom = min(width, self.x + self.width), min(height, self.y + self.height)
         if right <= left or bottom <= top:
             raise BadInput(
-                f"The region {self.x},{self.y},{self.width},{self.height} lies outside the picture "
-                f"of {width} x {height} pixels.",
+                say(
+                    "The region {x},{y},{width},{height} lies outside the picture of {width2} x "
+                    "{height2} pixels.",
+                    x=self.x,
+                    y=self.y,
+                    width=self.width,
+                    height=self.height,
+                    width2=width,
+                    height2=height,
+                ),
                 "Draw a region that touches the picture.",
             )
         if (left, top, right - left, bottom - top) == (self.x, self.y, self.width, self.height):
@@ -112,10 +121,13 @@ class Region:
             x, y, width, height = (int(part) for part in text.split(","))
         except ValueError:
             raise BadInput(
-                f"The region '{text}' is not x,y,w,h in whole pixels.", "Write it like 20,30,128,96."
+                say("The region '{value}' is not x,y,w,h in whole pixels.", value=text),
+                "Write it like 20,30,128,96.",
             ) from None
         if width <= 0 or height <= 0:
-            raise BadInput(f"The region '{text}' is empty.", "Width and height must be above 0.")
+            raise BadInput(
+                say("The region '{value}' is empty.", value=text), "Width and height must be above 0."
+            )
         return Region(x, y, width, height)
 
 

@@ -16,6 +16,7 @@ from core.imaging.package import read_file
 from core.imaging.picture import Picture
 from core.imaging.raster import decode
 from core.imaging.region import Region, region_of_mask
+from core.language import say
 
 FORMAT = "semblance-regions"
 VERSION = 1
@@ -51,31 +52,45 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
         BadInput: no such document, a damaged region, or drawn in a picture of another size.
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise BadInput(f"'{name}' holds no regions.", "Choose a file that regions were exported to.")
+        raise BadInput(
+            say("'{name}' holds no regions.", name=name), "Choose a file that regions were exported to."
+        )
     if document.get("version") != VERSION:
         raise BadInput(
-            f"'{name}' was written by a newer version.", "Export the regions again, or use that version."
+            say("'{name}' was written by a newer version.", name=name),
+            "Export the regions again, or use that version.",
         )
     listed = document.get("regions")
     if not isinstance(listed, list) or len(listed) > _MOST:
-        raise BadInput(f"'{name}' is damaged: its list of regions.", "Export the regions again.")
+        raise BadInput(
+            say("'{name}' is damaged: its list of regions.", name=name), "Export the regions again."
+        )
     drawn_in = document.get("picture")
     if size is not None and isinstance(drawn_in, dict):
         drawn = (drawn_in.get("height"), drawn_in.get("width"))
         if drawn != size:
             raise BadInput(
-                f"The regions of '{name}' were drawn in a picture of {drawn[1]} x {drawn[0]} pixels, "
-                f"this one has {size[1]} x {size[0]}.",
+                say(
+                    "The regions of '{name}' were drawn in a picture of {drawn} x {drawn2} pixels, this "
+                    "one has {size} x {size2}.",
+                    name=name,
+                    drawn=drawn[1],
+                    drawn2=drawn[0],
+                    size=size[1],
+                    size2=size[0],
+                ),
                 "Open the picture they belong to.",
             )
     regions = []
     for item in listed:
         pixels = item.get("pixels") if isinstance(item, dict) else None
         if not isinstance(pixels, dict):
-            raise BadInput(f"'{name}' is damaged: a region without pixels.", "Export the regions again.")
+            raise BadInput(
+                say("'{name}' is damaged: a region without pixels.", name=name), "Export the regions again."
+            )
         region = Region.from_json(pixels)
         if region.width <= 0 or region.height <= 0:
-            raise BadInput(f"'{name}' holds an empty region.", "Export the regions again.")
+            raise BadInput(say("'{name}' holds an empty region.", name=name), "Export the regions again.")
         regions.append(region)
     return regions
 
@@ -94,13 +109,20 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
     data = read_file(path, str(path))
     if len(data) > _LONGEST:
         raise BadInput(
-            f"'{path}' is {size_text(len(data))} long; the limit is {size_text(_LONGEST)}.",
+            say(
+                "'{path}' is {n} long; the limit is {longest}.",
+                path=path,
+                n=size_text(len(data)),
+                longest=size_text(_LONGEST),
+            ),
             "Choose a file that regions were exported to.",
         )
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise BadInput(f"'{path}' is not JSON.", "Choose a file that regions were exported to.") from None
+        raise BadInput(
+            say("'{path}' is not JSON.", path=path), "Choose a file that regions were exported to."
+        ) from None
     return regions_of_json(document, str(path), size=size)
 
 
@@ -126,8 +148,14 @@ def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
     grey = decode(read_file(path, str(path)), str(path)).grey()
     if size is not None and grey.shape != size:
         raise BadInput(
-            f"The mask '{path}' is {grey.shape[1]} x {grey.shape[0]} pixels, the picture {size[1]} x "
-            f"{size[0]}.",
+            say(
+                "The mask '{path}' is {shape} x {shape2} pixels, the picture {size} x {size2}.",
+                path=path,
+                shape=grey.shape[1],
+                shape2=grey.shape[0],
+                size=size[1],
+                size2=size[0],
+            ),
             "Save the mask in the size of its picture.",
         )
     return region_of_mask(grey > max(float(grey.max()) / 2, 0.0))
@@ -162,4 +190,7 @@ def _replace(path: Path, data: bytes) -> None:
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise BadInput(f"'{path}' cannot be written: {error.strerror}.", "Choose another folder.") from None
+        raise BadInput(
+            say("'{path}' cannot be written: {strerror}.", path=path, strerror=error.strerror),
+            "Choose another folder.",
+        ) from None

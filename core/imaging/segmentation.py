@@ -14,6 +14,7 @@ from core.imaging.outline import Polygon
 from core.imaging.picture import Picture
 from core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
 from core.imaging.region import Region, region_of_mask
+from core.language import say
 
 Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
@@ -98,11 +99,19 @@ def segment_at(
     """
     if not (0 <= x < picture.width and 0 <= y < picture.height):
         raise BadInput(
-            f"The click {x:g},{y:g} lies outside the picture of {picture.width} x {picture.height} pixels.",
+            say(
+                "The click {x:g},{y:g} lies outside the picture of {width} x {height} pixels.",
+                x=x,
+                y=y,
+                width=picture.width,
+                height=picture.height,
+            ),
             "Click on the mass.",
         )
     if radius is not None and not 0 < radius < math.inf:
-        raise BadArguments(f"The radius {radius:g} is not above 0.", "Give the expected radius in pixels.")
+        raise BadArguments(
+            say("The radius {radius:g} is not above 0.", radius=radius), "Give the expected radius in pixels."
+        )
     shorter = min(picture.width, picture.height)
     shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(picture) else CLICK_RADII
     tried = [radius] if radius is not None else [share * shorter for share in shares]
@@ -173,7 +182,7 @@ def _part(picture: Picture, centre: tuple[float, float], reach: float) -> tuple[
     cut = picture.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            f"{picture.name or 'The picture'} holds values that are not finite numbers.",
+            say("{picture} holds values that are not finite numbers.", picture=picture.name or "The picture"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]

@@ -13,6 +13,7 @@ from core.imaging.address import PictureAddress
 from core.imaging.picture import Picture
 from core.imaging.raster import unit_range
 from core.imaging.volume import ArrayStack, Spacing, Stack, Volume
+from core.language import say
 
 #: The array beside volumes that tells mm along slices, rows and columns.
 SPACING = "spacing"
@@ -45,8 +46,14 @@ class FileStack(Stack):
         found = self._opened(self._slices[checked_place(self, place)])
         if (found.height, found.width) != self.shape[1:]:
             raise BadInput(
-                f"'{found.name}' is {found.width} x {found.height} pixels, the volume's first slice "
-                f"{self.shape[2]} x {self.shape[1]}.",
+                say(
+                    "'{found}' is {width} x {height} pixels, the volume's first slice {shape} x {shape2}.",
+                    found=found.name,
+                    width=found.width,
+                    height=found.height,
+                    shape=self.shape[2],
+                    shape2=self.shape[1],
+                ),
                 "Import the series again.",
             )
         return found
@@ -58,7 +65,10 @@ def checked_place(stack: Stack, place: int) -> int:
         BadInput: ``stack`` has no slice ``place``.
     """
     if not 0 <= place < len(stack):
-        raise BadInput(f"'{stack.name}' has no slice {place}: it has {len(stack)}.", "Choose another.")
+        raise BadInput(
+            say("'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=place, n=len(stack)),
+            "Choose another.",
+        )
     return place
 
 
@@ -98,11 +108,11 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
     if voxels.ndim != 3 or voxels.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            f"'{name}' is an array of {shape} numbers, not a volume.",
+            say("'{name}' is an array of {shape} numbers, not a volume.", name=name, shape=shape),
             "A volume is slices x rows x columns.",
         )
     if voxels.dtype.kind not in "biuf":
-        raise BadInput(f"'{name}' holds text, not voxels.", "Save the voxels as numbers.")
+        raise BadInput(say("'{name}' holds text, not voxels.", name=name), "Save the voxels as numbers.")
     if voxels.dtype.kind == "b":
         voxels = voxels.astype(np.uint8) * np.uint8(255)
     if voxels.dtype == np.uint8:

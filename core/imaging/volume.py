@@ -17,6 +17,7 @@ from core.errors import BadInput
 from core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from core.imaging.picture import Picture, Values
 from core.imaging.region import Region
+from core.language import say
 
 Spacing = tuple[float, float, float]
 
@@ -112,13 +113,15 @@ class Stack(abc.ABC):
                 first, last = max(0, part.z), min(depth, part.z + part.depth)
         if last <= first:
             raise BadInput(
-                f"The region lies outside the {depth} slices of '{self.name}'.", "Choose a slice within them."
+                say("The region lies outside the {depth} slices of '{name}'.", depth=depth, name=self.name),
+                "Choose a slice within them.",
             )
         head = self.picture(first)
         size = (last - first) * (bottom - top) * (right - left) * head.pixels.dtype.itemsize
         if size > MAX_ARRAY_BYTES:
             raise BadInput(
-                f"'{self.name}' would take {size_text(size)} of memory.", "Choose a region of it instead."
+                say("'{name}' would take {size} of memory.", name=self.name, size=size_text(size)),
+                "Choose a region of it instead.",
             )
         out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
         values, black, white = head.values, head.black, head.white
@@ -126,7 +129,8 @@ class Stack(abc.ABC):
             one = head if place == first else self.picture(place)
             if one.is_colour:
                 raise BadInput(
-                    f"'{self.name}' is in colour, and a volume is grey.", "Use single pictures of it."
+                    say("'{name}' is in colour, and a volume is grey.", name=self.name),
+                    "Use single pictures of it.",
                 )
             cut = one.pixels[top:bottom, left:right]
             if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):

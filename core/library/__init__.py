@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput
+from core.language import say
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -20,8 +21,12 @@ def check_is_library(path: Path) -> None:
     from core.library.records import CATALOGUE
 
     if not (path / CATALOGUE).is_file():
-        what = "is not a library" if path.exists() else "does not exist"
-        raise BadInput(f"{path} {what}.", "A library is a folder made by `semblance import`.")
+        raise BadInput(
+            say("{path} is not a library.", path=path)
+            if path.exists()
+            else say("{path} does not exist.", path=path),
+            "A library is a folder made by `semblance import`.",
+        )
 
 
 def open_library(path: Path, *, writable: bool | None = None) -> Library:

@@ -22,6 +22,7 @@ import numpy as np
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from core.language import say
 from core.library.database import has_no_room, in_words, plain_errors
 from core.library.export_log import FILE as EXPORTS
 from core.library.feature_checks import DESCRIPTION, chunk_file
@@ -72,7 +73,8 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
     library, file = library.absolute(), file.absolute()
     if file.is_relative_to(library):
         raise BadArguments(
-            f"{file} lies in the library itself.", "Choose a folder outside it, best on another disk."
+            say("{file} lies in the library itself.", file=file),
+            "Choose a folder outside it, best on another disk.",
         )
     sweep(file.parent.glob(f".{glob.escape(file.name)}.*.part"))
     token = secrets.token_hex(4)
@@ -82,7 +84,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
         copy.touch()
     except OSError as error:
         raise SemblanceError(
-            f"{file} cannot be written: {error.strerror or error}.",
+            say("{file} cannot be written: {reason}.", file=file, reason=error.strerror or error),
             "Choose a folder that exists and that you may write to, with room.",
         ) from error
     try:
@@ -112,7 +114,7 @@ def _wanted(library: Path, copy: Path) -> list[str]:
     copy_catalogue(library / CATALOGUE, copy)
     if wrong := complaints(copy):
         raise BadInput(
-            f"The catalogue of {library.name} is damaged: {wrong[0]}.",
+            say("The catalogue of {library} is damaged: {wrong}.", library=library.name, wrong=wrong[0]),
             "Mend it first: semblance doctor LIB --repair, or File > Check this library…",
         )
     names = [CATALOGUE]
@@ -140,7 +142,7 @@ def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Rep
         with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             for done, name in enumerate(names):
                 reporter.check_cancelled()
-                reporter.progress(done, len(names), f"Backing up {library.name}")
+                reporter.progress(done, len(names), say("Backing up {library}", library=library.name))
                 source = copy if name == CATALOGUE else library / name
                 info = zipfile.ZipInfo(name)
                 # Numbers are packed already.
@@ -176,10 +178,10 @@ def _read_back(part: Path, reporter: Reporter) -> None:
                 reporter.progress(done, len(files), "Reading the backup back")
                 with _told_damaged(part), archive.open(name) as entry:
                     if _copied(entry, None, told["size"]) != told:
-                        raise BadInput(f"{name} in it is not what it was.")
+                        raise BadInput(say("{name} in it is not what it was.", name=name))
     except BadInput as error:
         raise SemblanceError(
-            f"The backup does not read back as it was written: {error.message}",
+            say("The backup does not read back as it was written: {message}", message=error.message),
             "Nothing was kept. Check the disk it was written to, or choose another.",
         ) from error
 
@@ -194,7 +196,8 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
     library = library.absolute()
     if library.exists() and (not library.is_dir() or any(library.iterdir())):
         raise BadInput(
-            f"{library} exists already.", "Choose a new name: a backup never replaces what is there."
+            say("{library} exists already.", library=library),
+            "Choose a new name: a backup never replaces what is there.",
         )
     making = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
     with plain_errors(library / CATALOGUE), _opened(file) as (archive, files):
@@ -202,7 +205,12 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
         needed, free = sum(told["size"] for told in files.values()), shutil.disk_usage(library.parent).free
         if needed > free:
             raise SemblanceError(
-                f"{library.parent} has {size_text(free)} left; the library needs {size_text(needed)}.",
+                say(
+                    "{parent} has {free} left; the library needs {needed}.",
+                    parent=library.parent,
+                    free=size_text(free),
+                    needed=size_text(needed),
+                ),
                 "Free some space, or choose another disk.",
             )
         making.mkdir()
@@ -223,12 +231,16 @@ def _unpack(
 ) -> None:
     for done, (name, told) in enumerate(files.items()):
         reporter.check_cancelled()
-        reporter.progress(done, len(files), f"Restoring {making.name.partition('.')[0]}")
+        reporter.progress(done, len(files), say("Restoring {making}", making=making.name.partition(".")[0]))
         target = making / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with _told_damaged(file), archive.open(name) as entry, target.open("xb") as out:
             if _copied(entry, out, told["size"]) != told:
-                raise BadInput(f"The backup {file} is damaged: {name} in it is not what it was.")
+                raise BadInput(
+                    say(
+                        "The backup {file} is damaged: {name} in it is not what it was.", file=file, name=name
+                    )
+                )
             out.flush()
             os.fsync(out.fileno())
 
@@ -239,10 +251,11 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-            wrong = [f"it holds '{r[0]}', which no library has" for r in connection.execute(query)]
+            wrong = [say("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)]
     if wrong:
         raise BadInput(
-            f"The catalogue in the backup {file} cannot be used: {wrong[0]}.", "Use another backup."
+            say("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),
+            "Use another backup.",
         )
 
 
@@ -251,7 +264,9 @@ def _told_damaged(file: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGED as error:
-        raise BadInput(f"{file} is not a backup, or it is damaged.", "Use another backup.") from error
+        raise BadInput(
+            say("{file} is not a backup, or it is damaged.", file=file), "Use another backup."
+        ) from error
 
 
 @contextlib.contextmanager
@@ -262,7 +277,8 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, A
             archive = zipfile.ZipFile(file)
     except OSError as error:
         raise BadInput(
-            f"{file} cannot be read: {error.strerror or error}.", "Choose another file."
+            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            "Choose another file.",
         ) from error
     with archive:
         with _told_damaged(file):
@@ -273,27 +289,38 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, A
 def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()) or len(entries) > MAX_FILES or MANIFEST not in entries:
-        raise BadInput(f"{file} is not a backup of a library.", "Choose a file made by `semblance backup`.")
+        raise BadInput(
+            say("{file} is not a backup of a library.", file=file),
+            "Choose a file made by `semblance backup`.",
+        )
     if entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
-        raise BadInput(f"The list of files in {file} is far too large.", "Use another backup.")
+        raise BadInput(say("The list of files in {file} is far too large.", file=file), "Use another backup.")
     with archive.open(MANIFEST) as entry:
         document = json.loads(entry.read(MAX_MANIFEST_BYTES + 1))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise BadInput(f"{file} is not a backup of a library.", "Choose a file made by `semblance backup`.")
+        raise BadInput(
+            say("{file} is not a backup of a library.", file=file),
+            "Choose a file made by `semblance backup`.",
+        )
     if not isinstance(document.get("version"), int) or document["version"] > VERSION:
-        raise BadInput(f"{file} was made by a newer Semblance.", "Update Semblance to restore it.")
+        raise BadInput(
+            say("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+        )
     files: dict[str, dict[str, Any]] = {}
     for name, told in document["files"].items():
         info = entries.get(name)
         if not _ALLOWED.fullmatch(name) or info is None:
             raise BadInput(
-                f"{file} holds or names '{name[:80]}', which no library has.", "Use another backup."
+                say("{file} holds or names '{name}', which no library has.", file=file, name=name[:80]),
+                "Use another backup.",
             )
         size = int(told["size"])
         bomb = size > RATIO_CHECKED_FROM and info.compress_size * MAX_RATIO < size
         if size != info.file_size or size < 0 or bomb:
-            raise BadInput(f"{file} is damaged: {name} in it has another size than it says.")
+            raise BadInput(
+                say("{file} is damaged: {name} in it has another size than it says.", file=file, name=name)
+            )
         files[name] = {"size": size, "sha256": str(told["sha256"])}
     if CATALOGUE not in files:
-        raise BadInput(f"{file} holds no catalogue.", "Use another backup.")
+        raise BadInput(say("{file} holds no catalogue.", file=file), "Use another backup.")
     return files

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from core.errors import BadInput
 from core.imaging.region import Region
+from core.language import say
 from core.library.case_details import case_details
 from core.library.database import check_version, connect, in_parts, plain_errors, transaction
 from core.library.forgetting import forget_failures, forget_numbers
@@ -295,7 +296,9 @@ class Catalogue:
         found = self.read(sa.select(cases.c.id).where(cases.c.case_id == case_id))
         if not found:
             raise BadInput(
-                f"There is no case '{case_id}' in {self.file.parent.name}.",
+                say(
+                    "There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.file.parent.name
+                ),
                 "`semblance info LIB --json` lists the case ids.",
             )
         return int(found[0].id)

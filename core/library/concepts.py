@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 from core.library.catalogue import Catalogue
 from core.library.records import ConceptRecord, MarkRecord, now
 from core.library.schema import concept_marks, concepts
@@ -96,8 +97,13 @@ class ConceptTable:
         if not short:
             raise BadInput("A concept needs a name.", "Type a word or two, such as 'spiculated margin'.")
         if len(short) > LONGEST:
-            raise BadInput(f"'{short[:LONGEST]}…' is too long a name.", f"Use at most {LONGEST} letters.")
+            raise BadInput(
+                say("'{short}…' is too long a name.", short=short[:LONGEST]),
+                say("Use at most {longest} letters.", longest=LONGEST),
+            )
         for one in self.all():
             if one.id != own and one.name.casefold() == short.casefold():
-                raise BadInput(f"There is a concept called '{one.name}' already.", "Choose another name.")
+                raise BadInput(
+                    say("There is a concept called '{one}' already.", one=one.name), "Choose another name."
+                )
         return short

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
 from core.errors import BadInput, SemblanceError
+from core.language import say
 from core.library import schema
 
 #: Writers wait this long for each other before they give up.
@@ -74,7 +75,7 @@ def plain_errors(file: Path) -> Iterator[None]:
         raise in_words(library, str(error.orig)) from error
     except IntegrityError as error:
         raise SemblanceError(
-            f"Another program changed {library.name} at the same moment.", "Try again."
+            say("Another program changed {library} at the same moment.", library=library.name), "Try again."
         ) from error
     except DatabaseError as error:
         raise _damaged(file, str(error.orig)) from error
@@ -86,18 +87,18 @@ def not_writable(library: Path) -> SemblanceError:
     """What a person hears who wants to change a library that only can be read."""
     if has_no_room(library):
         return SemblanceError(
-            f"The disk holding {library} is full.",
+            say("The disk holding {library} is full.", library=library),
             "Free some space and open the library again; what was finished is kept.",
         )
     return SemblanceError(
-        f"The library {library} cannot be written to.",
+        say("The library {library} cannot be written to.", library=library),
         "Copy it to a folder you may write to, or change its permissions.",
     )
 
 
 def _damaged(file: Path, what: str) -> BadInput:
     return BadInput(
-        f"The catalogue {file} is damaged: {what}.",
+        say("The catalogue {file} is damaged: {what}.", file=file, what=what),
         "Restore the library from a copy, or import its pictures into a new one.",
     )
 
@@ -120,23 +121,24 @@ def in_words(library: Path, what: str) -> SemblanceError:
     low = what.lower()
     if "full" in low or "no space" in low or ("disk i/o" in low and has_no_room(library)):
         return SemblanceError(
-            f"The disk holding {library} is full.",
+            say("The disk holding {library} is full.", library=library),
             "Free some space and start again; what was finished is kept.",
         )
     if "readonly" in low or "read-only" in low or "permission" in low:
         return not_writable(library)
     if "unable to open" in low:
         return SemblanceError(
-            f"The catalogue of {library} cannot be opened.",
+            say("The catalogue of {library} cannot be opened.", library=library),
             "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
         )
     if "locked" in low:
         return SemblanceError(
-            f"The library {library.name} is busy in another program.",
+            say("The library {library} is busy in another program.", library=library.name),
             "Close the other one, or wait, then try again.",
         )
     return SemblanceError(
-        f"The library {library} could not be used: {what}.", "Check the disk, then try again."
+        say("The library {library} could not be used: {what}.", library=library, what=what),
+        "Check the disk, then try again.",
     )
 
 
@@ -168,19 +170,27 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
             version = None
         if version is None:
             raise BadInput(
-                f"{file.parent} is not a complete library: its catalogue is empty.",
+                say("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
                 "It may be half written; make a new library from the pictures.",
             )
         if version > schema.VERSION:
             raise BadInput(
-                f"{file.parent.name} was made by a newer Semblance (catalogue {version}, this one reads "
-                f"up to {schema.VERSION}).",
+                say(
+                    "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to "
+                    "{version2}).",
+                    parent=file.parent.name,
+                    version=version,
+                    version2=schema.VERSION,
+                ),
                 "Update Semblance to open it.",
             )
         if version < schema.VERSION:
             if not writable:
                 raise SemblanceError(
-                    f"{file.parent.name} was made by an older Semblance and cannot be changed here.",
+                    say(
+                        "{parent} was made by an older Semblance and cannot be changed here.",
+                        parent=file.parent.name,
+                    ),
                     "Open it once where it can be written to.",
                 )
             _migrate(engine, file)
@@ -189,7 +199,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
 def _version(connection: sa.Connection, file: Path) -> int | None:
     found = connection.execute(sa.select(schema.meta.c.value).where(schema.meta.c.key == "schema")).scalar()
     if found is not None and not str(found).isdecimal():
-        raise _damaged(file, f"its version is '{found}'")
+        raise _damaged(file, say("its version is '{found}'", found=found))
     return None if found is None else int(found)
 
 

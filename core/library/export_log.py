@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SemblanceError
+from core.language import say
 from core.library.records import CATALOGUE, account, now
 
 FILE = "exports.log"
@@ -46,7 +47,11 @@ def note_export(
             os.close(handle)
     except OSError as error:
         raise SemblanceError(
-            f"The export is written, but {file} could not note it: {error.strerror or error}.",
+            say(
+                "The export is written, but {file} could not note it: {reason}.",
+                file=file,
+                reason=error.strerror or error,
+            ),
             "Free some space, or look who may write to the library.",
         ) from error
 
@@ -66,7 +71,8 @@ def exports_of(library: Path) -> list[Mapping[str, Any]]:
             lines = opened.read(_MAX_BYTES).splitlines()
     except OSError as error:
         raise SemblanceError(
-            f"{file} cannot be read: {error.strerror or error}.", "Look who may read the library."
+            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            "Look who may read the library.",
         ) from error
     return [_entry(line) for line in lines[-LISTED:] if line.strip()]
 

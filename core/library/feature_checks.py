@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from core.language import say
 from core.library.catalogue import Catalogue
 from core.library.feature_sets import FeatureSets, create_store
 from core.library.forgetting import FORGOTTEN
@@ -55,7 +56,7 @@ def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter 
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
-        reporter.progress(done, len(needed), f"Checking {feature_set.name}")
+        reporter.progress(done, len(needed), say("Checking {feature_set}", feature_set=feature_set.name))
         if not _sound(array, number, known[number]):
             damaged.append(number)
     lost = sum(counts[number] for number in damaged)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 from core.library.catalogue import Catalogue
 from core.library.forgetting import forget_numbers
 from core.library.records import CHUNK, FeatureSet, now
@@ -37,20 +38,23 @@ class FeatureSets:
         found = self.all()
         if not found:
             raise BadInput(
-                f"{self._catalogue.file.parent.name} has no features yet.",
+                say("{parent} has no features yet.", parent=self._catalogue.file.parent.name),
                 "Extract some first: semblance features LIB --extractor gabor.",
             )
         names = ", ".join(feature_set.name for feature_set in found)
         if name is None:
             if len(found) > 1:
                 raise BadArguments(
-                    "The library has several feature sets.", f"Choose one with --features: {names}."
+                    "The library has several feature sets.",
+                    say("Choose one with --features: {names}.", names=names),
                 )
             return found[0]
         for feature_set in found:
             if feature_set.name == name:
                 return feature_set
-        raise BadArguments(f"There is no feature set '{name}'.", f"There are: {names}.")
+        raise BadArguments(
+            say("There is no feature set '{name}'.", name=name), say("There are: {names}.", names=names)
+        )
 
     def make(
         self,
@@ -334,7 +338,12 @@ def _same(
     wanted = (extractor, version, dict(settings), tuple(columns))
     if (known.extractor, known.version, dict(known.settings), known.columns) != wanted:
         raise BadArguments(
-            f"The feature set '{known.name}' was made otherwise (by {known.extractor} {known.version}).",
+            say(
+                "The feature set '{known}' was made otherwise (by {extractor} {version}).",
+                known=known.name,
+                extractor=known.extractor,
+                version=known.version,
+            ),
             "Give the new one another name with --name.",
         )
     return known
@@ -348,6 +357,10 @@ def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
 
 def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:
     return BadInput(
-        f"The numbers of the feature set '{feature_set.name}' ({store}) are lost or damaged.",
+        say(
+            "The numbers of the feature set '{feature_set}' ({store}) are lost or damaged.",
+            feature_set=feature_set.name,
+            store=store,
+        ),
         "The rest can be used. File > Check this library… (`semblance doctor LIB --repair`) mends them.",
     )

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.deidentify import Pseudonyms
+from core.language import say
 from core.library import check_is_library
 from core.library.catalogue import Catalogue
 from core.library.concepts import ConceptTable
@@ -65,7 +66,8 @@ class Library:
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise BadInput(
-                    f"{path} exists and is not a library.", "Choose another name for the new library."
+                    say("{path} exists and is not a library.", path=path),
+                    "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
             sweep(path.parent.glob(f"{glob.escape(path.name)}.*{_MAKING}"))
@@ -166,8 +168,11 @@ class Library:
         for record in found:
             if record.name == name:
                 return record
-        names = ", ".join(record.name for record in found) or "none yet"
-        raise BadArguments(f"There is no metric '{name}' in {self.path.name}.", f"There are: {names}.")
+        names = ", ".join(record.name for record in found) or say("none yet")
+        raise BadArguments(
+            say("There is no metric '{name}' in {path}.", name=name, path=self.path.name),
+            say("There are: {names}.", names=names),
+        )
 
     def new_metric_file(self) -> Path:
         """Where to save a metric before :meth:`add_metric` names it."""

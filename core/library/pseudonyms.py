@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from core.errors import BadInput
 from core.imaging.deidentify import Pseudonyms
+from core.language import say
 from core.library.catalogue import Catalogue
 from core.library.schema import meta
 
@@ -27,6 +28,9 @@ def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
         return Pseudonyms(bytes.fromhex(str(key)))
     except ValueError:
         raise BadInput(
-            f"The key of {catalogue.file.parent.name} for patients' pseudonyms is damaged.",
+            say(
+                "The key of {library} for patients' pseudonyms is damaged.",
+                library=catalogue.file.parent.name,
+            ),
             "Restore the library from a copy, or import its pictures into a new one.",
         ) from None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from core.errors import BadArguments
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
+from core.language import say
 
 SUFFIX = ".semblance"
 CATALOGUE = "catalogue.sqlite"
@@ -22,7 +23,7 @@ CATALOGUE = "catalogue.sqlite"
 DERIVED = "derived"
 
 #: Reason of a file whose state is "missing".
-NOT_THERE = "The file is no longer there."
+NOT_THERE = say("The file is no longer there.")
 
 #: A slice of a volume: the path of its file within the source, and its frame in it.
 Slice = tuple[str, int | None]
@@ -207,11 +208,11 @@ def checked_name(name: str, what: str) -> str:
     """
     name = name.strip()
     if not name:
-        raise BadArguments(f"{what} needs a name.", "Give one, such as 'first'.")
+        raise BadArguments(say("{what} needs a name.", what=what), "Give one, such as 'first'.")
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise BadArguments(
-            f"{what} cannot be called {name[:40]!a}.",
-            f"Use at most {LONGEST_NAME} characters, without line breaks.",
+            say("{what} cannot be called {name}.", what=what, name=ascii(name[:40])),
+            say("Use at most {longest_name} characters, without line breaks.", longest_name=LONGEST_NAME),
         )
     return name
 

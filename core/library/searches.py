@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.errors import BadArguments
+from core.language import say
 from core.library.catalogue import Catalogue
 from core.library.records import now, unique_name
 from core.library.schema import judgements, searches
@@ -123,10 +124,14 @@ def _check(connection: sa.Connection, name: str) -> None:
             "A search needs a name that does not begin with a bracket.", "Choose another name."
         )
     if _there(connection, name):
-        raise BadArguments(f"There is a search named '{name}' already.", "Choose another name.")
+        raise BadArguments(
+            say("There is a search named '{name}' already.", name=name), "Choose another name."
+        )
 
 
 def _renamed(connection: sa.Connection, old: str, new: str) -> None:
     done = connection.execute(searches.update().where(searches.c.name == old).values(name=new))
     if not done.rowcount:
-        raise BadArguments(f"There is no search '{old}' any more.", "Another window may have changed it.")
+        raise BadArguments(
+            say("There is no search '{old}' any more.", old=old), "Another window may have changed it."
+        )

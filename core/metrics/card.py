@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from core.errors import BadInput
+from core.language import say
 from core.parameters import Value
 
 
@@ -86,7 +87,7 @@ class MetricCard:
                 continue
             value, kinds = values[entry.name], _KINDS[entry.name]
             if not isinstance(value, kinds) or isinstance(value, bool):
-                raise BadInput(f"The card of the metric has no usable '{entry.name}'.")
+                raise BadInput(say("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if isinstance(value, list):
                 value = tuple(str(item) for item in value)
             given[entry.name] = value

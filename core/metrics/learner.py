@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadArguments
+from core.language import say
 from core.parameters import Parameter, Value, checked
 from core.tasks import Reporter
 
@@ -91,7 +92,7 @@ class Learner(abc.ABC):
             BadArguments: nothing is fitted yet.
         """
         if not self.__sklearn_is_fitted__():
-            raise BadArguments(f"{self.title} has learnt nothing yet.", "Call fit first.")
+            raise BadArguments(say("{title} has learnt nothing yet.", title=self.title), "Call fit first.")
         return self.metric().embed(X)
 
     def fit_transform(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from core.errors import BadArguments
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
 from core.metrics.steps.impute import Impute
@@ -44,7 +45,8 @@ def without_groups(metric: Metric, groups: Collection[str]) -> Metric:
     unknown = [group for group in groups if group not in known]
     if unknown:
         raise BadArguments(
-            f"The metric has no group of features '{unknown[0]}'.", f"It has: {', '.join(known[:20])}."
+            say("The metric has no group of features '{unknown}'.", unknown=unknown[0]),
+            say("It has: {known}.", known=", ".join(known[:20])),
         )
     left_out = tuple(name for name in known if name in set(groups))
     if len(left_out) == len(known):

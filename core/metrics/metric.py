@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix, Part
 from core.metrics.distances.linear import LinearDistance, parts_by_group
@@ -38,13 +39,19 @@ class Metric:
     def __post_init__(self) -> None:
         from core.metrics.storage import content_hash
 
-        groups = self.feature_groups or tuple(f"feature {n}" for n in range(1, self.n_features + 1))
+        groups = self.feature_groups or tuple(say("feature {n}", n=n) for n in range(1, self.n_features + 1))
         if len(groups) != self.n_features:
-            raise BadInput(f"The metric takes {self.n_features} features, {len(groups)} are named.")
+            raise BadInput(
+                say(
+                    "The metric takes {n_features} features, {n} are named.",
+                    n_features=self.n_features,
+                    n=len(groups),
+                )
+            )
         names = groups
         for step in self.steps:
             if step.n_features != len(names):
-                raise BadInput(f"The step '{step.text}' does not fit the one before it.")
+                raise BadInput(say("The step '{value}' does not fit the one before it.", value=step.text))
             names = step.names(names)
         if self.distance.n_features != len(names):
             raise BadInput("The distance of the metric does not fit its steps.")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.metrics.learner import Learner
 from core.metrics.metric import Metric
 from core.metrics.steps.impute import Impute
@@ -57,7 +58,9 @@ def attach_steps(
     """
     steps = tuple(steps)
     n_features = steps[0].n_features if steps else metric.distance.n_features
-    names = tuple(feature_names) or tuple(f"feature {number}" for number in range(1, n_features + 1))
+    names = tuple(feature_names) or tuple(
+        say("feature {number}", number=number) for number in range(1, n_features + 1)
+    )
     dropped: list[str] = []
     selected: tuple[str, ...] = ()
     imputed = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import BadArguments
+from core.language import say
 from core.metrics.comparators.convnet import ConvNet
 from core.metrics.comparators.distboost import DistBoost
 from core.metrics.comparators.euclidean import Euclidean
@@ -69,7 +70,9 @@ def learner_class(name: str) -> type[Learner]:
         if learner.name == name:
             return learner
     names = ", ".join(learner.name for learner in _LEARNERS)
-    raise BadArguments(f"There is no learner '{name}'.", f"Learners: {names}.")
+    raise BadArguments(
+        say("There is no learner '{name}'.", name=name), say("Learners: {names}.", names=names)
+    )
 
 
 def learner_title(name: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance
 from core.metrics.distances import DISTANCES
@@ -109,9 +110,9 @@ def save_metric(metric: Metric, path: Path) -> None:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        reason = error.strerror or "the disk refused it"
+        reason = error.strerror or say("the disk refused it")
         raise BadInput(
-            f"The metric could not be written to '{path}': {reason}.",
+            say("The metric could not be written to '{path}': {reason}.", path=path, reason=reason),
             "Free some space or choose a folder you may write to.",
         ) from None
     finally:
@@ -139,16 +140,23 @@ def load_metric(path: str | Path) -> Metric:
         with zipfile.ZipFile(path) as archive:
             return _read(archive)
     except FileNotFoundError:
-        raise BadInput(f"There is no metric at '{path}'.", "Choose another, or train it again.") from None
+        raise BadInput(
+            say("There is no metric at '{path}'.", path=path), "Choose another, or train it again."
+        ) from None
     except OSError as error:
-        reason = error.strerror or "it cannot be read"
-        raise BadInput(f"The metric '{path}' could not be read: {reason}.") from None
+        reason = error.strerror or say("it cannot be read")
+        raise BadInput(
+            say("The metric '{path}' could not be read: {reason}.", path=path, reason=reason)
+        ) from None
     except BadInput as error:
-        hint = error.hint or "Train the metric again."
-        raise BadInput(f"The metric '{path}' cannot be used. {error.message}", hint) from None
+        hint = error.hint or say("Train the metric again.")
+        raise BadInput(
+            say("The metric '{path}' cannot be used. {message}", path=path, message=error.message), hint
+        ) from None
     except _DAMAGED:
         raise BadInput(
-            f"'{path}' is not a metric, or it is damaged.", "Restore a copy, or train the metric again."
+            say("'{path}' is not a metric, or it is damaged.", path=path),
+            "Restore a copy, or train the metric again.",
         ) from None
 
 
@@ -161,7 +169,7 @@ def _read(archive: zipfile.ZipFile) -> Metric:
     if any(info.compress_type not in _COMPRESSIONS for info in entries.values()):
         raise BadInput("It is packed in a way metrics are not.")
     if MANIFEST not in entries or entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
-        raise BadInput(f"It has no usable '{MANIFEST}'.")
+        raise BadInput(say("It has no usable '{manifest}'.", manifest=MANIFEST))
     manifest = _table(json.loads(_bytes(archive, entries[MANIFEST]).decode("utf-8")))
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("version"), int):
         raise BadInput("It is not a metric of Semblance.")
@@ -190,7 +198,10 @@ def _restore(
     stored = _table(stored)
     kind, settings, names = stored.get("kind"), _table(stored.get("settings")), _table(stored.get("arrays"))
     if kind not in kinds:
-        raise BadInput(f"It uses '{kind}', which this version does not know.", "Update Semblance to use it.")
+        raise BadInput(
+            say("It uses '{kind}', which this version does not know.", kind=kind),
+            "Update Semblance to use it.",
+        )
     arrays = {name: _array(_bytes(archive, entries[entry])) for name, entry in names.items()}
     return kinds[kind].restore(settings, arrays)
 

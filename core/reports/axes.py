@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from core.language import in_marks, tr
 from core.reports.sheet import TEXT, TICK, Box, Run, Sheet, Values
 
 #: Dashes of the lines that are not current: plain, dashed, dotted, dash-dot, long.
@@ -99,7 +100,7 @@ def count_ticks(first: int, last: int, width: float) -> list[int]:
 
 def tick_text(value: float) -> str:
     """``0.85``, ``0.9``, ``1``."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+    return in_marks(f"{value:.2f}".rstrip("0").rstrip(".") or "0")
 
 
 def inner_box(sheet: Sheet, y_texts: Sequence[str], *, top: float, right: float = 0.0) -> Box:
@@ -213,7 +214,9 @@ def key_column(
         sheet.write_runs(x + names + gap, middle, entry.runs, size=size)
     if len(entries) > len(shown) and not bottom:
         middle = top + (len(shown) + 0.3) * row_height
-        sheet.write(left + _SAMPLE + 6, middle, f"+{len(entries) - len(shown)} more", sheet.colours.third)
+        sheet.write(
+            left + _SAMPLE + 6, middle, tr("+{n} more", n=len(entries) - len(shown)), sheet.colours.third
+        )
 
 
 def key_room(sheet: Sheet, entry: Entry, size: float) -> float:

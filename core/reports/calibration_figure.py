@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.language import figure, known, shown, tr
 from core.reports.axes import Scale, frame, heading, inner_box, style
 from core.reports.curves import CalibrationCurve
 from core.reports.sheet import TEXT, TICK, Box, Format, Run, Sheet, ThemeName
@@ -39,7 +40,7 @@ def calibration_figure(
     # Wider than high is easier to read than a square of the height of a dock.
     box = Box(box.left, box.top, min(box.right, box.left + max(2.4 * box.height, 160)), box.bottom)
     scale = Scale(box, (0, 1), (0, 1))
-    frame(sheet, scale, [0, 0.5, 1], [0, 0.5, 1], x_label="estimate", y_label="observed share")
+    frame(sheet, scale, [0, 0.5, 1], [0, 0.5, 1], x_label=tr("estimate"), y_label=tr("observed share"))
     sheet.line(scale.across([0, 1]), scale.up([0, 1]), colours.strong_line, 1)
     if not curves:
         return sheet.save(format)
@@ -55,10 +56,10 @@ def calibration_figure(
         sheet.dot(x, y, look.colour, 2.5 + 3.0 * (n / most) ** 0.5)
         above = float(scale.up(high)) - sheet.px(TICK) / 2 - 3
         if above > box.top:
-            sheet.write(x, above, f"{n:,}", colours.third, align="center")
+            sheet.write(x, above, figure(n, ","), colours.third, align="center")
         else:
             below = float(scale.up(low)) + sheet.px(TICK) / 2 + 3
-            sheet.write(x, below, f"{n:,}", colours.third, align="center")
+            sheet.write(x, below, figure(n, ","), colours.third, align="center")
     if wide:
         _tell(sheet, curve, Box(box.right + 28, box.top, sheet.width - 12, box.bottom))
     return sheet.save(format)
@@ -67,10 +68,14 @@ def calibration_figure(
 def _tell(sheet: Sheet, curve: CalibrationCurve, room: Box) -> None:
     colours, line = sheet.colours, sheet.px(TEXT) + 7
     runs = (
-        (Run("Calibration error ", colours.second), Run(f"{curve.ece:.3f}", colours.text, 600)),
-        (Run(f"by chance up to {curve.perfect:.3f}", colours.second),),
-        (Run(f"{curve.method}, {sum(curve.n):,} cases", colours.second),),
-        (Run(f"estimate of {curve.finding or 'the first finding'}", colours.second),),
+        (Run(tr("Calibration error "), colours.second), Run(figure(curve.ece, ".3f"), colours.text, 600)),
+        (Run(tr("by chance up to {perfect:.3f}", perfect=curve.perfect), colours.second),),
+        (
+            Run(
+                tr("{method}, {n:,} cases", method=shown(known(curve.method)), n=sum(curve.n)), colours.second
+            ),
+        ),
+        (Run(tr("estimate of {finding}", finding=curve.finding or tr("the first finding")), colours.second),),
     )
     for number, one in enumerate(runs):
         middle = room.top + sheet.px(TEXT) / 2 + number * line

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.language import say
 from core.reports.document import Fact
 
-NOT_MEASURED = "nothing: no score may be claimed for it"
+NOT_MEASURED = say("nothing: no score may be claimed for it")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import BadArguments
+from core.language import known, say, shown, tr
 from core.reports.card_document import CardDocument, Section, Table
 from core.reports.saving import put_file
 
 
 def card_markdown(document: CardDocument) -> str:
     """Headings, lists and tables that read well as plain text too."""
-    parts = [f"# Metric card: {_plain(document.name)}", *map(_section, document.sections)]
+    parts = [tr("# Metric card: {name}", name=_plain(document.name)), *map(_section, document.sections)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -40,14 +41,15 @@ def write_card(document: CardDocument, path: Path) -> None:
     write = WRITERS.get(path.suffix.lower())
     if write is None:
         raise BadArguments(
-            f"A metric's card cannot be a file like {path.name}.", "Let it end in .md or .json."
+            say("A metric's card cannot be a file like {path}.", path=path.name),
+            "Let it end in .md or .json.",
         )
     put_file(path, write(document).encode())
 
 
 def _section(section: Section) -> str:
-    badge = f" ({section.measured_on})" if section.measured_on else ""
-    lines = [f"## {section.title}{badge}", ""]
+    badge = f" ({shown(known(section.measured_on))})" if section.measured_on else ""
+    lines = [f"## {shown(section.title)}{badge}", ""]
     lines += [f"- **{_plain(fact.label)}:** {_plain(fact.value)}" for fact in section.facts]
     if section.table is not None:
         lines += ["", *_table(section.table)]
@@ -63,7 +65,7 @@ def _plain(text: str, *, cell: bool = False) -> str:
     """Text that Markdown takes for text: names of findings and columns come from files."""
     if cell and text == "---":
         return text
-    flat = " ".join(text.split())
+    flat = " ".join(shown(text).split())
     for mark in "\\`*[]<>|#":
         flat = flat.replace(mark, f"\\{mark}")
     return flat

@@ -10,6 +10,7 @@ from typing import TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from core.language import figure, tr
 from core.reports.cells import csv_text
 
 Numbers = tuple[float | None, ...]
@@ -134,14 +135,14 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
     if value is None:
         return "–"
     if low is None or high is None:
-        return f"{value:.2f}"
-    return f"{value:.2f} ({low:.2f}–{high:.2f})"
+        return figure(value, ".2f")
+    return tr("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
 
 
 def in_words(curves: Sequence[Curve]) -> str:
     """What a plot shows, for who cannot see it: a sentence for every curve."""
     if not curves:
-        return "Nothing to show yet."
+        return tr("Nothing to show yet.")
     return " ".join(_sentence(curve) for curve in curves)
 
 
@@ -187,30 +188,45 @@ def _rows(curve: Curve) -> Iterable[tuple[float | None, ...]]:
 
 
 def _sentence(curve: Curve) -> str:
-    name = f"{curve.label} (current)" if curve.current else curve.label
+    name = tr("{name} (current)", name=curve.label) if curve.current else curve.label
     if isinstance(curve, AccuracyCurve):
         k, mean, low, high = curve.at()
-        return f"{name}: accuracy at {k} is {_spoken(mean, low, high)}."
+        return tr("{name}: accuracy at {k} is {value}.", name=name, k=k, value=_spoken(mean, low, high))
     if isinstance(curve, RocCurve):
-        return f"{name}: area under the curve {_spoken(curve.auc, curve.auc_low, curve.auc_high)}."
+        return tr(
+            "{name}: area under the curve {value}.",
+            name=name,
+            value=_spoken(curve.auc, curve.auc_low, curve.auc_high),
+        )
     if isinstance(curve, CalibrationCurve):
-        return (
-            f"{name}: calibration error {curve.ece:.3f} on {sum(curve.n):,} cases; "
-            f"by chance alone up to {curve.perfect:.3f}."
+        return tr(
+            "{name}: calibration error {error:.3f} on {n:,} cases; by chance alone up to {perfect:.3f}.",
+            name=name,
+            error=curve.ece,
+            n=sum(curve.n),
+            perfect=curve.perfect,
         )
     if not curve.rounds:
-        return f"{name}: no round yet."
+        return tr("{name}: no round yet.", name=name)
     best = curve.best
-    said = f", best held-out accuracy {best[1]:.2f} in round {best[0]}" if best else ""
-    return f"{name}: {curve.rounds[-1]} rounds{said}."
+    n = curve.rounds[-1]
+    if not best:
+        return tr("{name}: {n} rounds.", name=name, n=n)
+    return tr(
+        "{name}: {n} rounds, best held-out accuracy {best:.2f} in round {at}.",
+        name=name,
+        n=n,
+        best=best[1],
+        at=best[0],
+    )
 
 
 def _spoken(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
-        return "not defined"
+        return tr("not defined")
     if low is None or high is None:
-        return f"{value:.2f}"
-    return f"{value:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+        return figure(value, ".2f")
+    return tr("{value:.2f}, 95 % interval {low:.2f} to {high:.2f}", value=value, low=low, high=high)
 
 
 def _there(value: float | None) -> TypeGuard[float]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.imaging.region import Region
+from core.language import known, say, say_all, say_n
 from core.library.letters import finding_letters
 from core.reports.privacy import Eraser, texts_of
 
 #: Said once on every report.
-SUPPORT = "Support, not a diagnosis."
+SUPPORT = say("Support, not a diagnosis.")
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 _DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
 
@@ -175,28 +176,42 @@ class ReportDocument:
         if not counts:
             return ""
         told = [f"{n} {finding}" for finding, n in counts.items()]
-        told += [f"{without} not given"] if without else []
-        return f"{sum(counts.values()) + without} nearest: {', '.join(told)}"
+        told += [say("{n} not given", n=without)] if without else []
+        return say("{n} nearest: {told}", n=sum(counts.values()) + without, told=say_all(told))
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""
         vote = self.vote
         if not vote.counts:
-            return "None of the nearest has a finding."
+            return say("None of the nearest has a finding.")
         if not vote.calibrated or vote.probability is None or vote.finding is None:
-            return f"Counts only. {vote.why_not or 'Not calibrated on held-out cases.'}"
-        interval = "" if vote.interval is None else f" ({vote.interval[0]:.2f}–{vote.interval[1]:.2f})"
-        source = f", from {vote.measured_on}" if vote.measured_on else ""
-        return f"Estimate for {vote.finding}: {vote.probability:.2f}{interval}{source}."
+            why = known(vote.why_not) if vote.why_not else say("Not calibrated on held-out cases.")
+            return say("Counts only. {why}", why=why)
+        interval = "" if vote.interval is None else _between(*vote.interval)
+        source = say(", from {measured_on}", measured_on=known(vote.measured_on)) if vote.measured_on else ""
+        return say(
+            "Estimate for {finding}: {probability:.2f}{interval}{source}.",
+            finding=vote.finding,
+            probability=vote.probability,
+            interval=interval,
+            source=source,
+        )
 
     def hidden_text(self) -> str:
         """What the ranking left out; empty where nothing."""
         told = []
         if same := self.hidden.get("same_patient", 0):
-            told.append(f"{same} of the same patient")
+            told.append(say("{n} of the same patient", n=same))
         if copies := self.hidden.get("near_duplicates", 0):
-            told.append(f"{copies} near-duplicate{'s' if copies != 1 else ''}")
-        return f"Hidden: {' and '.join(told)}." if told else ""
+            told.append(say_n("{n} near-duplicate", "{n} near-duplicates", copies))
+        if not told:
+            return ""
+        both = say("{first} and {last}", first=told[0], last=told[-1]) if len(told) > 1 else told[0]
+        return say("Hidden: {what}.", what=both)
+
+
+def _between(low: float, high: float) -> str:
+    return say(" ({low:.2f}–{high:.2f})", low=low, high=high)
 
 
 UNKNOWN_MARK = Mark(_GREY, "?", _LIGHT_INK)

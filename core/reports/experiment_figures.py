@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.language import figure, tr
 from core.reports.axes import PAD, heading, tick_text, value_ticks
 from core.reports.sheet import TEXT, Format, Run, Sheet, ThemeName
 
@@ -86,7 +87,7 @@ def critical_difference_figure(
 
 
 def _told(name: str, ranks: Mapping[str, float]) -> str:
-    return f"{name}  {ranks[name]:.2f}"
+    return tr("{name}  {rank:.2f}", name=name, rank=ranks[name])
 
 
 def _distance_bar(
@@ -97,7 +98,7 @@ def _distance_bar(
     sheet.line([begin, end], [y, y], colours.accent, 2)
     for x in (begin, end):
         sheet.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
-    sheet.write(end + 8, y, f"critical difference {distance:.2f}", colours.second)
+    sheet.write(end + 8, y, tr("critical difference {distance:.2f}", distance=distance), colours.second)
 
 
 def _name(
@@ -116,7 +117,7 @@ def _name(
     sheet.line([x, x, end], [axis, y, y], sheet.colours.third, 1)
     runs = [
         Run(sheet.fitted(name, room - sheet.text_width("  0.00", TEXT), TEXT), sheet.colours.text),
-        Run(f"  {ranks[name]:.2f}", sheet.colours.second),
+        Run(tr("  {rank:.2f}", rank=ranks[name]), sheet.colours.second),
     ]
     start = end + 6 if right else end - 6 - sheet.runs_width(runs, TEXT)
     sheet.write_runs(start, y, runs, size=TEXT)
@@ -184,5 +185,5 @@ def scores_figure(
 
 def _numbers(one: Interval) -> str:
     if one.low is None or one.high is None:
-        return f"{one.mean:.3f}"
-    return f"{one.mean:.3f} ({one.low:.3f}–{one.high:.3f})"
+        return figure(one.mean, ".3f")
+    return tr("{mean:.3f} ({low:.3f}–{high:.3f})", mean=one.mean, low=one.low, high=one.high)

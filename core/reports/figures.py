@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from core.language import figure, tr
 from core.reports.axes import (
     PAD,
     Entry,
@@ -71,7 +72,7 @@ def retrieval_accuracy_figure(
     entries = [Entry(look, curve.label, _told(sheet, *curve.at()[1:])) for curve, look in drawn]
     low, high = _reach(drawn)
     top = heading(sheet, title, note)
-    room = _room(sheet, entries, named=named, header="accuracy @10", top=top)
+    room = _room(sheet, entries, named=named, header=tr("accuracy @10"), top=top)
     ticks, first, end = value_ticks(low, high, sheet.height - room.top - 36)
     box = _limited(inner_box(sheet, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
     last = max((curve.k[-1] for curve, _ in drawn if curve.k), default=20)
@@ -81,8 +82,8 @@ def retrieval_accuracy_figure(
         scale,
         count_ticks(1, last, box.width),
         ticks,
-        x_label="k, cases retrieved",
-        y_label="accuracy",
+        x_label=tr("k, cases retrieved"),
+        y_label=tr("accuracy"),
     )
     if drawn:
         _accuracy_lines(sheet, scale, drawn)
@@ -120,7 +121,7 @@ def roc_figure(
     ticks = [0, 0.5, 1]
     box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
     scale = Scale(box, (0, 1), (0, 1))
-    frame(sheet, scale, ticks, ticks, x_label="1 − specificity", y_label="sensitivity")
+    frame(sheet, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
     sheet.line(scale.across([0, 1]), scale.up([0, 1]), sheet.colours.strong_line, 1)
     for curve, look in reversed(drawn):
         x = scale.across(curve.fpr)
@@ -158,13 +159,13 @@ def training_figure(
         sheet,
         entries,
         named=named and len(entries) > 1,
-        header="best, held-out",
+        header=tr("best, held-out"),
         top=heading(sheet, title, note),
     )
     seen = [v for curve, _ in drawn for v in curve.heldout_accuracy if v is not None]
     best = drawn[0][0].best if drawn else None
-    words = f"held-out, best {best[1]:.2f}" if best else "held-out"
-    gutter = max(sheet.text_width(words, TICK, 600), sheet.text_width("objective")) + 8 if drawn else 0.0
+    words = tr("held-out, best {best:.2f}", best=best[1]) if best else tr("held-out")
+    gutter = max(sheet.text_width(words, TICK, 600), sheet.text_width(tr("objective"))) + 8 if drawn else 0.0
     ticks, first, end = value_ticks(
         min(seen, default=0.0), max(seen, default=1.0), 0.6 * (sheet.height - room.top - 36)
     )
@@ -183,8 +184,8 @@ def training_figure(
         below,
         count_ticks(0, last, whole.width),
         ticks,
-        x_label="round",
-        y_label="accuracy",
+        x_label=tr("round"),
+        y_label=tr("accuracy"),
         y_texts=texts,
     )
     for (curve, look), values in reversed(list(zip(drawn, relative, strict=True))):
@@ -262,17 +263,19 @@ def _told(
 ) -> tuple[Run, ...]:
     if value is None:
         return (Run("–", sheet.colours.third),)
-    number = Run(f"{value:.2f}", sheet.colours.text, 600 if bold else 400)
+    number = Run(figure(value, ".2f"), sheet.colours.text, 600 if bold else 400)
     if low is None or high is None:
         return (number,)
-    return number, Run(f" ({low:.2f}–{high:.2f})", sheet.colours.second)
+    return number, Run(tr(" ({low:.2f}–{high:.2f})", low=low, high=high), sheet.colours.second)
 
 
 def _best(sheet: Sheet, curve: TrainingCurve) -> tuple[Run, ...]:
     if curve.best is None:
         return (Run("–", sheet.colours.third),)
     at, value = curve.best
-    return Run(f"{value:.2f}", sheet.colours.text, 600), Run(f" in round {at}", sheet.colours.second)
+    return Run(figure(value, ".2f"), sheet.colours.text, 600), Run(
+        tr(" in round {at}", at=at), sheet.colours.second
+    )
 
 
 def _numbers(values: Sequence[float | None]) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+from core.language import Said, chosen, known, shown, tr
 from core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
 from core.reports.wording import distance_text, reach, region_text, signed_text, waterfall, when
 
@@ -25,9 +26,13 @@ def report_html(document: ReportDocument) -> str:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
+        finalize=lambda value: shown(value) if isinstance(value, Said) else value,
     )
+    environment.globals["_"] = tr
     environment.filters |= {
         "uri": data_uri,
+        "known": lambda text: shown(known(text)),
+        "said": shown,
         "when": when,
         "region": region_text,
         "distance": distance_text,
@@ -40,6 +45,7 @@ def report_html(document: ReportDocument) -> str:
         marks=document.marks(),
         unknown=UNKNOWN_MARK,
         support=SUPPORT,
+        language=chosen(),
         explained=any(row.parts for row in document.ranking),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from core.language import tr
 from core.reports.axes import PAD, heading
 from core.reports.cells import csv_text
 from core.reports.document import FINDING_COLOURS
@@ -65,9 +66,14 @@ def map_figure(
             break
         left = box.right + 14
         sheet.points([left], [middle], *_look(code), 3.6)
-        name = drawing.findings[code] if code >= 0 else "finding not given"
+        name = drawing.findings[code] if code >= 0 else tr("finding not given")
         count = int((drawing.codes == code).sum())
-        sheet.write(left + 10, middle, sheet.fitted(f"{name}, {count:,}", _KEY - 30), sheet.colours.second)
+        sheet.write(
+            left + 10,
+            middle,
+            sheet.fitted(tr("{name}, {count:,}", name=name, count=count), _KEY - 30),
+            sheet.colours.second,
+        )
     return sheet.save(format)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 
 PAGES = ("A4", "letter")
 #: Larger ones are no letterhead.
@@ -33,10 +34,17 @@ class ReportOptions:
 
     def __post_init__(self) -> None:
         if self.page not in PAGES:
-            raise BadArguments(f"There is no page size '{self.page}'.", f"Use {' or '.join(PAGES)}.")
+            raise BadArguments(
+                say("There is no page size '{page}'.", page=self.page),
+                say("Use {pages}.", pages=" or ".join(PAGES)),
+            )
         if len(self.comment) > MAX_COMMENT:
             raise BadInput(
-                f"The text is {len(self.comment):,} characters long; a report takes {MAX_COMMENT:,}.",
+                say(
+                    "The text is {n:,} characters long; a report takes {max_comment:,}.",
+                    n=len(self.comment),
+                    max_comment=MAX_COMMENT,
+                ),
                 "Shorten it, or file it apart from the report.",
             )
 
@@ -50,21 +58,33 @@ def read_logo(path: Path) -> bytes:
     from PIL import Image
 
     if not path.is_file():
-        raise BadInput(f"There is no logo at {path}.", "Choose another file.")
+        raise BadInput(say("There is no logo at {path}.", path=path), "Choose another file.")
     if path.stat().st_size > MAX_LOGO_BYTES:
         raise BadInput(
-            f"The logo {path.name} is larger than {MAX_LOGO_BYTES >> 20} MB.", "Make it smaller first."
+            say(
+                "The logo {path} is larger than {max_logo_bytes} MB.",
+                path=path.name,
+                max_logo_bytes=MAX_LOGO_BYTES >> 20,
+            ),
+            "Make it smaller first.",
         )
     try:
         with Image.open(path, formats=("PNG", "JPEG")) as picture:
             if max(picture.size) > MAX_LOGO_SIDE:
                 raise BadInput(
-                    f"The logo {path.name} is {picture.width} x {picture.height} pixels.",
-                    f"Make it at most {MAX_LOGO_SIDE} pixels on a side.",
+                    say(
+                        "The logo {path} is {width} x {height} pixels.",
+                        path=path.name,
+                        width=picture.width,
+                        height=picture.height,
+                    ),
+                    say("Make it at most {max_logo_side} pixels on a side.", max_logo_side=MAX_LOGO_SIDE),
                 )
             plain = picture.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise BadInput(f"{path.name} is no PNG or JPEG picture.", "Choose another file.") from None
+        raise BadInput(
+            say("{path} is no PNG or JPEG picture.", path=path.name), "Choose another file."
+        ) from None
     plain.thumbnail((600, 200))
     out = io.BytesIO()
     plain.info = {}

@@ -22,6 +22,7 @@ from reportlab.platypus import (
 )
 
 from core.errors import BadArguments
+from core.language import known, say, shown, tr
 from core.reports.document import (
     SUPPORT,
     UNKNOWN_MARK,
@@ -76,14 +77,16 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
         BadArguments: an unknown page.
     """
     if page not in PAGES:
-        raise BadArguments(f"There is no page size '{page}'.", f"Use {' or '.join(PAGES)}.")
+        raise BadArguments(
+            say("There is no page size '{page}'.", page=page), say("Use {pages}.", pages=" or ".join(PAGES))
+        )
     register()
     out = io.BytesIO()
     width, height = PAGES[page]
     layout = BaseDocTemplate(
         out,
         pagesize=(width, height),
-        title=document.title,
+        title=shown(document.title),
         author="",
         subject=f"{document.library}, {document.metric}",
         creator="Semblance",
@@ -123,14 +126,14 @@ def _head_and_foot(canvas: Any, document: ReportDocument, number: int, total: in
     size, right = 7.2, width - _SIDE
     canvas.setStrokeColor(LINE)
     canvas.setLineWidth(0.5)
-    page = f"Page {number} of {total}"
-    privacy = "identified" if document.identified else "de-identified"
-    write(canvas, _SIDE, 11 * mm, f"{SUPPORT} {privacy.capitalize()}.", size, THIRD)
+    page = tr("Page {number} of {total}", number=number, total=total)
+    privacy = tr("Identified.") if document.identified else tr("De-identified.")
+    write(canvas, _SIDE, 11 * mm, f"{shown(SUPPORT)} {privacy}", size, THIRD)
     write(canvas, right - width_of(page, size), 11 * mm, page, size, THIRD)
     canvas.line(_SIDE, 14.5 * mm, right, 14.5 * mm)
     created = when(document.created)
     write(canvas, right - width_of(created, size), height - 13 * mm, created, size, THIRD)
-    head = "Semblance report" if number == 1 else document.title
+    head = tr("Semblance report") if number == 1 else shown(document.title)
     write(canvas, _SIDE, height - 13 * mm, _fitted(head, size, right - _SIDE - 40 * mm), size, THIRD)
 
 
@@ -153,21 +156,21 @@ def _story(document: ReportDocument, room: float) -> list[Any]:
         Spacer(0, 9),
         _query(document, marks, room),
         *_comment(document),
-        *_heading("Ranking"),
+        *_heading(tr("Ranking")),
         *_ranking(document, marks, room),
     ]
     if document.judgements:
-        story += [*_heading("Judgements"), _judgements(document, room)]
+        story += [*_heading(tr("Judgements")), _judgements(document, room)]
     if document.card:
-        measured = f"  ({document.measured_on})" if document.measured_on else ""
-        story += [*_heading(f"Metric{measured}"), _facts(document.card, room)]
+        measured = f"  ({shown(known(document.measured_on))})" if document.measured_on else ""
+        story += [*_heading(tr("Metric") + measured), _facts(document.card, room)]
     if document.plots:
-        story += [*_heading("Evaluation", 180), *_plots(document.plots, room)]
+        story += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, room)]
     if document.notes:
-        story += _heading("Notes")
-        story += [paragraph(f"–  {note}", BODY) for note in document.notes]
+        story += _heading(tr("Notes"))
+        story += [paragraph(f"–  {shown(note)}", BODY) for note in document.notes]
     story += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
-    story.append(paragraph(" ".join(document.removed), FAINT))
+    story.append(paragraph(" ".join(map(shown, document.removed)), FAINT))
     if document.versions:
         story.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     return story
@@ -192,7 +195,7 @@ def _comment(document: ReportDocument) -> list[Any]:
     if not document.comment.strip():
         return []
     told = [paragraph(part, BODY, longest=None) for part in document.comment.splitlines() if part.strip()]
-    return [*_heading("Comment"), *told]
+    return [*_heading(tr("Comment")), *told]
 
 
 def _heading(text: str, room_below: float = 90) -> list[Any]:
@@ -208,14 +211,14 @@ def _heading(text: str, room_below: float = 90) -> list[Any]:
 
 def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any:
     query, size = document.query, 56 * mm
-    asked = query.case_id or f"{query.image or 'a picture'} (not in library)"
+    asked = query.case_id or tr("{picture} (not in library)", picture=query.image or tr("a picture"))
     mark = marks[query.finding] if query.finding is not None else UNKNOWN_MARK
-    rows: list[list[Any]] = [[paragraph("Query", QUIET), paragraph(asked, STRONG_BODY)]]
+    rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(asked, STRONG_BODY)]]
     if query.patient:
-        rows.append([paragraph("Patient", QUIET), paragraph(query.patient)])
-    rows.append([paragraph("Finding", QUIET), Named(mark, query.finding or "not given")])
+        rows.append([paragraph(tr("Patient"), QUIET), paragraph(query.patient)])
+    rows.append([paragraph(tr("Finding"), QUIET), Named(mark, query.finding or tr("not given"))])
     if query.region is not None:
-        rows.append([paragraph("Region", QUIET), paragraph(region_text(query.region))])
+        rows.append([paragraph(tr("Region"), QUIET), paragraph(region_text(query.region))])
     rows += [[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in query.facts]
     right = room - size - 16
     told: list[Any] = [
@@ -229,7 +232,7 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
     told.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:
-        told.append(paragraph("No good match: even the nearest case is farther than usual.", STRONG_BODY))
+        told.append(paragraph(tr("No good match: even the nearest case is farther than usual."), STRONG_BODY))
     told.append(paragraph(SUPPORT, FAINT))
     return Table(
         [[_asked_picture(query, size), told]],
@@ -242,24 +245,24 @@ def _asked_picture(query: QueryFacts, size: float) -> list[Any]:
     """What was asked, and where it lies on its picture."""
     pictures: list[Any] = [Thumbnail(query.thumbnail, size, size)]
     if query.overview is not None:
-        told = paragraph("The region on its picture", FAINT)
+        told = paragraph(tr("The region on its picture"), FAINT)
         pictures += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75), told]
     return pictures
 
 
 def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> list[Any]:
     if not document.ranking:
-        return [paragraph("No case was ranked.", QUIET)]
+        return [paragraph(tr("No case was ranked."), QUIET)]
     explained = any(row.parts for row in document.ranking)
     wanted: list[tuple[str, float, Any]] = [
-        ("Rank", 32, HEAD_RIGHT),
+        (tr("Rank"), 32, HEAD_RIGHT),
         ("", _THUMB + 12, HEAD),
-        ("Case", 0, HEAD),
+        (tr("Case"), 0, HEAD),
     ]
-    wanted.append(("Finding", 78 if explained else 130, HEAD))
+    wanted.append((tr("Finding"), 78 if explained else 130, HEAD))
     if explained:
-        wanted.append(("What made the distance", 160, HEAD))
-    wanted.append(("Distance", 52, HEAD_RIGHT))
+        wanted.append((tr("What made the distance"), 160, HEAD))
+    wanted.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = room - sum(width for _, width, _ in wanted)
     widths = [width or rest for _, width, _ in wanted]
     rows: list[list[Any]] = [[paragraph(name, look) for name, _, look in wanted]]
@@ -270,7 +273,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
             [Name(row.case_id), *(Name(line, FAINT) for line in _beside(document, row))],
         ]
         mark = marks[row.finding] if row.finding is not None else UNKNOWN_MARK
-        cells.append(Named(mark, row.finding if row.finding is not None else "not given"))
+        cells.append(Named(mark, row.finding if row.finding is not None else tr("not given")))
         if explained:
             cells.append(Waterfall(row) if row.parts else "")
         cells.append(Distance(row, reach(row, document.ranking)))
@@ -284,24 +287,26 @@ def _beside(document: ReportDocument, row: RankedRow) -> list[str]:
     """What stands in small below a case's name."""
     lines = []
     if document.identified:
-        lines.append(f"patient {row.patient or 'unknown'}")
+        lines.append(tr("patient {patient}", patient=row.patient or tr("unknown")))
         if row.path and row.path != row.case_id:
             lines.append(row.path)
     if row.judgement:
-        lines.append(f"judged {row.judgement}")
+        lines.append(tr("judged {judgement}", judgement=shown(row.judgement)))
     if row.reason:
-        lines.append(row.reason)
+        lines.append(shown(row.reason))
     if row.alike:
-        lines.append(f"+{row.alike} alike")
+        lines.append(tr("+{alike} alike", alike=row.alike))
     return lines
 
 
 def _judgements(document: ReportDocument, room: float) -> Any:
     share = (room - 76 - 92) / 3
-    rows = [[paragraph(name, HEAD) for name in ("Verdict", "Case", "Compared with", "", "When")]]
+    rows = [
+        [paragraph(name, HEAD) for name in (tr("Verdict"), tr("Case"), tr("Compared with"), "", tr("When"))]
+    ]
     for judgement in document.judgements:
         texts = (judgement.verdict, judgement.a, judgement.b, judgement.c or "", when(judgement.when))
-        rows.append([Name(text) for text in texts])
+        rows.append([Name(shown(text)) for text in texts])
     return Table(rows, colWidths=[76, share, share, share, 92], repeatRows=1, style=_ruled())
 
 
@@ -337,7 +342,7 @@ def _figure(plot: Plot, width: float) -> list[Any]:
 
     told = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:
-        told.append(paragraph(plot.measured_on, FAINT))
+        told.append(paragraph(known(plot.measured_on), FAINT))
     return [*told, Spacer(0, 3), figure(plot.png, width, 95 * mm)]
 
 

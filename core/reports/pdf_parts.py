@@ -12,6 +12,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
+from core.language import shown, tr
 from core.reports.document import Mark, RankedRow
 from core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
 from core.reports.wording import distance_text, signed_text, waterfall
@@ -44,7 +45,9 @@ HEAD_RIGHT = style("head-right", 7.6, 10, SECOND, alignment=2)
 
 
 def paragraph(text: str, look: Any = BODY, longest: int | None = LONGEST) -> Any:
-    """Any text as a paragraph: escaped, cut after ``longest`` characters, in fonts that have them."""
+    """Any text as a paragraph: in the user's language, escaped, cut after ``longest`` characters, in fonts
+    that have them."""
+    text = shown(text)
     if longest is not None and len(text) > longest:
         text = f"{text[: longest - 1]}…"
     return Paragraph(markup(text, look.fontName == BOLD), look)
@@ -159,12 +162,12 @@ class Thumbnail(Flowable):  # type: ignore[misc]
         self.canv.setFillColor(WELL)
         self.canv.rect(0, 0, width, height, stroke=0, fill=1)
         if self._picture is None:
-            size = 6.5
+            size, words = 6.5, tr("no picture")
             write(
                 self.canv,
-                (width - width_of("no picture", size)) / 2,
+                (width - width_of(words, size)) / 2,
                 height / 2 - 2,
-                "no picture",
+                words,
                 size,
                 ON_WELL,
             )

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from core.language import Said, say
+
 #: Ids this short are only taken for ids where no letter or digit touches them.
 _SHORT = 3
 #: Shorter numbers stand in too many sentences to be taken for a patient there.
@@ -41,6 +43,11 @@ class Eraser:
 
     def cleaned(self, value: Any, name: str = "") -> Any:
         """``value`` without what may not be told; dataclasses, tuples and mappings are walked through."""
+        if isinstance(value, Said) and value.values:
+            inner = Said(value.form, {key: self.cleaned(entry) for key, entry in value.values.items()})
+            # What is told across two places is seen in the whole only; then no form of it is kept.
+            whole = self.cleaned(str(value), name)
+            return inner if str(inner) == whole else whole
         if isinstance(value, str):
             text = printable(value)
             if self._identified:
@@ -58,11 +65,11 @@ class Eraser:
     def told(self) -> tuple[str, ...]:
         """What was taken out, in sentences."""
         if self._identified:
-            return ("Identified: patient ids and file paths are included.",)
-        told = ["De-identified: patient ids and the folders of files were left out."]
+            return (say("Identified: patient ids and file paths are included."),)
+        told = [say("De-identified: patient ids and the folders of files were left out.")]
         if self._numbers:
-            told.append("Patient ids inside names and notes are numbers in brackets.")
-        told.append("Text burnt into pictures is not taken out.")
+            told.append(say("Patient ids inside names and notes are numbers in brackets."))
+        told.append(say("Text burnt into pictures is not taken out."))
         return tuple(told)
 
     def _fields(self, value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import secrets
 from pathlib import Path
 
 from core.errors import SemblanceError
+from core.language import say
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
@@ -35,19 +36,24 @@ def put_file(path: Path, content: bytes) -> None:
 def _refused(path: Path, error: OSError) -> SemblanceError:
     if error.errno in _NO_SPACE:
         return SemblanceError(
-            f"The disk is full: {path} was not written.", "Free some space, or choose another folder."
+            say("The disk is full: {path} was not written.", path=path),
+            "Free some space, or choose another folder.",
         )
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return SemblanceError(
-            f"{path} was not written: there is no folder {path.parent}.", "Choose a folder that exists."
+            say("{path} was not written: there is no folder {parent}.", path=path, parent=path.parent),
+            "Choose a folder that exists.",
         )
     if error.errno == errno.EISDIR:
-        return SemblanceError(f"{path} was not written: it is a folder.", "Choose another name.")
+        return SemblanceError(
+            say("{path} was not written: it is a folder.", path=path), "Choose another name."
+        )
     if error.errno == errno.ENAMETOOLONG:
         return SemblanceError(
-            f"{path.name[:60]}… was not written: the name is too long.", "Choose a shorter one."
+            say("{path}… was not written: the name is too long.", path=path.name[:60]),
+            "Choose a shorter one.",
         )
     return SemblanceError(
-        f"{path} was not written: {error.strerror or error}.",
+        say("{path} was not written: {reason}.", path=path, reason=error.strerror or error),
         "Choose a folder you may write to, or close the file where it is open.",
     )

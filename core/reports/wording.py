@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.imaging.region import Region
+from core.language import figure, say
 from core.reports.document import RankedRow
 
 #: Parts of a distance shown for a case; the rest are summed.
@@ -16,8 +17,8 @@ PARTS = 5
 def distance_text(distance: float) -> str:
     """Three decimals for ordinary distances, three figures for very small and very large ones."""
     if distance == 0 or 0.001 <= abs(distance) < 100:
-        return f"{distance:.3f}"
-    return f"{distance:.2e}" if abs(distance) < 0.001 or abs(distance) >= 100_000 else f"{distance:.0f}"
+        return figure(distance, ".3f")
+    return figure(distance, ".2e" if abs(distance) < 0.001 or abs(distance) >= 100_000 else ".0f")
 
 
 def when(moment: str) -> str:
@@ -32,11 +33,15 @@ def when(moment: str) -> str:
 
 def region_text(region: Region) -> str:
     """``30 × 20 px at 4, 5``, in a volume with its slices, counted from 1 as the viewer does."""
-    text = f"{region.width} × {region.height} px at {region.x}, {region.y}"
+    text = say(
+        "{width} × {height} px at {x}, {y}", width=region.width, height=region.height, x=region.x, y=region.y
+    )
     if region.z is None:
         return text
     first, last = region.z + 1, region.z + region.depth
-    return f"{text}, slice {first}" if first == last else f"{text}, slices {first} to {last}"
+    if first == last:
+        return say("{place}, slice {first}", place=text, first=first)
+    return say("{place}, slices {first} to {last}", place=text, first=first, last=last)
 
 
 def signed_text(amount: float) -> str:
@@ -53,9 +58,9 @@ def leading_parts(row: RankedRow, most: int = PARTS) -> list[tuple[str, float]]:
     missing = row.distance - sum(amount for _, amount in ordered)
     untold = abs(missing) > 1e-6 * max(abs(row.distance), 1e-300)
     if len(ordered) + untold <= most:
-        return [*ordered, ("others", missing)] if untold else ordered
+        return [*ordered, (say("others"), missing)] if untold else ordered
     rest = ordered[most - 1 :]
-    name = "others" if untold else f"{len(rest)} others"
+    name = say("others") if untold else say("{n} others", n=len(rest))
     return [*ordered[: most - 1], (name, sum(amount for _, amount in rest) + (missing if untold else 0.0))]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import BadArguments
+from core.language import say
 from core.reports.document import ReportDocument
 from core.reports.saving import put_file
 
@@ -69,8 +70,8 @@ def check_suffix(path: Path) -> None:
         BadArguments: the name does not end in .pdf, .html, .csv, .json or .dcm.
     """
     if path.suffix.lower() not in WRITERS:
-        ending = f"end in '{path.suffix}'" if path.suffix else "have no ending"
+        ending = say("end in '{suffix}'", suffix=path.suffix) if path.suffix else say("have no ending")
         raise BadArguments(
-            f"Reports cannot {ending}: {path.name}.",
+            say("Reports cannot {ending}: {path}.", ending=ending, path=path.name),
             "Let it end in .pdf, .html, .csv, .json or .dcm.",
         )

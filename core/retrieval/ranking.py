@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.retrieval.index import Index, Matrix, Rows
 from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
@@ -67,7 +68,7 @@ def rank(
     n = len(index)
     for name, values in (("patients", patients), ("keys", keys), ("filter", allowed)):
         if values is not None and values.shape != (n,):
-            raise BadInput(f"The {name} do not fit the index.")
+            raise BadInput(say("The {name} do not fit the index.", name=name))
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
     if query.row is not None:
         mask[query.row] = False

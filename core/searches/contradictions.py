@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.language import say
 from core.searches.judgement import Kind
 from core.searches.ledger import Entry
 
@@ -18,10 +19,10 @@ MOST = 200
 class Reason(StrEnum):
     """Why judgements disagree."""
 
-    BOTH_WAYS = "the same pair was judged both ways"
-    CIRCLE = "these comparisons go round in a circle"
-    OWN_PATIENT = "a case of the query's own patient was put away from it"
-    ONE_PATIENT = "two cases of one patient were judged differently"
+    BOTH_WAYS = say("the same pair was judged both ways")
+    CIRCLE = say("these comparisons go round in a circle")
+    OWN_PATIENT = say("a case of the query's own patient was put away from it")
+    ONE_PATIENT = say("two cases of one patient were judged differently")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import BadInput
+from core.language import say
 from core.library.records import JudgementRecord
 
 
@@ -57,9 +58,13 @@ class Judgement:
             )
         for case in (self.case, self.other):
             if case == self.query:
-                raise BadInput(f"{case} cannot be judged against itself.", "Judge another case.")
+                raise BadInput(
+                    say("{case} cannot be judged against itself.", case=case), "Judge another case."
+                )
         if self.case == self.other:
-            raise BadInput(f"{self.case} cannot be closer than itself.", "Choose two different cases.")
+            raise BadInput(
+                say("{case} cannot be closer than itself.", case=self.case), "Choose two different cases."
+            )
 
     @property
     def asked(self) -> str:
@@ -85,7 +90,7 @@ class Judgement:
             kind = Kind(record.kind)
         except ValueError:
             raise BadInput(
-                f"The library holds a judgement of the unknown kind '{record.kind}'.",
+                say("The library holds a judgement of the unknown kind '{kind}'.", kind=record.kind),
                 "Update Semblance to use it.",
             ) from None
         return cls(

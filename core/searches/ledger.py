@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from core.errors import BadArguments
+from core.language import say
 from core.library.records import JudgementRecord
 from core.searches.judgement import Judgement
 
@@ -118,7 +119,9 @@ class Ledger:
         wanted = list(dict.fromkeys(ids))
         for key in wanted:
             if key not in self._entries:
-                raise BadArguments(f"There is no judgement {key} in this ledger.", "Look at the list again.")
+                raise BadArguments(
+                    say("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
+                )
         return wanted
 
     def _set(self, changes: list[tuple[int, int | None]]) -> None:

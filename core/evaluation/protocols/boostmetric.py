@@ -13,6 +13,7 @@ from core.evaluation.protocols.split_protocol import SplitProtocol
 from core.evaluation.result import Measured
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, votes
 from core.evaluation.splits import HoldOut, three_parts
+from core.language import say
 
 VALIDATION = TEST = 0.15
 NEIGHBOURS = 3
@@ -41,7 +42,7 @@ class BoostMetricProtocol(SplitProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-        return "70 % to train on, 15 % to choose by, 15 % to test", [
+        return say("70 % to train on, 15 % to choose by, 15 % to test"), [
             three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 

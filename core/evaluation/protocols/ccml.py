@@ -15,6 +15,7 @@ from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_fol
 from core.evaluation.result import Measured
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
 from core.evaluation.splits import HoldOut
+from core.language import say
 from core.retrieval.ccknn import FindingNeighbours, finding_neighbours
 from core.tasks import Reporter
 
@@ -48,7 +49,7 @@ class CCMLProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = _COMPARED
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        return f"{FOLDS} folds", repeated_folds(data, repeats, seed, FOLDS)
+        return say("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
 
     def measure(self, trial: Trial) -> Measured:
         return _measure(trial)

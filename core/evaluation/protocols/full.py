@@ -28,6 +28,7 @@ from core.evaluation.scores import (
     votes,
 )
 from core.evaluation.splits import HoldOut, holdout, patient_codes
+from core.language import say
 from core.parameters import Parameter
 from core.retrieval.ccknn import finding_neighbours
 from core.tasks import Reporter
@@ -81,11 +82,11 @@ class FullProtocol(SplitProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         if self.settings["split"] == "folds":
-            return f"{FOLDS} folds", repeated_folds(data, repeats, seed, FOLDS)
+            return say("{folds} folds", folds=FOLDS), repeated_folds(data, repeats, seed, FOLDS)
         share = self.settings["held_out"]
         assert isinstance(share, float)
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-        rule = "random halves" if share == 0.5 else f"{share:.0%} tested, at random"
+        rule = say("random halves") if share == 0.5 else say("{share:.0%} tested, at random", share=share)
         return rule, [holdout(data.y.tolist(), data.units, one, share) for one in seeds]
 
     def measure(self, trial: Trial) -> Measured:

@@ -15,6 +15,7 @@ from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_fol
 from core.evaluation.result import Measured
 from core.evaluation.scores import mean_over_queries, triplet_accuracy, votes
 from core.evaluation.splits import HoldOut
+from core.language import say
 from core.parameters import Parameter, Value
 
 FOLDS = 5
@@ -57,8 +58,8 @@ class MetricBoostProtocol(SplitProtocol):
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         found = repeated_folds(data, repeats, seed, FOLDS)
         if self.settings["train_on"] == "one":
-            return f"one of {FOLDS} folds to train on", [split.swapped() for split in found]
-        return f"{FOLDS} folds", found
+            return say("one of {folds} folds to train on", folds=FOLDS), [split.swapped() for split in found]
+        return say("{folds} folds", folds=FOLDS), found
 
     def measure(self, trial: Trial) -> Measured:
         data, split, reporter = trial.data, trial.split, trial.reporter

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.evaluation.data import EvaluationData
 from core.evaluation.result import EvaluationResult
+from core.language import say
 from core.parameters import Parameter, Value, checked
 from core.tasks import SILENT, Reporter
 
@@ -50,7 +51,9 @@ class Protocol(abc.ABC):
         Raises:
             BadArguments: an unknown name or a refused value.
         """
-        self.settings: Mapping[str, Value] = checked(f"The protocol {self.name}", self.parameters, settings)
+        self.settings: Mapping[str, Value] = checked(
+            say("The protocol {name}", name=self.name), self.parameters, settings
+        )
 
     @abc.abstractmethod
     def run(

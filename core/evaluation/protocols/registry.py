@@ -12,6 +12,7 @@ from core.evaluation.protocols.metricboost import MetricBoostProtocol
 from core.evaluation.protocols.online import OnlineProtocol
 from core.evaluation.protocols.pairs import PairsProtocol
 from core.evaluation.protocols.protocol import Protocol
+from core.language import say
 from core.parameters import Value
 
 _PROTOCOLS: tuple[type[Protocol], ...] = (
@@ -41,7 +42,9 @@ def protocol_class(name: str) -> type[Protocol]:
         if protocol.name == name:
             return protocol
     names = ", ".join(protocol.name for protocol in _PROTOCOLS)
-    raise BadArguments(f"There is no protocol '{name}'.", f"Protocols: {names}.")
+    raise BadArguments(
+        say("There is no protocol '{name}'.", name=name), say("Protocols: {names}.", names=names)
+    )
 
 
 def get_protocol(name: str, **settings: Value) -> Protocol:

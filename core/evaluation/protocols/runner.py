@@ -24,6 +24,7 @@ from core.evaluation.result import (
     summarise,
 )
 from core.evaluation.splits import HoldOut
+from core.language import say
 from core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def run_trials(
         own = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
         for place, run in enumerate(runs):
             reporter.check_cancelled()
-            what = f"{run.spec.name}, repeat {repeat + 1} of {len(splits)}"
+            what = say("{spec}, repeat {repeat} of {n}", spec=run.spec.name, repeat=repeat + 1, n=len(splits))
             share = _Share(reporter, repeat * len(runs) + place, len(splits) * len(runs), what, plan.points)
             share.progress(0, 1, what)
             run.go(own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share)
@@ -212,7 +213,10 @@ class _Run:
         except BadArguments:
             raise
         except FAILURES as problem:
-            self.failure = Failure(self.spec.name, f"Repeat {len(self.measured) + 1}: {in_words(problem)}")
+            self.failure = Failure(
+                self.spec.name,
+                say("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=in_words(problem)),
+            )
 
 
 class _Share(Reporter):
@@ -243,7 +247,9 @@ def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_
         raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise BadArguments(f"The learner '{twice[0]}' is named twice.", "Name each learner once.")
+        raise BadArguments(
+            say("The learner '{twice}' is named twice.", twice=twice[0]), "Name each learner once."
+        )
     return [_Run(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
 
@@ -253,7 +259,7 @@ def in_words(problem: Exception) -> str:
         return str(problem)
     if isinstance(problem, MemoryError):
         return "There was not enough memory; use fewer cases or fewer features."
-    return f"The computation failed ({problem})."
+    return say("The computation failed ({problem}).", problem=problem)
 
 
 def _result(

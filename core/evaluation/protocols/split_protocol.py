@@ -13,6 +13,7 @@ from core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
 from core.evaluation.result import EvaluationResult, Measured
 from core.evaluation.splits import HoldOut, folds, halves
+from core.language import say
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 
@@ -82,7 +83,8 @@ class SplitProtocol(Protocol):
         """
         if repeats is not None and repeats < 1:
             raise BadArguments(
-                "There must be at least one repeat.", f"Use --repeats {self.repeats}, for example."
+                "There must be at least one repeat.",
+                say("Use --repeats {repeats}, for example.", repeats=self.repeats),
             )
         return repeats or self.repeats
 
@@ -94,7 +96,7 @@ class SplitProtocol(Protocol):
 def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
     """A stratified random half to train on in each repeat, the other to test."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
-    return "random halves", [halves(data.y.tolist(), data.units, one) for one in seeds]
+    return say("random halves"), [halves(data.y.tolist(), data.units, one) for one in seeds]
 
 
 def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:

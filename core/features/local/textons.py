@@ -14,6 +14,7 @@ from core.features.local.form import DescriptorForm
 from core.features.local.places import as_shares, grid_inside, seen
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import say
 from core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
@@ -43,7 +44,13 @@ FORM = DescriptorForm(
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
         FeatureName(
-            f"Point {point}, responses {2 * column + 1}–{min(2 * column + 2, FORM.values)}", "Responses"
+            say(
+                "Point {point}, responses {first}–{last}",
+                point=point,
+                first=2 * column + 1,
+                last=min(2 * column + 2, FORM.values),
+            ),
+            "Responses",
         )
         for point in range(1, points + 1)
         for column in range(FORM.columns)

@@ -13,6 +13,7 @@ from core.features.local.form import DescriptorForm
 from core.features.local.places import as_shares, grey_of, grid_inside, seen
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import say
 from core.parameters import Parameter, Value
 
 Doubles = npt.NDArray[np.float64]
@@ -33,7 +34,15 @@ FORM = DescriptorForm(low=(0.0,) * 128, high=(255.0,) * 128, bits=8)
 @functools.cache
 def _names(points: int) -> tuple[FeatureName, ...]:
     return tuple(
-        FeatureName(f"Point {point}, SIFT {3 * column + 1}–{min(3 * column + 3, FORM.values)}", "SIFT")
+        FeatureName(
+            say(
+                "Point {point}, SIFT {first}–{last}",
+                point=point,
+                first=3 * column + 1,
+                last=min(3 * column + 3, FORM.values),
+            ),
+            "SIFT",
+        )
         for point in range(1, points + 1)
         for column in range(FORM.columns)
     )

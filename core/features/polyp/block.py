@@ -12,6 +12,7 @@ from core.errors import BadInput
 from core.imaging.outline import MaskOutline
 from core.imaging.region import Region
 from core.imaging.volume import Spacing, Stack
+from core.language import say
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -53,7 +54,8 @@ def block_of(stack: Stack, region: Region | None, otherwise: Spacing) -> Block:
     if not (np.isfinite(spacing).all() and spacing.min() >= _FINEST and spacing.max() <= _COARSEST):
         told = " x ".join(f"{side:g}" for side in spacing)
         raise BadInput(
-            f"'{stack.name}' has voxels of {told} mm.", "Give the spacing in mm: --set spacing=1,1,1."
+            say("'{stack}' has voxels of {told} mm.", stack=stack.name, told=told),
+            "Give the spacing in mm: --set spacing=1,1,1.",
         )
     shape = np.array(stack.shape)
     part = None if region is None else region.clipped(stack.shape[1], stack.shape[2])
@@ -87,7 +89,8 @@ def _middle(stack: Stack, part: Region | None) -> tuple[npt.NDArray[np.float64],
         first, last = max(part.z, 0), min(part.z + part.depth, depth)
     if last <= first:
         raise BadInput(
-            f"The region lies outside the {depth} slices of '{stack.name}'.", "Choose a slice within them."
+            say("The region lies outside the {depth} slices of '{stack}'.", depth=depth, stack=stack.name),
+            "Choose a slice within them.",
         )
     middle = [(first + last - 1) / 2, part.y + (part.height - 1) / 2, part.x + (part.width - 1) / 2]
     thick = 1 if part.z is None else last - first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from core.features.definition import Definition
+from core.language import known, say
 
 #: Deviations of the Gaussians, in mm, through which the wall is looked at.
 SCALES = (1, 2, 3)
@@ -73,7 +74,11 @@ _INTENSITY = (
 
 _CONTEXT = (
     *(
-        (f"{tissue} within {radius} mm", "", f"share of the ball of voxels with {limits} HU")
+        (
+            say("{tissue} within {radius} mm", tissue=tissue, radius=radius),
+            "",
+            say("share of the ball of voxels with {limits} HU", limits=limits),
+        )
         for tissue, limits in (
             ("air", "below -500"),
             ("fat", "-200 to -30"),
@@ -102,18 +107,26 @@ _PLACE = (
 def definitions() -> tuple[Definition, ...]:
     """All 96, in the order in which they are measured."""
     local = [
-        Definition(f"{name}, at {scale} mm", GEOMETRY, unit, formula)
+        Definition(say("{name}, at {scale} mm", name=known(name), scale=scale), GEOMETRY, unit, formula)
         for scale in SCALES
         for name, unit, formula in _LOCAL
     ]
     profile = [
-        Definition(f"density {_depth(depth)}", INTENSITY, "HU", "mean along the normals of the surface")
+        Definition(
+            say("density {where}", where=_depth(depth)),
+            INTENSITY,
+            "HU",
+            "mean along the normals of the surface",
+        )
         for depth in DEPTHS
     ]
     return (
         *local,
         *(Definition(name, MORPHOLOGY, unit, formula) for name, unit, formula in _MORPHOLOGY),
-        *(Definition(f"density, {name}", INTENSITY, unit, formula) for name, unit, formula in _INTENSITY),
+        *(
+            Definition(say("density, {name}", name=known(name)), INTENSITY, unit, formula)
+            for name, unit, formula in _INTENSITY
+        ),
         *profile,
         *(Definition(name, CONTEXT, unit, formula) for name, unit, formula in _CONTEXT),
         *(Definition(name, POSITION, unit, formula) for name, unit, formula in _PLACE),
@@ -122,5 +135,9 @@ def definitions() -> tuple[Definition, ...]:
 
 def _depth(depth: int) -> str:
     if depth == 0:
-        return "at the surface"
-    return f"{depth} mm below the surface" if depth > 0 else f"{-depth} mm before the surface"
+        return say("at the surface")
+    return (
+        say("{depth} mm below the surface", depth=depth)
+        if depth > 0
+        else say("{value} mm before the surface", value=-depth)
+    )

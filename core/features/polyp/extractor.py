@@ -18,6 +18,7 @@ from core.features.polyp.surface import Wall
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.volume import Spacing, Stack
+from core.language import say
 from core.parameters import Parameter, Value
 
 
@@ -66,7 +67,7 @@ class Polyp(Extractor):
     def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
         """Raises BadInput: a single picture has no depth."""
         raise BadInput(
-            f"'{picture.name}' is a single picture; polyp candidates lie in volumes.",
+            say("'{picture}' is a single picture; polyp candidates lie in volumes.", picture=picture.name),
             "Import the CT series, or use an extractor for pictures.",
         )
 
@@ -87,6 +88,7 @@ def _spacing(text: str) -> Spacing:
         z, y, x = (float(part) for part in text.split(","))
     except ValueError:
         raise BadArguments(
-            f"The spacing '{text}' is not three numbers.", "Write it like 1,0.7,0.7 (slice, row, column)."
+            say("The spacing '{value}' is not three numbers.", value=text),
+            "Write it like 1,0.7,0.7 (slice, row, column).",
         ) from None
     return z, y, x

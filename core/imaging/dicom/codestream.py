@@ -6,6 +6,7 @@ from core.errors import BadInput
 from core.imaging.dicom.layout import Layout
 from core.imaging.dicom.reading import COPY_AGAIN
 from core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
+from core.language import say
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
@@ -31,22 +32,38 @@ def check_codestream(data: bytes, syntax: str, layout: Layout, name: str, *, dee
         return
     if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
         # CharLS spends seconds on what is missing.
-        raise BadInput(f"The packed pixels of '{name}' are cut off.", COPY_AGAIN)
+        raise BadInput(say("The packed pixels of '{name}' are cut off.", name=name), COPY_AGAIN)
     found = _jpeg2000(data) or _jpeg(data)
     if found is None:
-        raise BadInput(f"The packed pixels of '{name}' are damaged at their start.", COPY_AGAIN)
+        raise BadInput(
+            say("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+        )
     columns, rows, samples, depth = found
     if (columns, rows) != (layout.columns, layout.rows) or samples != layout.samples:
         raise BadInput(
-            f"The packed pixels of '{name}' are {columns:,} x {rows:,} with {samples} samples, its header "
-            f"says {layout.columns:,} x {layout.rows:,} with {layout.samples}.",
+            say(
+                "The packed pixels of '{name}' are {columns:,} x {rows:,} with {samples} samples, "
+                "its header says {columns2:,} x {rows2:,} with {samples2}.",
+                name=name,
+                columns=columns,
+                rows=rows,
+                samples=samples,
+                columns2=layout.columns,
+                rows2=layout.rows,
+                samples2=layout.samples,
+            ),
             COPY_AGAIN,
         )
     if depth > layout.allocated:
-        raise BadInput(f"The packed pixels of '{name}' have more bits than its header says.", COPY_AGAIN)
+        raise BadInput(
+            say("The packed pixels of '{name}' have more bits than its header says.", name=name), COPY_AGAIN
+        )
     if syntax == JPEG_EXTENDED and depth > 8 and not deep_jpeg:
         raise BadInput(
-            f"'{name}' is 12-bit JPEG (JPEG Extended), for which no freely licensed decoder is at hand.",
+            say(
+                "'{name}' is 12-bit JPEG (JPEG Extended), for which no freely licensed decoder is at hand.",
+                name=name,
+            ),
             "Export it as lossless JPEG or uncompressed.",
         )
 
@@ -73,7 +90,9 @@ def plain_lossless(data: bytes, name: str) -> bytes:
             break
         place = end
     if sizes != 1 or data[place : place + 2] != _SCAN:
-        raise BadInput(f"The packed pixels of '{name}' are damaged at their start.", COPY_AGAIN)
+        raise BadInput(
+            say("The packed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
+        )
     return b"".join((*kept, data[place:]))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.imaging.dicom.fields import numbers, value
 from core.imaging.dicom.reading import COPY_AGAIN
+from core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -31,7 +32,14 @@ def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray
     if photometric in ("RGB", "YBR_RCT", "YBR_ICT"):
         return _at_most_16(values)
     if values.dtype != np.uint8 or not photometric.startswith("YBR_"):
-        raise BadInput(f"'{name}' has colours of a kind that cannot be read ({photometric}).", COPY_AGAIN)
+        raise BadInput(
+            say(
+                "'{name}' has colours of a kind that cannot be read ({photometric}).",
+                name=name,
+                photometric=photometric,
+            ),
+            COPY_AGAIN,
+        )
     matrix, least = (_PARTIAL, 16.0) if "PARTIAL" in photometric else (_FULL, 0.0)
     out = np.empty(values.shape, np.uint8)
     for start in range(0, len(values), _BLOCK_ROWS):
@@ -53,7 +61,7 @@ def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.N
         first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
         data = value(dataset, f"{colour}PaletteColorLookupTableData")
         if len(first) != 3 or not isinstance(data, bytes):
-            raise BadInput(f"'{name}' lacks its palette of colours.", COPY_AGAIN)
+            raise BadInput(say("'{name}' lacks its palette of colours.", name=name), COPY_AGAIN)
         count, start, bits = (int(part) for part in first)
         channels.append(_looked_up(values, _table(data, count % 65536 or 65536, bits, name), start))
     return np.stack(channels, axis=2)
@@ -63,7 +71,7 @@ def _table(data: bytes, count: int, bits: int, name: str) -> npt.NDArray[Any]:
     wide = bits > 8 or len(data) >= 2 * count
     table = np.frombuffer(data[: len(data) // 2 * 2] if wide else data, np.uint16 if wide else np.uint8)
     if len(table) < count:
-        raise BadInput(f"The palette of '{name}' is cut off.", COPY_AGAIN)
+        raise BadInput(say("The palette of '{name}' is cut off.", name=name), COPY_AGAIN)
     table = table[:count]
     return table.astype(np.uint8) if wide and bits <= 8 else table
 

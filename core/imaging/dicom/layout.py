@@ -9,6 +9,7 @@ from core.imaging.dicom.fields import integer, text, value
 from core.imaging.dicom.reading import COPY_AGAIN, UNDEFINED, Opened
 from core.imaging.dicom.syntaxes import PLAIN, check_syntax
 from core.imaging.limits import MAX_PIXELS
+from core.language import say
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000
@@ -56,24 +57,48 @@ def layout_of(opened: Opened, max_pixels: int = MAX_PIXELS) -> Layout:
     """
     name, dataset = opened.name, opened.dataset
     if not opened.pixels:
-        raise BadInput(f"'{name}' is a DICOM object without pixels.", "Choose a picture.")
+        raise BadInput(say("'{name}' is a DICOM object without pixels.", name=name), "Choose a picture.")
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
     if rows is None or columns is None or rows < 1 or columns < 1:
-        raise BadInput(f"'{name}' has no pixels: {rows or 0} rows and {columns or 0} columns.", COPY_AGAIN)
+        raise BadInput(
+            say(
+                "'{name}' has no pixels: {rows} rows and {columns} columns.",
+                name=name,
+                rows=rows or 0,
+                columns=columns or 0,
+            ),
+            COPY_AGAIN,
+        )
     samples = 1 if value(dataset, "SamplesPerPixel") is None else integer(dataset, "SamplesPerPixel")
     if samples not in (1, 3):
-        raise BadInput(f"'{name}' has {samples} samples a pixel; 1 and 3 can be read.", COPY_AGAIN)
+        raise BadInput(
+            say("'{name}' has {samples} samples a pixel; 1 and 3 can be read.", name=name, samples=samples),
+            COPY_AGAIN,
+        )
     if rows * columns > max_pixels:
         raise BadInput(
-            f"'{name}' says it is {columns:,} x {rows:,} pixels, above the limit of "
-            f"{max_pixels / 1e6:g} megapixels.",
+            say(
+                "'{name}' says it is {columns:,} x {rows:,} pixels, above the limit of "
+                "{max_pixels:g} megapixels.",
+                name=name,
+                columns=columns,
+                rows=rows,
+                max_pixels=max_pixels / 1e6,
+            ),
             "Leave it out.",
         )
     floating = opened.pixels in _FLOATS
     allocated = _FLOATS.get(opened.pixels) or integer(dataset, "BitsAllocated")
     if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):
-        raise BadInput(f"'{name}' keeps a number in {allocated} bits, which cannot be read.", COPY_AGAIN)
+        raise BadInput(
+            say(
+                "'{name}' keeps a number in {allocated} bits, which cannot be read.",
+                name=name,
+                allocated=allocated,
+            ),
+            COPY_AGAIN,
+        )
     stored = integer(dataset, "BitsStored") if not floating else allocated
     stored = allocated if stored is None or not 1 <= stored <= allocated else stored
     high = integer(dataset, "HighBit") if not floating else None
@@ -103,7 +128,9 @@ def _frames(opened: Opened) -> int:
         raw = opened.dataset.get_item("NumberOfFrames")
         frames = 1 if raw is None or not raw.value else None
     if frames is None or frames > MAX_FRAMES or frames < 0:
-        raise BadInput(f"'{opened.name}' does not say sensibly how many frames it has.", COPY_AGAIN)
+        raise BadInput(
+            say("'{opened}' does not say sensibly how many frames it has.", opened=opened.name), COPY_AGAIN
+        )
     return max(1, frames)
 
 
@@ -115,12 +142,21 @@ def _check_length(opened: Opened, layout: Layout) -> None:
     plain = opened.syntax in PLAIN
     if plain != (opened.length != UNDEFINED):
         what = "packed" if plain else "plain"
-        raise BadInput(f"'{opened.name}' holds {what} pixels but says otherwise.", COPY_AGAIN)
+        raise BadInput(
+            say("'{opened}' holds {what} pixels but says otherwise.", opened=opened.name, what=what),
+            COPY_AGAIN,
+        )
     if not plain:
         return
     needed = -(-layout.frames * layout.frame_bits // 8)
     there = min(opened.length, opened.size - opened.offset)
     if there < needed:
         raise BadInput(
-            f"'{opened.name}' is cut off: {there:,} bytes of pixels where {needed:,} belong.", COPY_AGAIN
+            say(
+                "'{opened}' is cut off: {there:,} bytes of pixels where {needed:,} belong.",
+                opened=opened.name,
+                there=there,
+                needed=needed,
+            ),
+            COPY_AGAIN,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.imaging.dicom.fields import MAX_DEPTH
+from core.language import say, say_n
 
 if TYPE_CHECKING:
     from pydicom import DataElement, Dataset
@@ -124,14 +125,14 @@ def _lines(dataset: Dataset, depth: int, *, telling: bool) -> Iterator[HeaderLin
             yield HeaderLine(depth, _tag(tag), element.name, element.VR, value_text(element), tells)
             continue
         items = list(element.value)
-        several = f"{len(items)} item{'' if len(items) == 1 else 's'}"
+        several = say_n("{n} item", "{n} items", len(items))
         yield HeaderLine(depth, _tag(tag), element.name, element.VR, several, tells)
         if depth + 1 >= MAX_DEPTH:
             yield HeaderLine(depth + 1, "", "deeper sequences are not shown", "", "")
             continue
         for number, item in enumerate(items, 1):
             if len(items) > 1:
-                yield HeaderLine(depth + 1, "", f"Item {number}", "", "")
+                yield HeaderLine(depth + 1, "", say("Item {number}", number=number), "", "")
             yield from _lines(item, depth + 1, telling=tells)
 
 
@@ -140,14 +141,14 @@ def value_text(element: DataElement) -> str:
     value: Any = element.value
     if isinstance(value, (bytes, bytearray)):
         plain = _plain_bytes(bytes(value)) if element.VR == "UN" else ""
-        return plain or f"{len(value):,} bytes"
+        return plain or say("{n:,} bytes", n=len(value))
     if element.VR in _BINARY and value is not None:
-        return f"{len(value):,} values" if hasattr(value, "__len__") else str(value)[:MAX_VALUE]
+        return say("{n:,} values", n=len(value)) if hasattr(value, "__len__") else str(value)[:MAX_VALUE]
     if value is None:
         return ""
     if isinstance(value, (list, tuple)) or type(value).__name__ == "MultiValue":
         shown = "\\".join(str(part) for part in value[:MAX_VALUES])
-        text = shown + (f"\\… ({len(value):,} values)" if len(value) > MAX_VALUES else "")
+        text = shown + (say("\\… ({n:,} values)", n=len(value)) if len(value) > MAX_VALUES else "")
     elif element.VR == "UI" and getattr(value, "name", value) != value:
         text = f"{value} ({value.name})"
     else:

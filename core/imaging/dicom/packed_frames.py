@@ -16,6 +16,7 @@ from core.imaging.dicom.plain_frames import shaped, without_unused_bits
 from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints
 from core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LOSSLESS, RLE
 from core.imaging.limits import MAX_FILE_BYTES
+from core.language import say
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.
 _LIBJPEG = "pylibjpeg"
@@ -51,9 +52,11 @@ def frame_bytes(opened: Opened, frames: int, frame: int) -> bytes:
         given: Any = {"extended_offsets": tuple(tables)} if all(tables) else {}
         data = get_frame(opened.file, frame, number_of_frames=frames, **given)
     if not data:
-        raise BadInput(f"'{opened.name}' has no frame {frame}.", COPY_AGAIN)
+        raise BadInput(say("'{opened}' has no frame {frame}.", opened=opened.name, frame=frame), COPY_AGAIN)
     if len(data) > MAX_FILE_BYTES:
-        raise BadInput(f"'{opened.name}' holds a frame above the limit of size.", "Leave it out.")
+        raise BadInput(
+            say("'{opened}' holds a frame above the limit of size.", opened=opened.name), "Leave it out."
+        )
     return data
 
 
@@ -75,7 +78,7 @@ def check_fragments(opened: Opened) -> None:
         if place == opened.size and head[:4] == _ITEM:
             return
         if len(head) < 8 or head[:4] != _ITEM or place > opened.size:
-            raise BadInput(f"'{opened.name}' is cut off within its pixels.", COPY_AGAIN)
+            raise BadInput(say("'{opened}' is cut off within its pixels.", opened=opened.name), COPY_AGAIN)
 
 
 def _decoded(data: bytes, opened: Opened, layout: Layout) -> tuple[npt.NDArray[Any], str]:
@@ -115,7 +118,12 @@ def _decoded(data: bytes, opened: Opened, layout: Layout) -> tuple[npt.NDArray[A
         return without_unused_bits(values, layout), str(told["photometric_interpretation"])
     reason = "" if why is None else f" ({' '.join(str(why).split())[:160]})"
     raise BadInput(
-        f"The pixels of '{opened.name}' are damaged or packed in a rare variety{reason}.", COPY_AGAIN
+        say(
+            "The pixels of '{opened}' are damaged or packed in a rare variety{reason}.",
+            opened=opened.name,
+            reason=reason,
+        ),
+        COPY_AGAIN,
     )
 
 

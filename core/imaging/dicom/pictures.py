@@ -28,6 +28,7 @@ from core.imaging.dicom.values import LARGEST, grey_range, through_modality_tabl
 from core.imaging.limits import MAX_PIXELS
 from core.imaging.picture import Picture
 from core.imaging.volume import Spacing, Stack
+from core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -64,7 +65,12 @@ class DicomPictures:
         """
         if not 0 <= frame < len(self):
             raise BadInput(
-                f"'{self.name}' has no frame number {frame} (counted from 0): it has {len(self)}.",
+                say(
+                    "'{name}' has no frame number {frame} (counted from 0): it has {n}.",
+                    name=self.name,
+                    frame=frame,
+                    n=len(self),
+                ),
                 "Import it again.",
             )
         with complaints(self.name):
@@ -167,7 +173,11 @@ def notes_of(dataset: Dataset) -> tuple[str, ...]:
     side = text(dataset, "ImageLaterality") or text(dataset, "Laterality")
     modality, view, part = (text(dataset, keyword)[:32] for keyword in _NOTES)
     ratio = aspect_of(dataset)
-    aspect = "" if ratio is None or spacing_of(dataset) else f"pixels {ratio[1]:g} wide, {ratio[0]:g} high"
+    aspect = (
+        ""
+        if ratio is None or spacing_of(dataset)
+        else say("pixels {ratio:g} wide, {ratio2:g} high", ratio=ratio[1], ratio2=ratio[0])
+    )
     return tuple(note for note in (modality, f"{side[:1]} {view}".strip(), part, aspect) if note)
 
 
@@ -185,7 +195,7 @@ def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     pixels = stored.astype(np.float32)
     finite = np.isfinite(pixels)
     if not finite.any():
-        raise BadInput(f"'{name}' holds no number in any pixel.", COPY_AGAIN)
+        raise BadInput(say("'{name}' holds no number in any pixel.", name=name), COPY_AGAIN)
     if not finite.all():
         pixels[~finite] = pixels[finite].min()
     kept: npt.NDArray[Any] = np.clip(pixels, -LARGEST, LARGEST, out=pixels)

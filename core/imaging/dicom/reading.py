@@ -15,11 +15,12 @@ from core.errors import BadInput
 from core.imaging.dicom.fields import tag_of
 from core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
 from core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
+from core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-COPY_AGAIN = "Copy it again from where it came, or leave it out."
+COPY_AGAIN = say("Copy it again from where it came, or leave it out.")
 
 #: Length of a pixel element whose end is a mark and not counted.
 UNDEFINED = 0xFFFFFFFF
@@ -87,17 +88,24 @@ def complaints(name: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise BadInput(
-            f"'{name}' needs more memory than this computer has free.",
+            say("'{name}' needs more memory than this computer has free.", name=name),
             "Close other programs.",
         ) from None
     except RecursionError:
-        raise BadInput(f"'{name}' has sequences nested without end.", COPY_AGAIN) from None
+        raise BadInput(say("'{name}' has sequences nested without end.", name=name), COPY_AGAIN) from None
     except OSError as error:
         if error.strerror:
-            raise BadInput(f"'{name}' cannot be read: {error.strerror}.", "Check its disk.") from None
-        raise BadInput(f"'{name}' is damaged: {_short(error)}.", COPY_AGAIN) from None
+            raise BadInput(
+                say("'{name}' cannot be read: {strerror}.", name=name, strerror=error.strerror),
+                "Check its disk.",
+            ) from None
+        raise BadInput(
+            say("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+        ) from None
     except Exception as error:  # noqa: BLE001 - pydicom parses a stranger's bytes, which may fail in any way
-        raise BadInput(f"'{name}' is damaged: {_short(error)}.", COPY_AGAIN) from None
+        raise BadInput(
+            say("'{name}' is damaged: {error}.", name=name, error=_short(error)), COPY_AGAIN
+        ) from None
 
 
 def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> Opened:
@@ -112,14 +120,19 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         file.seek(0)
         head = file.read(_PREAMBLE + 8)
         if not head:
-            raise BadInput(f"'{name}' is empty (0 bytes).", COPY_AGAIN)
+            raise BadInput(say("'{name}' is empty (0 bytes).", name=name), COPY_AGAIN)
         if not looks_like_dicom(head):
-            raise BadInput(f"'{name}' is not a DICOM file.", COPY_AGAIN)
+            raise BadInput(say("'{name}' is not a DICOM file.", name=name), COPY_AGAIN)
         file.seek(0, io.SEEK_END)
         size = file.tell()
         if size > MAX_OBJECT_BYTES:
             raise BadInput(
-                f"'{name}' is {size_text(size)} long; the limit is {size_text(MAX_OBJECT_BYTES)}.",
+                say(
+                    "'{name}' is {size} long; the limit is {max_object_bytes}.",
+                    name=name,
+                    size=size_text(size),
+                    max_object_bytes=size_text(MAX_OBJECT_BYTES),
+                ),
                 "Leave it out.",
             )
         file.seek(0)
@@ -136,7 +149,9 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         opened = Opened(dataset, file, name, syntax, size)
         _find_pixels(opened, bool(implicit), bool(little))
         if not opened.pixels and len(dataset) == 0 and file.tell() <= len(head):
-            raise BadInput(f"'{name}' ends after its preamble: there is no data in it.", COPY_AGAIN)
+            raise BadInput(
+                say("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
+            )
         return opened
 
 
@@ -174,7 +189,7 @@ def _inflated(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     packed = file.read(MAX_FILE_BYTES + 1)
     unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_FILE_BYTES + 1)
     if len(unpacked) > MAX_FILE_BYTES:
-        raise BadInput(f"'{name}' unpacks to more than the limit of size.", "Leave it out.")
+        raise BadInput(say("'{name}' unpacks to more than the limit of size.", name=name), "Leave it out.")
     meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
     out = io.BytesIO()
     out.write(b"\0" * _PREAMBLE + b"DICM")

@@ -16,6 +16,7 @@ from core.imaging.dicom.pictures import DicomPictures
 from core.imaging.dicom.reading import COPY_AGAIN
 from core.imaging.limits import MAX_ARRAY_BYTES
 from core.imaging.region import Region, region_of_mask
+from core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -67,8 +68,14 @@ def segments(
     layout, dataset = pictures.layout, pictures.dataset
     if (layout.rows, layout.columns) != size:
         raise BadInput(
-            f"'{pictures.name}' marks pictures of {layout.columns} x {layout.rows} pixels, its series has "
-            f"{size[1]} x {size[0]}.",
+            say(
+                "'{pictures}' marks pictures of {columns} x {rows} pixels, its series has {size} x {size2}.",
+                pictures=pictures.name,
+                columns=layout.columns,
+                rows=layout.rows,
+                size=size[1],
+                size2=size[0],
+            ),
             "Export it on the grid of its series.",
         )
     labels = {
@@ -87,12 +94,22 @@ def segments(
         number = integer(told, "ReferencedSegmentNumber") if told is not None else None
         if number is None or number not in labels:
             raise BadInput(
-                f"'{pictures.name}' does not say which segment its frame {frame} is of.", COPY_AGAIN
+                say(
+                    "'{pictures}' does not say which segment its frame {frame} is of.",
+                    pictures=pictures.name,
+                    frame=frame,
+                ),
+                COPY_AGAIN,
             )
         place = _place(own, plane_of(dataset, frame), places, planes)
         if place is None:
             raise BadInput(
-                f"Frame {frame} of '{pictures.name}' lies on no slice of its series.", "Import both together."
+                say(
+                    "Frame {frame} of '{pictures}' lies on no slice of its series.",
+                    frame=frame,
+                    pictures=pictures.name,
+                ),
+                "Import both together.",
             )
         by_segment.setdefault(number, {}).setdefault(place, []).append(frame)
     made = [_segment(pictures, found, *labels[number]) for number, found in sorted(by_segment.items())]
@@ -106,7 +123,9 @@ def _segment(
     first, last = min(frames), max(frames)
     rows, columns = pictures.layout.rows, pictures.layout.columns
     if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:
-        raise BadInput(f"A segment of '{pictures.name}' is too large for memory.", "Leave it out.")
+        raise BadInput(
+            say("A segment of '{pictures}' is too large for memory.", pictures=pictures.name), "Leave it out."
+        )
     mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
     half = _half(pictures.dataset)
     for place, drawn in frames.items():

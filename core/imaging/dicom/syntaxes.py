@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.errors import BadInput
+from core.language import say
 
 IMPLICIT_LITTLE = "1.2.840.10008.1.2"
 EXPLICIT_LITTLE = "1.2.840.10008.1.2.1"
@@ -49,10 +50,13 @@ def check_syntax(syntax: str, name: str) -> None:
         return
     from pydicom.uid import UID
 
-    called = UID(syntax).name if syntax else "no named way"
+    called = UID(syntax).name if syntax else say("no named way")
     if syntax.startswith(_FILMS):
-        raise BadInput(f"'{name}' is a film ({called}), not a picture.", "Export single pictures of it.")
+        raise BadInput(
+            say("'{name}' is a film ({called}), not a picture.", name=name, called=called),
+            "Export single pictures of it.",
+        )
     raise BadInput(
-        f"'{name}' is packed in a way that cannot be read here ({called}).",
+        say("'{name}' is packed in a way that cannot be read here ({called}).", name=name, called=called),
         "Export it uncompressed or as JPEG 2000.",
     )

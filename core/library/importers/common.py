@@ -7,14 +7,15 @@ from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.imaging.formats import DICOM, foreign_format, has_picture_name, sniff
+from core.language import say
 from core.library.importers.importer import Rejected
 from core.library.importers.source import Entry, Source
 
 _OTHER_KINDS = {
-    ".csv": "a table; import it by itself",
-    ".npz": "an array file; import it by itself",
-    ".zip": "a zip inside; unpack it or import it by itself",
-    ".dcm": "a DICOM file; import it as the kind dicom",
+    ".csv": say("a table; import it by itself"),
+    ".npz": say("an array file; import it by itself"),
+    ".zip": say("a zip inside; unpack it or import it by itself"),
+    ".dcm": say("a DICOM file; import it as the kind dicom"),
 }
 
 
@@ -33,21 +34,27 @@ def not_a_case(source: Source, entry: Entry) -> Rejected | None:
     name = source.label(entry.path)
     if has_picture_name(name):
         if entry.size == 0:
-            return Rejected(name, "The file is empty (0 bytes).", failed=True)
+            return Rejected(name, say("The file is empty (0 bytes)."), failed=True)
         return None
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _OTHER_KINDS:
-        return Rejected(name, f"Not a picture: {_OTHER_KINDS[suffix]}.", failed=False)
+        return Rejected(
+            name, say("Not a picture: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
+        )
     try:
         head = source.head(entry.path)
     except BadInput as error:
         return Rejected(name, error.message, failed=True)
     found = sniff(head)
     if found == DICOM:
-        return Rejected(name, f"Not a plain picture: {_OTHER_KINDS['.dcm']}.", failed=False)
+        return Rejected(
+            name, say("Not a plain picture: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
+        )
     if found is not None and entry.size > len(head):
         return None
-    return Rejected(name, f"Not a picture: it looks like {foreign_format(head)}.", failed=False)
+    return Rejected(
+        name, say("Not a picture: it looks like {head}.", head=foreign_format(head)), failed=False
+    )
 
 
 def top_folder(paths: list[str], wrapping: str = "") -> str:
@@ -68,8 +75,3 @@ def top_folder(paths: list[str], wrapping: str = "") -> str:
     if all_in_one and common and common[-1].casefold() != wrapping.casefold():
         common.pop()
     return "/".join(common)
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """ "1 picture" or "1,800 pictures"."""
-    return f"{number:,} {one if number == 1 else many}"

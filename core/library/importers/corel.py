@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from core.errors import BadInput
 from core.imaging.formats import has_picture_name
 from core.imaging.raster import size_of
-from core.library.importers.common import counted
+from core.language import say, say_n
 from core.library.importers.folder import FolderImporter
 from core.library.importers.importer import FoundCase, Recognition, Rejected
 from core.library.importers.listing import Listing
@@ -58,10 +58,14 @@ class CorelImporter(FolderImporter):
                 continue
             if found[0] != "JPEG" or found[1:] not in _SIZES:
                 return None
-        what = counted(len(paths), "numbered JPEG picture", "numbered JPEG pictures")
+        what = say_n("{n} numbered JPEG picture", "{n} numbered JPEG pictures", len(paths))
         thousand = _is_thousand(paths)
-        told = "the hundreds tell the categories of Corel-1000" if thousand else "folders name the findings"
-        return Recognition(0.9, f"{what} of 384 x 256 pixels; {told}.")
+        told = (
+            say("the hundreds tell the categories of Corel-1000")
+            if thousand
+            else say("folders name the findings")
+        )
+        return Recognition(0.9, say("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
 
     def cases(self, source: Source, pictures: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
         self._thousand = _is_thousand(pictures)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from core.errors import BadInput
 from core.imaging.limits import MAX_TABLE_BYTES, size_text
+from core.language import say
 
-SAVE_AS_CSV = "Save it as CSV in UTF-8 (comma separated, one header row)."
+SAVE_AS_CSV = say("Save it as CSV in UTF-8 (comma separated, one header row).")
 
 _LONGEST_CELL = 1 << 20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -61,7 +62,8 @@ def read_csv(data: bytes, name: str) -> CsvText:
         except csv.Error as error:
             if table is None:
                 raise BadInput(
-                    f"The header of '{name}' cannot be read: {_plain(error)}.", SAVE_AS_CSV
+                    say("The header of '{name}' cannot be read: {error}.", name=name, error=_plain(error)),
+                    SAVE_AS_CSV,
                 ) from None
             number += 1
             table.failed.append(FailedRow(start, _unreadable_row(start, reader.line_num, error)))
@@ -76,14 +78,16 @@ def read_csv(data: bytes, name: str) -> CsvText:
         if len(cells) != len(table.header):
             names = len(table.header)
             table.failed.append(
-                FailedRow(start, f"{len(cells)} cells where the header names {names} columns")
+                FailedRow(
+                    start, say("{n} cells where the header names {names} columns", n=len(cells), names=names)
+                )
             )
             continue
         table.rows.append(cells)
         table.lines.append(start)
         table.numbers.append(number)
     if table is None:
-        raise BadInput(f"'{name}' holds no row of text.", SAVE_AS_CSV)
+        raise BadInput(say("'{name}' holds no row of text.", name=name), SAVE_AS_CSV)
     return _without_empty_columns(table, name)
 
 
@@ -96,21 +100,27 @@ def column_named(header: Sequence[str], *names: str) -> int | None:
 def _text(data: bytes, name: str) -> str:
     if len(data) > MAX_TABLE_BYTES:
         raise BadInput(
-            f"The table '{name}' is {size_text(len(data))} long; the limit is {size_text(MAX_TABLE_BYTES)}.",
+            say(
+                "The table '{name}' is {n} long; the limit is {max_table_bytes}.",
+                name=name,
+                n=size_text(len(data)),
+                max_table_bytes=size_text(MAX_TABLE_BYTES),
+            ),
             "Leave out columns or divide it into several files.",
         )
     if not data.strip():
-        raise BadInput(f"'{name}' is empty.", "Copy it again from where it came.")
+        raise BadInput(say("'{name}' is empty.", name=name), "Copy it again from where it came.")
     if data.startswith(_UTF16):
-        raise BadInput(f"'{name}' is written in UTF-16.", SAVE_AS_CSV)
+        raise BadInput(say("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
     if b"\0" in data:
-        raise BadInput(f"'{name}' is no table of text: it holds binary data.", SAVE_AS_CSV)
+        raise BadInput(say("'{name}' is no table of text: it holds binary data.", name=name), SAVE_AS_CSV)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadInput(
-            f"'{name}' is not written in UTF-8: line {line} holds other bytes.", SAVE_AS_CSV
+            say("'{name}' is not written in UTF-8: line {line} holds other bytes.", name=name, line=line),
+            SAVE_AS_CSV,
         ) from None
 
 
@@ -118,7 +128,10 @@ def _checked_header(cells: list[str], name: str) -> list[str]:
     seen: set[str] = set()
     for cell in cells:
         if cell and cell in seen:
-            raise BadInput(f"'{name}' has two columns named '{cell}'.", "Rename or delete one of them.")
+            raise BadInput(
+                say("'{name}' has two columns named '{cell}'.", name=name, cell=cell),
+                "Rename or delete one of them.",
+            )
         seen.add(cell)
     return cells
 
@@ -133,7 +146,7 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
     for index in nameless:
         if any(row[index] for row in table.rows):
             raise BadInput(
-                f"Column {index + 1} of '{name}' has no name in the header.",
+                say("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
                 "Name it, or delete it if it only counts the rows.",
             )
     if nameless:
@@ -145,7 +158,11 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
 
 def _unreadable_row(start: int, end: int, error: csv.Error) -> str:
     if "unexpected end of data" in str(error):
-        return f"a quotation mark is opened and never closed; lines {start} to {end} are lost by it"
+        return say(
+            "a quotation mark is opened and never closed; lines {start} to {end} are lost by it",
+            start=start,
+            end=end,
+        )
     return _plain(error)
 
 
@@ -153,12 +170,12 @@ def _plain(error: csv.Error) -> str:
     """The csv module's complaint in the user's words."""
     complaint = str(error)
     if "unexpected end of data" in complaint:
-        return "a quotation mark is opened and never closed"
+        return say("a quotation mark is opened and never closed")
     if "expected after" in complaint:
-        return "text follows a closing quotation mark within a cell"
+        return say("text follows a closing quotation mark within a cell")
     if "field larger than" in complaint:
-        return f"a cell is longer than {_LONGEST_CELL:,} characters"
-    return "it is not written as CSV"
+        return say("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
+    return say("it is not written as CSV")
 
 
 def header_of(head: bytes) -> list[str]:

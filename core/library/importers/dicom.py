@@ -10,7 +10,8 @@ from core.errors import BadInput
 from core.imaging.dicom import dicomdir
 from core.imaging.dicom.reading import open_dicom
 from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
-from core.library.importers.common import counted, left_lying
+from core.language import say, say_n
+from core.library.importers.common import left_lying
 from core.library.importers.dicom_regions import Regions, is_of_regions
 from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, case_key, grouped, instance_of
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -65,9 +66,9 @@ class DicomImporter(Importer):
             return None
         count = len(named or others)
         plain = sum(has_picture_name(source.label(entry.path)) for entry in entries)
-        what = counted(count, "DICOM file", "DICOM files")
+        what = say_n("{n} DICOM file", "{n} DICOM files", count)
         sure = 2 * known >= len(looked) and count >= plain
-        return Recognition(0.85 if sure else 0.3, f"{what}; series become volumes.")
+        return Recognition(0.85 if sure else 0.3, say("{what}; series become volumes.", what=what))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -86,7 +87,9 @@ class DicomImporter(Importer):
             yield _case(group, lines[0] if lines else None, source)
             for line in lines[1:]:
                 if line.finding != lines[0].finding:
-                    yield Rejected(line.where, "Another line tells the finding of this series.", failed=True)
+                    yield Rejected(
+                        line.where, say("Another line tells the finding of this series."), failed=True
+                    )
         regions = Regions(source, groups)
         for one in found.regions:
             reporter.check_cancelled()
@@ -121,17 +124,23 @@ def _look_into(source: Source, entry: Entry, found: _Found) -> None:
     elif instance.pixels:
         found.pictures.append(instance)
     else:
-        what = instance.modality or "unknown kind"
-        reason = f"A DICOM object without pixels ({what})."
+        what = instance.modality or say("unknown kind")
+        reason = say("A DICOM object without pixels ({what}).", what=what)
         found.rejected.append(Rejected(entry.path or name, reason, failed=False))
 
 
 def _no_dicom(name: str, entry: Entry, head: bytes) -> Rejected:
     if _promises(name):
-        what = "it is empty (0 bytes)" if not head else f"it looks like {foreign_format(head)}"
-        return Rejected(entry.path or name, f"Named like a DICOM file, but {what}.", failed=True)
-    what = "it is empty" if not head else f"it looks like {foreign_format(head)}"
-    return Rejected(entry.path or name, f"Not a DICOM file: {what}.", failed=False)
+        what = (
+            say("it is empty (0 bytes)")
+            if not head
+            else say("it looks like {head}", head=foreign_format(head))
+        )
+        return Rejected(
+            entry.path or name, say("Named like a DICOM file, but {what}.", what=what), failed=True
+        )
+    what = say("it is empty") if not head else say("it looks like {head}", head=foreign_format(head))
+    return Rejected(entry.path or name, say("Not a DICOM file: {what}.", what=what), failed=False)
 
 
 def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]) -> Rejected:
@@ -140,12 +149,22 @@ def _directory(source: Source, entry: Entry, name: str, named: tuple[list[str], 
     folder = entry.path[: len(entry.path) - len(PurePosixPath(entry.path).name)]
     there = {other.path.casefold() for other in source.entries()}
     missing = [path for path in files if (folder + path).casefold() not in there]
-    reason = f"The list of a medium: it names {counted(len(files), 'file', 'files')}"
+    reason = say("The list of a medium: it names {n}", n=say_n("{n} file", "{n} files", len(files)))
     if missing:
-        reason += f", of which {len(missing)} are not there ('{missing[0]}')"
+        reason = say(
+            "{reason}, of which {n} are not there ('{missing}')",
+            reason=reason,
+            n=len(missing),
+            missing=missing[0],
+        )
     if refused:
-        reason += f"; {len(refused)} that would lead out of its folder are not looked for ('{refused[0]}')"
-    return Rejected(entry.path or name, reason + ".", failed=False)
+        reason = say(
+            "{reason}; {n} that would lead out of its folder are not looked for ('{refused}')",
+            reason=reason,
+            n=len(refused),
+            refused=refused[0],
+        )
+    return Rejected(entry.path or name, say("{reason}.", reason=reason), failed=False)
 
 
 def _case(group: Group, line: Line | None, source: Source) -> FoundCase:

@@ -13,6 +13,7 @@ from core.imaging.dicom.pictures import DicomPictures
 from core.imaging.dicom.reading import complaints, open_dicom
 from core.imaging.dicom.segmentations import Marked, referenced_instances
 from core.imaging.region import Region
+from core.language import say
 from core.library.importers.dicom_series import Group, Instance, case_key
 from core.library.importers.importer import FoundCase, Rejected
 from core.library.importers.source import Source
@@ -55,9 +56,9 @@ class Regions:
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield self._alone(instance, "The pictures it refers to are not here.")
+            yield self._alone(instance, say("The pictures it refers to are not here."))
         else:
-            reason = "It marks nothing on pictures that are here."
+            reason = say("It marks nothing on pictures that are here.")
             yield Rejected(instance.path or name, reason, failed=False)
 
     def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
@@ -128,7 +129,7 @@ class Regions:
         """What a part is called; people type names of patients there too."""
         label = marked.label or marked.kind
         hidden = self._source.pseudonyms is not None and names_patient(label, dataset)
-        return marked.kind or f"part {number}" if hidden else label
+        return marked.kind or say("part {number}", number=number) if hidden else label
 
     def _of_marks(self, instance: Instance, dataset: Dataset) -> list[FoundCase]:
         found = []

@@ -13,6 +13,7 @@ from core.imaging.deidentify import Pseudonyms
 from core.imaging.dicom import burnt_in, identity
 from core.imaging.dicom.fields import integer, text
 from core.imaging.dicom.geometry import Plane, gaps_in, plane_of
+from core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -165,13 +166,15 @@ def grouped(instances: Iterable[Instance]) -> list[Group]:
                 continue
             problems = []
             if directions[key[0]] > 1:
-                problems.append(f"the series has {directions[key[0]]} directions or sizes")
+                problems.append(
+                    say("the series has {directions} directions or sizes", directions=directions[key[0]])
+                )
             if len(piles) > 1:
-                problems.append(f"{len(piles)} slices in one place")
+                problems.append(say("{n} slices in one place", n=len(piles)))
             gaps = gaps_in([one.plane for one in pile if one.plane is not None])
             if gaps:
                 shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
-                problems.append(f"uneven or missing slices behind number {shown}")
+                problems.append(say("uneven or missing slices behind number {shown}", shown=shown))
             groups.append(Group(_series_key(key, pile, number), pile, problems))
     return groups
 

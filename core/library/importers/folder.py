@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from core.imaging.formats import has_picture_name
-from core.library.importers.common import counted, left_lying, not_a_case, top_folder
+from core.language import say, say_n
+from core.library.importers.common import left_lying, not_a_case, top_folder
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.listing import Line, Listing, is_listing, read_listings
 from core.library.importers.source import Source
@@ -41,18 +42,27 @@ class FolderImporter(Importer):
             pictures = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
             if not pictures:
                 return None
-            return Recognition(0.2, "Pictures whose names do not say so.")
-        what = counted(len(pictures), "picture", "pictures")
+            return Recognition(0.2, say("Pictures whose names do not say so."))
+        what = say_n("{n} picture", "{n} pictures", len(pictures))
         if any(entry.path and is_listing(entry.path) for entry in entries):
-            return Recognition(0.6, f"{what} with a labels.csv.")
+            return Recognition(0.6, say("{what} with a labels.csv.", what=what))
         top = top_folder(pictures, _wrapping(source))
         findings = sorted({_folder(path, top) for path in pictures} - {None}, key=str)
         if not findings:
-            return Recognition(0.4, f"{what} without sub-folders that would name findings.")
+            return Recognition(0.4, say("{what} without sub-folders that would name findings.", what=what))
         names = ", ".join(str(finding) for finding in findings[:_NAMED])
         more = ", …" if len(findings) > _NAMED else ""
-        folders = counted(len(findings), "sub-folder", "sub-folders")
-        return Recognition(0.5, f"{what} in {folders} taken as findings: {names}{more}.")
+        folders = say_n("{n} sub-folder", "{n} sub-folders", len(findings))
+        return Recognition(
+            0.5,
+            say(
+                "{what} in {folders} taken as findings: {names}{more}.",
+                what=what,
+                folders=folders,
+                names=names,
+                more=more,
+            ),
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -80,14 +90,16 @@ class FolderImporter(Importer):
         twice: list[Rejected] = []
         for path in pictures:
             if path in listing.companions:
-                reason = f"labels.csv names it as belonging to '{listing.companions[path]}'."
+                reason = say("labels.csv names it as belonging to '{owner}'.", owner=listing.companions[path])
                 yield Rejected(path, reason, failed=False)
                 continue
             lines = listing.lines.get(path, [_UNLISTED])
             for number, line in enumerate(lines, start=1):
                 key = line.case_id or _key(source.label(path), number)
                 if key in taken:
-                    reason = f"{line.where}: the case_id '{key}' occurs a second time."
+                    reason = say(
+                        "{where}: the case_id '{key}' occurs a second time.", where=line.where, key=key
+                    )
                     twice.append(Rejected(path if len(lines) == 1 else line.where, reason, failed=True))
                     continue
                 taken.add(key)

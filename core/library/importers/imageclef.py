@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.imaging.formats import has_picture_name
-from core.library.importers.common import counted, left_lying, not_a_case
+from core.language import say, say_n
+from core.library.importers.common import left_lying, not_a_case
 from core.library.importers.csv_text import column_named, read_csv
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.source import Entry, Source
@@ -60,8 +61,15 @@ class ImageCLEFImporter(Importer):
             return None
         for entry in entries:
             if _may_be_table(entry) and _holds_codes(source, entry):
-                codes = f"'{entry.path}' gives their IRMA codes"
-                return Recognition(0.95, f"{counted(len(pictures), 'picture', 'pictures')}; {codes}.")
+                codes = say("'{entry}' gives their IRMA codes", entry=entry.path)
+                return Recognition(
+                    0.95,
+                    say(
+                        "{what}; {codes}.",
+                        what=say_n("{n} picture", "{n} pictures", len(pictures)),
+                        codes=codes,
+                    ),
+                )
         return None
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
@@ -129,7 +137,7 @@ def _read(
     except BadInput as error:
         yield Rejected(entry.path, str(error), failed=True)
         return
-    yield Rejected(entry.path, "Read as IRMA codes.", failed=False)
+    yield Rejected(entry.path, say("Read as IRMA codes."), failed=False)
     for row in told:
         if isinstance(row, Rejected):
             yield row
@@ -137,9 +145,13 @@ def _read(
         wanted = row.picture.replace("\\", "/").casefold()
         path = by_name.get(wanted) or by_name.get(PurePosixPath(wanted).name)
         if path is None:
-            yield Rejected(row.where, f"It names '{row.picture}', which is not there.", failed=True)
+            yield Rejected(
+                row.where, say("It names '{picture}', which is not there.", picture=row.picture), failed=True
+            )
         elif path in rows:
-            yield Rejected(row.where, f"It names '{row.picture}' a second time.", failed=True)
+            yield Rejected(
+                row.where, say("It names '{picture}' a second time.", picture=row.picture), failed=True
+            )
         else:
             rows[path] = row
 
@@ -167,21 +179,29 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
     if code is None:
         matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]
         if not matching:
-            raise BadInput(f"No column of '{name}' holds IRMA codes.", f"Name it '{_NAMED_CODE[0]}'.")
+            raise BadInput(
+                say("No column of '{name}' holds IRMA codes.", name=name),
+                say("Name it '{named_code}'.", named_code=_NAMED_CODE[0]),
+            )
         code = matching[0]
     picture = column_named(text.header, *_NAMED_PICTURE)
     if picture is None:
         picture = next(i for i in range(len(text.header) + 1) if i != code)
         if picture == len(text.header):
-            raise BadInput(f"No column of '{name}' names the pictures.", f"Name it '{_NAMED_PICTURE[0]}'.")
+            raise BadInput(
+                say("No column of '{name}' names the pictures.", name=name),
+                say("Name it '{named_picture}'.", named_picture=_NAMED_PICTURE[0]),
+            )
     finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
     for failed in text.failed:
-        yield Rejected(f"{name}:{failed.line - shift}", f"{failed.reason}.", failed=True)
+        yield Rejected(f"{name}:{failed.line - shift}", say("{reason}.", reason=failed.reason), failed=True)
     others = [i for i in range(len(text.header)) if i not in (picture, code, finding, patient)]
     for cells, line in zip(text.rows, text.lines, strict=True):
         where = f"{name}:{line - shift}"
         if cells[code] and not CODE.fullmatch(cells[code]):
-            yield Rejected(where, f"'{cells[code]}' is no IRMA code (TTTT-DDD-AAA-BBB).", failed=True)
+            yield Rejected(
+                where, say("'{cells}' is no IRMA code (TTTT-DDD-AAA-BBB).", cells=cells[code]), failed=True
+            )
             continue
         irma = {"irma_code": cells[code], **axes(cells[code])} if cells[code] else {}
         yield _Row(

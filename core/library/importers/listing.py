@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from core.errors import BadInput
+from core.language import say
 from core.library.importers.csv_text import CsvText, column_named, read_csv
 from core.library.importers.importer import Rejected
 from core.library.importers.source import Source
@@ -65,7 +66,7 @@ def read_listings(source: Source, pictures: list[str]) -> Listing:
             except BadInput as error:
                 listing.rejected.append(Rejected(entry.path, str(error), failed=True))
             else:
-                listing.rejected.append(Rejected(entry.path, "Read as labels.", failed=False))
+                listing.rejected.append(Rejected(entry.path, say("Read as labels."), failed=False))
     for path in listing.lines:
         listing.companions.pop(path, None)
     return listing
@@ -76,7 +77,8 @@ def _read(text: CsvText, path: str, pictures: list[str], listing: Listing) -> No
     picture = column_named(header, *_PICTURE)
     if picture is None:
         raise BadInput(
-            f"No column of '{path}' names the pictures, so it was not used.", f"Name it '{_PICTURE[1]}'."
+            say("No column of '{path}' names the pictures, so it was not used.", path=path),
+            say("Name it '{picture}'.", picture=_PICTURE[1]),
         )
     finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
     case_id = column_named(header, "case_id")
@@ -84,12 +86,16 @@ def _read(text: CsvText, path: str, pictures: list[str], listing: Listing) -> No
     finder = _Finder(pictures, path)
     for failed in text.failed:
         listing.rejected.append(
-            Rejected(f"{path}:{failed.line}", f"Line {failed.line}: {failed.reason}.", failed=True)
+            Rejected(
+                f"{path}:{failed.line}",
+                say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+                failed=True,
+            )
         )
     for row, number in zip(text.rows, text.lines, strict=True):
         found = finder.find(row[picture])
         if found is None:
-            reason = f"Line {number} names '{row[picture]}', which is not there."
+            reason = say("Line {number} names '{row}', which is not there.", number=number, row=row[picture])
             listing.rejected.append(Rejected(f"{path}:{number}", reason, failed=True))
             continue
         listing.lines.setdefault(found, []).append(

@@ -12,7 +12,8 @@ from pathlib import PurePosixPath
 from core.errors import BadInput
 from core.imaging.outline import MAX_POINTS, Polygon
 from core.imaging.region import Region
-from core.library.importers.common import counted, left_lying
+from core.language import say, say_n
+from core.library.importers.common import left_lying
 from core.library.importers.csv_text import CsvText, column_named, read_csv
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.polyps import is_list, table_number
@@ -50,16 +51,21 @@ class LungImporter(Importer):
         tables = [entry for entry in entries if entry.path and is_list(source, entry, _is_regions)]
         if not tables or len(tables) == len(entries):
             return None
-        what = counted(len(tables), "list of regions", "lists of regions")
-        beside = counted(len(entries) - len(tables), "file", "files")
-        return Recognition(0.93, f"{what} in CT slices beside {beside} of scans.")
+        what = say_n("{n} list of regions", "{n} lists of regions", len(tables))
+        beside = say_n("{n} file", "{n} files", len(entries) - len(tables))
+        return Recognition(
+            0.93, say("{what} in CT slices beside {beside} of scans.", what=what, beside=beside)
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
         tables = [e for e in source.entries() if e.path and is_list(source, e, _is_regions)]
         if not tables:
             raise BadInput(
-                f"'{source.path}' holds no CSV of regions (columns scan, finding and x, y, w, h or polygon).",
+                say(
+                    "'{source}' holds no CSV of regions (columns scan, finding and x, y, w, h or polygon).",
+                    source=source.path,
+                ),
                 "Name its columns so, or import it as another kind.",
             )
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
@@ -74,13 +80,13 @@ class LungImporter(Importer):
                 continue
             found += lines.cases(taken)
             yield from lines.rejected
-            yield Rejected(entry.path, "Read as the list of regions.", failed=False)
+            yield Rejected(entry.path, say("Read as the list of regions."), failed=False)
         # A scan is read once, so its cases go together.
         order = {scan: place for place, scan in enumerate(scans.found)}
         found.sort(key=lambda pair: order[pair[0]])
         for _, together in groupby(found, key=lambda pair: pair[0]):
             yield from (case for _, case in together)
-        yield from not_used(scans, {scan for scan, _ in found}, "No region of the list lies in it.")
+        yield from not_used(scans, {scan for scan, _ in found}, say("No region of the list lies in it."))
 
 
 def _is_regions(header: list[str]) -> bool:
@@ -117,7 +123,7 @@ class _Lines:
             try:
                 scan, case = self._case(row, number)
                 if case.key in taken:
-                    raise BadInput(f"the case_id '{case.key}' occurs a second time")
+                    raise BadInput(say("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
@@ -130,7 +136,7 @@ class _Lines:
         name = f"{said}[{place}]" if place else said
         scan = self.scans.named(name)
         if scan is None:
-            raise BadInput(f"it names the scan '{name}', which is not there")
+            raise BadInput(say("it names the scan '{name}', which is not there", name=name))
         region = self._region(row, scan, said)
         header = self.text.header
         return scan, FoundCase(
@@ -152,9 +158,11 @@ class _Lines:
             return _polygon(drawn, slice_at)
         x, y, width, height = (table_number(self._cell(row, names), names[0]) for names in _BOX)
         if not (width >= 1 and height >= 1):
-            raise BadInput(f"a region of {width:g} x {height:g} pixels is empty")
+            raise BadInput(
+                say("a region of {width:g} x {height:g} pixels is empty", width=width, height=height)
+            )
         if not all(abs(one) < _FARTHEST for one in (x, y, width, height)):
-            raise BadInput(f"a region cannot lie at {x:g}, {y:g}")
+            raise BadInput(say("a region cannot lie at {x:g}, {y:g}", x=x, y=y))
         box = Region(round(x), round(y), round(width), round(height), None, slice_at)
         if scan.shape is not None:
             box.clipped(scan.shape[1], scan.shape[2])
@@ -171,7 +179,13 @@ class _Lines:
             return own[0]
         number = table_number(cell, "slice")
         if number not in range(scan.shape[0]):
-            raise BadInput(f"there is no slice {cell}: the scan has {scan.shape[0]}, counted from 0")
+            raise BadInput(
+                say(
+                    "there is no slice {cell}: the scan has {shape}, counted from 0",
+                    cell=cell,
+                    shape=scan.shape[0],
+                )
+            )
         return int(number)
 
     def _cell(self, row: list[str], names: tuple[str, ...]) -> str:
@@ -179,7 +193,11 @@ class _Lines:
         return "" if place is None else row[place]
 
     def _reject(self, line: int, reason: str) -> None:
-        self.rejected.append(Rejected(f"{self.name}:{line}", f"Line {line}: {reason}.", failed=True))
+        self.rejected.append(
+            Rejected(
+                f"{self.name}:{line}", say("Line {line}: {reason}.", line=line, reason=reason), failed=True
+            )
+        )
 
 
 def _is_file(path: str, said: str) -> bool:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.imaging.container import PictureReader
 from core.imaging.raster import size_of
+from core.language import say
 from core.library.importers.source import Source
 
 #: Share of pixels between black and white that a mask may have: JPEG blurs its edges.
@@ -27,14 +28,22 @@ def read_mask(
     grey = reader.open(source.address(path)).grey()
     if size is not None and grey.shape != size:
         raise BadInput(
-            f"The mask '{path}' is {grey.shape[1]} x {grey.shape[0]} pixels, its picture "
-            f"{size[1]} x {size[0]}.",
+            say(
+                "The mask '{path}' is {shape} x {shape2} pixels, its picture {size} x {size2}.",
+                path=path,
+                shape=grey.shape[1],
+                shape2=grey.shape[0],
+                size=size[1],
+                size2=size[0],
+            ),
             "Save the mask in the size of its picture.",
         )
     top = float(grey.max())
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MOST_BETWEEN * grey.size:
-        raise BadInput(f"'{path}' is a picture of many greys, not a mask.", "A mask is black and white.")
+        raise BadInput(
+            say("'{path}' is a picture of many greys, not a mask.", path=path), "A mask is black and white."
+        )
     marked: npt.NDArray[np.bool_] = grey > top / 2
     return marked
 

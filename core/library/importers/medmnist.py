@@ -17,7 +17,8 @@ from core.imaging.arrays import ArrayFile
 from core.imaging.container import PictureReader
 from core.imaging.formats import has_picture_name
 from core.imaging.limits import MAX_PIXELS
-from core.library.importers.common import counted, left_lying
+from core.language import say, say_n
+from core.library.importers.common import left_lying
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.source import Entry, Source
 from core.tasks import Reporter
@@ -57,14 +58,16 @@ class MedMNISTImporter(Importer):
         count = sum(shape[0] for shape in shapes.values() if shape)
         first = next(iter(shapes.values()))
         if all(_is_volumes(shape) for shape in shapes.values()):
-            what, (depth, height, width) = counted(count, "volume", "volumes"), first[1:4]
-            size = f"{width} x {height} x {depth} voxels"
+            what, (depth, height, width) = say_n("{n} volume", "{n} volumes", count), first[1:4]
+            size = say("{width} x {height} x {depth} voxels", width=width, height=height, depth=depth)
         elif all(_is_pictures(shape) for shape in shapes.values()):
-            what, (height, width) = counted(count, "picture", "pictures"), first[1:3]
-            size = f"{width} x {height} pixels"
+            what, (height, width) = say_n("{n} picture", "{n} pictures", count), first[1:3]
+            size = say("{width} x {height} pixels", width=width, height=height)
         else:
-            return Recognition(0.1, "An array file, but not of pictures or volumes.")
-        return Recognition(0.95, f"{what} of {size} in {', '.join(shapes)}.")
+            return Recognition(0.1, say("An array file, but not of pictures or volumes."))
+        return Recognition(
+            0.95, say("{what} of {size} in {shapes}.", what=what, size=size, shapes=", ".join(shapes))
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -73,7 +76,7 @@ class MedMNISTImporter(Importer):
                 reporter.check_cancelled()
                 name = source.label(entry.path)
                 if not _is_array_file(source, entry):
-                    yield Rejected(name, "Not an array file.", failed=False)
+                    yield Rejected(name, say("Not an array file."), failed=False)
                     continue
                 try:
                     file = reader.array_file(source.address(entry.path))
@@ -109,9 +112,13 @@ def _parts(file: ArrayFile) -> list[str]:
     """
     parts = [split for split in SPLITS if f"{split}_images" in file.names]
     if not parts:
-        held = ", ".join(file.names[:_NAMED]) or "none"
+        held = ", ".join(file.names[:_NAMED]) or say("none")
         raise BadInput(
-            f"'{file.name}' holds no array called train_images, val_images or test_images (but {held}).",
+            say(
+                "'{file}' holds no array called train_images, val_images or test_images (but {held}).",
+                file=file.name,
+                held=held,
+            ),
             "Rename its arrays, or save its pictures as PNG files.",
         )
     return parts
@@ -121,7 +128,7 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
     """The cases of one array file, then what gave none."""
     used = {NAMES} | {f"{split}_{what}" for split in parts for what in ("images", "labels")}
     rejected = [
-        Rejected(f"{name}!{array}", "Neither pictures nor their labels.", failed=False)
+        Rejected(f"{name}!{array}", say("Neither pictures nor their labels."), failed=False)
         for array in file.names
         if array not in used
     ]
@@ -130,7 +137,13 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
         try:
             shape = file.header(array).shape
             if not (_is_pictures(shape) or _is_volumes(shape)):
-                raise BadInput(f"'{array}' holds neither pictures nor volumes: its shape is {shape}.")
+                raise BadInput(
+                    say(
+                        "'{array}' holds neither pictures nor volumes: its shape is {shape}.",
+                        array=array,
+                        shape=shape,
+                    )
+                )
             findings = _findings(file, split, shape[0])
         except BadInput as error:
             rejected.append(Rejected(f"{name}!{array}", str(error), failed=True))
@@ -162,7 +175,13 @@ def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
         labels = labels[:, None]
     if labels.ndim != 2 or len(labels) != count or labels.shape[1] == 0 or labels.dtype.kind not in "iub":
         raise BadInput(
-            f"'{array}' has the shape {labels.shape} of {labels.dtype} for {count} pictures.",
+            say(
+                "'{array}' has the shape {shape} of {dtype} for {count} pictures.",
+                array=array,
+                shape=labels.shape,
+                dtype=labels.dtype,
+                count=count,
+            ),
             "It needs one whole number for each picture.",
         )
     names = _names(file)

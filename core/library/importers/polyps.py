@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.imaging.region import Region
-from core.library.importers.common import counted, left_lying
+from core.language import say, say_n
+from core.library.importers.common import left_lying
 from core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.scans import Scan, Scans, find_scans, not_used
@@ -55,16 +56,26 @@ class PolypsImporter(Importer):
         if not tables:
             return None
         others = len(source.entries()) - len(tables)
-        what = counted(len(tables), "list of polyp candidates", "lists of polyp candidates")
-        beside = f" beside {counted(others, 'file', 'files')} of scans" if others else " with ready features"
-        return Recognition(0.95, f"{what}{beside}; prone and supine views of a patient are linked.")
+        what = say_n("{n} list of polyp candidates", "{n} lists of polyp candidates", len(tables))
+        beside = (
+            say(" beside {others} of scans", others=say_n("{n} file", "{n} files", others))
+            if others
+            else say(" with ready features")
+        )
+        return Recognition(
+            0.95,
+            say("{what}{beside}; prone and supine views of a patient are linked.", what=what, beside=beside),
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
         tables = [entry for entry in source.entries() if is_list(source, entry, _is_candidates)]
         if not tables:
             raise BadInput(
-                f"'{source.path}' holds no CSV of candidates with the columns patient, view and polyp.",
+                say(
+                    "'{source}' holds no CSV of candidates with the columns patient, view and polyp.",
+                    source=source.path,
+                ),
                 "Name its columns so, or import it as another kind.",
             )
         scans = find_scans(source, (e for e in source.entries() if e not in tables), reporter)
@@ -82,7 +93,9 @@ class PolypsImporter(Importer):
                 yield Rejected(entry.path, str(error), failed=True)
                 continue
             if features is not None and lines.features != features:
-                reason = "Its columns of features differ from those of the list before; import it by itself."
+                reason = say(
+                    "Its columns of features differ from those of the list before; import it by itself."
+                )
                 yield Rejected(entry.path, reason, failed=True)
                 continue
             features = lines.features
@@ -90,11 +103,11 @@ class PolypsImporter(Importer):
                 used.setdefault(scan, []).append(case)
             yield from lines.rejected
             if None not in used:
-                yield Rejected(entry.path, "Read as the list of candidates.", failed=False)
+                yield Rejected(entry.path, say("Read as the list of candidates."), failed=False)
         for cases in sorted(used.values(), key=lambda cases: cases[0].path):
             yield from cases
         with_cases = {scan for scan in used if scan is not None}
-        yield from not_used(scans, with_cases, "No candidate of the list lies in it.")
+        yield from not_used(scans, with_cases, say("No candidate of the list lies in it."))
 
 
 def is_list(source: Source, entry: Entry, wanted: Callable[[list[str]], bool]) -> bool:
@@ -153,7 +166,7 @@ class _Lines:
                 scan = self._scan(row)
                 case = self._case(row, number, scan)
                 if case.key in taken:
-                    raise BadInput(f"the case_id '{case.key}' occurs a second time")
+                    raise BadInput(say("the case_id '{key}' occurs a second time", key=case.key))
             except BadInput as error:
                 self._reject(line, error.message)
                 continue
@@ -167,18 +180,23 @@ class _Lines:
         said = self._cell(row, _VIEW)
         view = _VIEWS.get(said.casefold())
         if view is None:
-            raise BadInput(f"'{said}' is no view: write prone or supine")
+            raise BadInput(say("'{said}' is no view: write prone or supine", said=said))
         attributes = {self.text.header[place]: row[place] for place in self._words if row[place]}
         attributes |= {"view": view}
         attributes |= {"polyp": polyp} if polyp else {}
         geodesic = self._number(row, _GEODESIC)
         if geodesic is not None:
             if not 0.0 <= geodesic <= 1.0:
-                raise BadInput(f"the geodesic position {geodesic:g} does not lie in 0 (rectum) to 1 (caecum)")
+                raise BadInput(
+                    say(
+                        "the geodesic position {geodesic:g} does not lie in 0 (rectum) to 1 (caecum)",
+                        geodesic=geodesic,
+                    )
+                )
             attributes["geodesic"] = f"{geodesic:g}"
         size = self._number(row, _SIZE)
         if size is not None and not 0 < size < 1000:
-            raise BadInput(f"a size of {size:g} mm cannot be")
+            raise BadInput(say("a size of {size:g} mm cannot be", size=size))
         attributes |= {} if size is None else {"diameter_mm": f"{size:g}"}
         values = tuple(table_number(row[place], self.text.header[place]) for place in self._features)
         key = self._cell(row, ("case_id",)) or f"{self.name}#{number}"
@@ -219,7 +237,7 @@ class _Lines:
             names = [f"{said}[{place}]"] if place else [said]
             found = self.scans.named(*names)
             if found is None:
-                raise BadInput(f"it names the scan '{names[0]}', which is not there")
+                raise BadInput(say("it names the scan '{names}', which is not there", names=names[0]))
         else:
             patient, view = self._cell(row, _PATIENT), self._cell(row, _VIEW)
             names = [f"{patient}{mark}{view}" for mark in "/_-. "]
@@ -227,7 +245,7 @@ class _Lines:
             if found is None:
                 raise BadInput("it does not say in which scan it lies (column 'scan')")
         if found.shape is None:
-            raise BadInput(f"'{found.path}' is a single picture, not a volume")
+            raise BadInput(say("'{found}' is a single picture, not a volume", found=found.path))
         return found
 
     def _region(self, row: list[str], scan: Scan, size: float | None) -> Region:
@@ -236,8 +254,16 @@ class _Lines:
         z, y, x = self._position(row, scan)
         if not all(-0.5 <= at < side - 0.5 for at, side in zip((z, y, x), scan.shape, strict=True)):
             raise BadInput(
-                f"its position (slice {z:.0f}, row {y:.0f}, column {x:.0f}) lies outside the scan of "
-                f"{scan.shape[0]} x {scan.shape[1]} x {scan.shape[2]} voxels"
+                say(
+                    "its position (slice {z:.0f}, row {y:.0f}, column {x:.0f}) lies outside the scan of "
+                    "{shape} x {shape2} x {shape3} voxels",
+                    z=z,
+                    y=y,
+                    x=x,
+                    shape=scan.shape[0],
+                    shape2=scan.shape[1],
+                    shape3=scan.shape[2],
+                )
             )
         wide = _BOX if size is None else size + _MARGIN
         first, sides = [], []
@@ -273,7 +299,11 @@ class _Lines:
         return None if cell.casefold() in _MISSING else table_number(cell, names[0])
 
     def _reject(self, line: int, reason: str) -> None:
-        self.rejected.append(Rejected(f"{self.name}:{line}", f"Line {line}: {reason}.", failed=True))
+        self.rejected.append(
+            Rejected(
+                f"{self.name}:{line}", say("Line {line}: {reason}.", line=line, reason=reason), failed=True
+            )
+        )
 
 
 def _float(cell: str) -> float | None:
@@ -294,5 +324,7 @@ def table_number(cell: str, column: str) -> float:
         return math.nan
     number = _float(cell)
     if number is None:
-        raise BadInput(f"'{cell[:40]}' in the column '{column}' is not a number")
+        raise BadInput(
+            say("'{cell}' in the column '{column}' is not a number", cell=cell[:40], column=column)
+        )
     return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 from core.library.importers.corel import CorelImporter
 from core.library.importers.dicom import DicomImporter
 from core.library.importers.folder import FolderImporter
@@ -44,7 +45,10 @@ def get_importer(kind: str) -> Importer:
     for importer in _ALL:
         if importer.kind == kind:
             return importer()
-    raise BadArguments(f"There is no kind of source called '{kind}'.", f"Choose one of auto, {_kinds()}.")
+    raise BadArguments(
+        say("There is no kind of source called '{kind}'.", kind=kind),
+        say("Choose one of auto, {value}.", value=_kinds()),
+    )
 
 
 def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
@@ -58,10 +62,21 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     if fitting:
         return sorted(fitting, key=lambda pair: -pair[1].confidence)
     count = len(source.entries())
-    holds = "is empty" if count == 0 and source.kind != "file" else "holds nothing that can be imported"
+    holds = (
+        say("'{source}' is empty", source=source.path)
+        if count == 0 and source.kind != "file"
+        else say("'{source}' holds nothing that can be imported", source=source.path)
+    )
     refused = source.refused
-    why = f" ({len(refused)} refused; '{refused[0][0]}': {refused[0][1]})" if refused else ""
-    raise BadInput(f"'{source.path}' {holds}{why}.", f"Choose pictures, a table or arrays: {_kinds()}.")
+    why = (
+        say(" ({n} refused; '{path}': {reason})", n=len(refused), path=refused[0][0], reason=refused[0][1])
+        if refused
+        else ""
+    )
+    raise BadInput(
+        say("{holds}{why}.", holds=holds, why=why),
+        say("Choose pictures, a table or arrays: {value}.", value=_kinds()),
+    )
 
 
 def _kinds() -> str:

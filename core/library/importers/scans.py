@@ -16,6 +16,7 @@ from core.imaging.dicom.reading import open_dicom
 from core.imaging.formats import DICOM, has_picture_name, sniff
 from core.imaging.stacks import SPACING, is_volume_shape, told_spacing
 from core.imaging.volume import Spacing
+from core.language import say
 from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
 from core.library.importers.importer import Rejected
 from core.library.importers.source import Entry, Source
@@ -55,7 +56,10 @@ class Scan:
         """
         if self.spacing is None:
             raise BadInput(
-                f"'{self.names[0]}' does not tell its spacing, so a position in mm cannot be found in it",
+                say(
+                    "'{names}' does not tell its spacing, so a position in mm cannot be found in it",
+                    names=self.names[0],
+                ),
                 "Give x, y and z in voxels, or put an array 'spacing' beside the volume.",
             )
         if self.plane is None:
@@ -86,7 +90,7 @@ class Scans:
         for name in names:
             scans = self._by_name.get(name.strip().replace("\\", "/").removeprefix("./").casefold(), [])
             if len(scans) > 1:
-                raise BadInput(f"'{name}' may mean {len(scans)} scans of the source")
+                raise BadInput(say("'{name}' may mean {n} scans of the source", name=name, n=len(scans)))
             if scans:
                 return scans[0]
         return None
@@ -126,7 +130,7 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -
     try:
         head = source.head(path)
         if sniff(head) != DICOM:
-            scans.rejected.append(Rejected(path, "Neither a scan nor a table of regions.", failed=False))
+            scans.rejected.append(Rejected(path, say("Neither a scan nor a table of regions."), failed=False))
             return
         with source.stream(path) as file:
             opened = open_dicom(file, source.label(path), (*HEADER_TAGS, "DirectoryRecordSequence"))
@@ -139,7 +143,7 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: Scans) -
     if instance.pixels:
         instances.append(instance)
     else:
-        scans.rejected.append(Rejected(path, "A DICOM object without pixels.", failed=False))
+        scans.rejected.append(Rejected(path, say("A DICOM object without pixels."), failed=False))
 
 
 def _series(group: Group) -> Scan:
@@ -185,7 +189,7 @@ def _arrays(source: Source, path: str, reader: PictureReader, scans: Scans) -> N
         scans.rejected.append(Rejected(path, str(error), failed=True))
         return
     if not volumes:
-        reason = "An array file without volumes (slices x rows x columns)."
+        reason = say("An array file without volumes (slices x rows x columns).")
         scans.rejected.append(Rejected(path, reason, failed=True))
     for name, shape in volumes.items():
         # Of one array its file's name will do.

@@ -18,6 +18,7 @@ from core.imaging.address import PictureAddress
 from core.imaging.deidentify import Pseudonyms
 from core.imaging.formats import HEAD_BYTES
 from core.imaging.package import Package, modified_ns, open_plainly, read_file
+from core.language import say
 
 Kind = Literal["folder", "zip", "file"]
 
@@ -61,7 +62,9 @@ class Source(abc.ABC):
         """
         path = Path(os.path.abspath(path))  # noqa: PTH100 - links in the user's own path stay as typed
         if path.suffix == ".semblance":
-            raise BadInput(f"'{path}' is a Semblance library.", "Open it instead of importing it.")
+            raise BadInput(
+                say("'{path}' is a Semblance library.", path=path), "Open it instead of importing it."
+            )
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
             return FolderSource(path)
         with open_plainly(path, str(path)) as file:
@@ -150,16 +153,22 @@ class FolderSource(Source):
             except OSError as error:
                 if not folder:
                     raise BadInput(
-                        f"The folder '{self.path}' cannot be opened: {error.strerror}.",
+                        say(
+                            "The folder '{path}' cannot be opened: {strerror}.",
+                            path=self.path,
+                            strerror=error.strerror,
+                        ),
                         "Check who may read it.",
                     ) from None
-                self.refused.append((f"{folder}/", f"the folder cannot be opened: {error.strerror}"))
+                self.refused.append(
+                    (f"{folder}/", say("the folder cannot be opened: {strerror}", strerror=error.strerror))
+                )
                 continue
             for child in children:
                 path = f"{folder}/{child.name}" if folder else child.name
                 if child.is_dir(follow_symlinks=False) and printable(path) == path:
                     if child.name.endswith(".semblance"):
-                        self.ignored.append((f"{path}/", "a Semblance library"))
+                        self.ignored.append((f"{path}/", say("a Semblance library")))
                     else:
                         waiting.append(path)
                     continue
@@ -170,24 +179,26 @@ class FolderSource(Source):
     def _entry(self, child: os.DirEntry[str], path: str) -> Entry | None:
         shown = printable(path)
         if shown != path:
-            self.refused.append((shown, "its name is not valid text; rename it"))
+            self.refused.append((shown, say("its name is not valid text; rename it")))
         elif child.is_symlink():
-            self.refused.append((path, f"a link ({self._leads(child)}), and links are not followed"))
+            self.refused.append(
+                (path, say("a link ({value}), and links are not followed", value=self._leads(child)))
+            )
         else:
             try:
                 facts = child.stat(follow_symlinks=False)
             except OSError as error:
-                self.refused.append((path, f"it cannot be read: {error.strerror}"))
+                self.refused.append((path, say("it cannot be read: {strerror}", strerror=error.strerror)))
                 return None
             if stat.S_ISREG(facts.st_mode):
                 return Entry(path, facts.st_size, facts.st_mtime_ns)
-            self.refused.append((path, "not a plain file"))
+            self.refused.append((path, say("not a plain file")))
         return None
 
     def _leads(self, child: os.DirEntry[str]) -> str:
         target = os.path.realpath(child.path)
         root = os.path.realpath(self.path)
-        return "within the folder" if target.startswith(root + os.sep) else "out of the folder"
+        return say("within the folder") if target.startswith(root + os.sep) else say("out of the folder")
 
     def read(self, path: str) -> bytes:
         return read_file(self._file(path), path)
@@ -205,7 +216,10 @@ class FolderSource(Source):
     def _file(self, path: str) -> Path:
         parts = PurePosixPath(path)
         if not path or parts.is_absolute() or ".." in parts.parts:
-            raise BadInput(f"'{path}' is not a file of '{self.path}'.", "Import the folder again.")
+            raise BadInput(
+                say("'{path}' is not a file of '{path2}'.", path=path, path2=self.path),
+                "Import the folder again.",
+            )
         return self.path.joinpath(*parts.parts)
 
 
@@ -279,11 +293,11 @@ def clutter(path: str) -> str | None:
     """Why a file of this path is no data at all; ``None`` for any other."""
     parts = PurePosixPath(path).parts
     if "__MACOSX" in parts:
-        return "macOS keeps its own notes there"
+        return say("macOS keeps its own notes there")
     if any(part.startswith(".") for part in parts):
-        return "a hidden file"
+        return say("a hidden file")
     if parts and parts[-1].lower() in _FILE_MANAGERS:
-        return "made by a file manager"
+        return say("made by a file manager")
     return None
 
 

@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.imaging.formats import has_picture_name
-from core.library.importers.common import counted, left_lying
+from core.language import say, say_n
+from core.library.importers.common import left_lying
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.source import Entry, Source
 from core.library.importers.tables_csv import Table, read_table
@@ -30,8 +31,8 @@ class TableImporter(Importer):
             return None
         if any(has_picture_name(source.label(entry.path)) for entry in entries):
             return None
-        what = counted(len(tables), "CSV table", "CSV tables")
-        return Recognition(0.9 if source.kind == "file" else 0.7, f"{what}, one row a case.")
+        what = say_n("{n} CSV table", "{n} CSV tables", len(tables))
+        return Recognition(0.9 if source.kind == "file" else 0.7, say("{what}, one row a case.", what=what))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -40,7 +41,7 @@ class TableImporter(Importer):
             reporter.check_cancelled()
             name = source.label(entry.path)
             if not _is_table(source, entry):
-                yield Rejected(name, "Not a table.", failed=False)
+                yield Rejected(name, say("Not a table."), failed=False)
                 continue
             try:
                 table = read_table(source.read(entry.path), name)
@@ -50,7 +51,9 @@ class TableImporter(Importer):
                 yield Rejected(name, str(error), failed=True)
                 continue
             if first is not None and table.columns != first.columns:
-                reason = f"Its columns differ from those of '{first.name}'; import it by itself."
+                reason = say(
+                    "Its columns differ from those of '{first}'; import it by itself.", first=first.name
+                )
                 yield Rejected(name, reason, failed=True)
                 continue
             first = first or table
@@ -63,9 +66,13 @@ def _is_table(source: Source, entry: Entry) -> bool:
 
 def _told(table: Table, path: str) -> Iterator[FoundCase | Rejected]:
     for failed in table.failed:
-        yield Rejected(f"{table.name}:{failed.line}", f"Line {failed.line}: {failed.reason}.", failed=True)
+        yield Rejected(
+            f"{table.name}:{failed.line}",
+            say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+            failed=True,
+        )
     for column, reason in table.left_out:
-        yield Rejected(f"{table.name}:{column}", f"Left out: {reason}.", failed=False)
+        yield Rejected(f"{table.name}:{column}", say("Left out: {reason}.", reason=reason), failed=False)
     patients = table.patient_ids or [None] * len(table.case_ids)
     for row, case_id in enumerate(table.case_ids):
         yield FoundCase(

@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.imaging.package import read_file
+from core.language import say
 from core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
 
-LEAVE_EMPTY = "Leave a cell empty where its value is missing."
+LEAVE_EMPTY = say("Leave a cell empty where its value is missing.")
 
 _LARGEST = float(np.finfo(np.float32).max)
 _MISSING = frozenset(("", "nan"))
@@ -73,13 +74,18 @@ class _Reading:
         self.header = text.header
         self.lost: dict[int, str] = {}
         if not text.rows:
-            first = f" (line {text.failed[0].line}: {text.failed[0].reason})" if text.failed else ""
+            first = (
+                say(" (line {line}: {reason})", line=text.failed[0].line, reason=text.failed[0].reason)
+                if text.failed
+                else ""
+            )
             raise BadInput(
-                f"'{name}' holds no row that can be used{first}.", "Check that it is the right file."
+                say("'{name}' holds no row that can be used{first}.", name=name, first=first),
+                "Check that it is the right file.",
             )
         if all(_number(cell) is not None for cell in self.header):
             raise BadInput(
-                f"'{name}' has no header row: its first line holds numbers.",
+                say("'{name}' has no header row: its first line holds numbers.", name=name),
                 "Add a first line that names the columns.",
             )
         cells = list(zip(*text.rows, strict=True))
@@ -99,7 +105,7 @@ class _Reading:
             filled = sum(cell.lower() not in _MISSING for cell in cells)
             words = sum(_number(cells[row]) is None for row in bad)
             if filled == 0:
-                left_out.append((column, "the column holds no value"))
+                left_out.append((column, say("the column holds no value")))
             elif 2 * words > filled:
                 attributes[column] = cells
             else:
@@ -107,7 +113,11 @@ class _Reading:
                 self._lose(column, cells, bad)
         if not numbers:
             raise BadInput(
-                f"'{self.name}' has no column of numbers beside its finding '{finding_column}'.",
+                say(
+                    "'{name}' has no column of numbers beside its finding '{finding_column}'.",
+                    name=self.name,
+                    finding_column=finding_column,
+                ),
                 "A table's features are numbers; words can only be findings and attributes.",
             )
         case_ids = self._case_ids(case_column)
@@ -115,13 +125,22 @@ class _Reading:
         failed = self._failed()
         if not kept:
             raise BadInput(
-                f"No row of '{self.name}' can be used; line {failed[0].line}: {failed[0].reason}.",
+                say(
+                    "No row of '{name}' can be used; line {line}: {reason}.",
+                    name=self.name,
+                    line=failed[0].line,
+                    reason=failed[0].reason,
+                ),
                 LEAVE_EMPTY,
             )
         findings = self.cells[finding_column]
         if not any(findings[row] for row in kept):
             raise BadInput(
-                f"'{self.name}' has no finding: its column '{finding_column}' is empty.",
+                say(
+                    "'{name}' has no finding: its column '{finding_column}' is empty.",
+                    name=self.name,
+                    finding_column=finding_column,
+                ),
                 "Fill in the finding of each row.",
             )
         patients = self.cells[patient_column] if patient_column else None
@@ -150,11 +169,20 @@ class _Reading:
         last = candidates[-1] if candidates else ""
         if not last or self._is_measured(self.cells[last]):
             worded = [c for c in candidates[:-1] if not _mostly_numbers(self.cells[c])]
-            what = f"Rename the column '{worded[0]}' to" if worded else "Name the column with it"
             raise BadInput(
-                f"'{self.name}' has no finding: no column is named 'label', and the last one"
-                + (f", '{last}', holds measurements." if last else " is missing."),
-                f"{what} 'label', or move it to the end.",
+                say(
+                    "'{name}' has no finding: no column is named 'label', and the last one, '{last}', holds "
+                    "measurements.",
+                    name=self.name,
+                    last=last,
+                )
+                if last
+                else say(
+                    "'{name}' has no finding: it has no column named 'label', nor any other.", name=self.name
+                ),
+                say("Rename the column '{worded}' to 'label', or move it to the end.", worded=worded[0])
+                if worded
+                else say("Name the column with it 'label', or move it to the end."),
             )
         return last
 
@@ -170,11 +198,11 @@ class _Reading:
             value = _number(cells[row])
             shown = cells[row] if len(cells[row]) <= 40 else cells[row][:40] + "…"
             if value is None:
-                reason = f"'{shown}' in the column '{column}' is not a number"
+                reason = say("'{shown}' in the column '{column}' is not a number", shown=shown, column=column)
             elif math.isinf(value):
-                reason = f"'{shown}' in the column '{column}' is infinite"
+                reason = say("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
             else:
-                reason = f"{shown} in the column '{column}' is too large"
+                reason = say("{shown} in the column '{column}' is too large", shown=shown, column=column)
             self.lost.setdefault(row, reason)
 
     def _case_ids(self, column: str | None) -> list[str]:
@@ -184,7 +212,9 @@ class _Reading:
         for row, (cell, number) in enumerate(zip(given, self.text.numbers, strict=True)):
             case_id = cell or f"row{number}"
             if case_id in taken:
-                self.lost.setdefault(row, f"the case_id '{case_id}' occurs a second time")
+                self.lost.setdefault(
+                    row, say("the case_id '{case_id}' occurs a second time", case_id=case_id)
+                )
             taken.add(case_id)
             ids.append(case_id)
         return ids

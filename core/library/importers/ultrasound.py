@@ -13,7 +13,8 @@ from core.errors import BadInput
 from core.imaging.container import PictureReader
 from core.imaging.formats import has_picture_name
 from core.imaging.region import Region, region_of_mask
-from core.library.importers.common import counted, left_lying, not_a_case
+from core.language import say, say_n
+from core.library.importers.common import left_lying, not_a_case
 from core.library.importers.folder import FolderImporter
 from core.library.importers.importer import FoundCase, Recognition, Rejected
 from core.library.importers.listing import is_listing, read_listings
@@ -42,8 +43,15 @@ class UltrasoundImporter(FolderImporter):
         masked = len(set(masks.values()))
         if not masked or 2 * masked < len(pictures) - len(masks):
             return None
-        what = counted(len(pictures) - len(masks), "picture", "pictures")
-        return Recognition(0.9, f"{what} with {counted(len(masks), 'mask', 'masks')} of lesions beside them.")
+        what = say_n("{n} picture", "{n} pictures", len(pictures) - len(masks))
+        return Recognition(
+            0.9,
+            say(
+                "{what} with {n} of lesions beside them.",
+                what=what,
+                n=say_n("{n} mask", "{n} masks", len(masks)),
+            ),
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
@@ -76,7 +84,9 @@ class UltrasoundImporter(FolderImporter):
                 yield replace(found, region=region)
                 yield from told
         for owner, unused in masks.items():
-            yield from (Rejected(path, f"The mask of '{owner}'.", failed=False) for path in unused)
+            yield from (
+                Rejected(path, say("The mask of '{owner}'.", owner=owner), failed=False) for path in unused
+            )
 
 
 def _region(
@@ -87,7 +97,7 @@ def _region(
         size = picture_size(source, path)
     except BadInput:
         # The picture itself is read, and its failure told, by whoever imports the case.
-        return None, [Rejected(mask, f"The mask of '{path}'.", failed=False) for mask in masks]
+        return None, [Rejected(mask, say("The mask of '{path}'.", path=path), failed=False) for mask in masks]
     together = np.zeros(size, dtype=np.bool_)
     told = []
     for mask in masks:
@@ -96,7 +106,7 @@ def _region(
         except BadInput as error:
             told.append(Rejected(mask, str(error), failed=True))
         else:
-            told.append(Rejected(mask, f"The mask of '{path}'.", failed=False))
+            told.append(Rejected(mask, say("The mask of '{path}'.", path=path), failed=False))
     return region_of_mask(together) if together.any() else None, told
 
 

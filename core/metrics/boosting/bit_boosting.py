@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from core.constraints import Similarity
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.cell_pairs import CellPairs
 from core.metrics.boosting.dense_bits import DensePairs
 from core.metrics.distance import Distance, Matrix
@@ -92,7 +93,7 @@ def boost(
     while len(bits) < rounds:
         reporter.check_cancelled()
         if bits and reporter.stop_requested:
-            return ended(f"Stopped on request after {len(bits)} rounds.")
+            return ended(say("Stopped on request after {n} rounds.", n=len(bits)))
         cut = best_cut(weights, X)
         if cut is None:
             break
@@ -106,17 +107,17 @@ def boost(
         reporter.progress(len(bits), rounds, title)
         reporter.partial(_point(bits, weights.objective, distance))
         if weights.objective < SMALLEST_OBJECTIVE * objectives[0]:
-            return ended(f"Stopped after {len(bits)} rounds: the objective is down to nothing.")
+            return ended(say("Stopped after {n} rounds: the objective is down to nothing.", n=len(bits)))
         if objectives[-2] - objectives[-1] < SMALLEST_CHANGE * objectives[-2]:
-            return ended(f"Stopped after {len(bits)} rounds: the objective hardly fell any more.")
+            return ended(say("Stopped after {n} rounds: the objective hardly fell any more.", n=len(bits)))
     if not bits:
         raise BadInput(
             "No threshold on these features keeps similar cases closer than dissimilar ones.",
             "Try other features, or check the findings.",
         )
     if len(bits) < rounds:
-        return ended(f"Stopped after {len(bits)} rounds: no further bit helps.")
-    return ended(f"All {len(bits)} rounds.")
+        return ended(say("Stopped after {n} rounds: no further bit helps.", n=len(bits)))
+    return ended(say("All {n} rounds.", n=len(bits)))
 
 
 def suited(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:

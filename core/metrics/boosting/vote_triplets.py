@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
 from core.metrics.boosting.cut import Cut, best_of, gaussian_threshold
 from core.metrics.boosting.cut_windows import SortedColumns
@@ -50,8 +51,11 @@ class VoteTriplets(AnchoredTriplets):
         self.kind = np.dtype(np.float64 if pairs <= _DOUBLE_PAIRS else np.float32)
         if pairs * self.kind.itemsize > _MOST_BYTES:
             raise BadInput(
-                f"The weights of all pairs of {len(self.X)} cases would take "
-                f"{pairs * self.kind.itemsize / 1e9:.1f} GB of memory.",
+                say(
+                    "The weights of all pairs of {n} cases would take {pairs:.1f} GB of memory.",
+                    n=len(self.X),
+                    pairs=pairs * self.kind.itemsize / 1e9,
+                ),
                 "Use fewer anchors (anchors=1000, say), another weak model, or fewer cases.",
             )
         self._kept: Floats = np.ones((len(self.X), len(self.at)), dtype=self.kind)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from core.constraints import finding_codes
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
 from core.metrics.card import MetricCard
 from core.metrics.comparators.rca import chunklets_of
@@ -120,7 +121,7 @@ class DistBoost(Learner):
             clouds = min(_MOST_CLOUDS, max(2, len(finding_codes(y)[1])))
         check_memory(
             8.0 * _COPIES * len(source) * clouds,
-            f"{len(source):,} pairs of cases in {clouds} clouds",
+            say("{n:,} pairs of cases in {clouds} clouds", n=len(source), clouds=clouds),
             FEWER_PAIRS,
         )
         with threadpool_limits(limits=1, user_api="blas"):
@@ -134,7 +135,7 @@ class DistBoost(Learner):
             y=y,
             groups=groups,
             constraints=source.counts(),
-            notes=(note, "Cases of one cloud are at distance 0; the Euclidean distance orders them."),
+            notes=(note, say("Cases of one cloud are at distance 0; the Euclidean distance orders them.")),
             rounds=len(boosting.weights),
         )
         return self
@@ -157,11 +158,11 @@ class DistBoost(Learner):
                         "No partition of these features tells similar from dissimilar cases.",
                         "Try other features, or check the findings.",
                     )
-                return f"Stopped after {done} rounds: no further mixture helps."
+                return say("Stopped after {done} rounds: no further mixture helps.", done=done)
             reporter.partial(_point(done + 1, boosting.error, boosting.distance(projection)))
             if reporter.stop_requested:
-                return f"Stopped on request after {done + 1} rounds."
-        return f"All {self.rounds} rounds."
+                return say("Stopped on request after {done} rounds.", done=done + 1)
+        return say("All {rounds} rounds.", rounds=self.rounds)
 
 
 def _point(number: int, error: float, distance: MixtureDistance) -> TrainingPoint:

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.memory import check_memory
 from core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
@@ -85,7 +86,7 @@ class ITML(LinearLearner):
         space = RowSpace(given.X)
         check_memory(
             8.0 * _COPIES * len(source) * space.rows.shape[1],
-            f"{len(source):,} pairs of cases of {given.X.shape[1]:,} features",
+            say("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
             FEWER_PAIRS,
         )
         z = source.differences(space.rows)
@@ -111,10 +112,10 @@ class ITML(LinearLearner):
             change = float(np.abs(state.multiplier - before).sum())
             size = float(np.linalg.norm(before) + np.linalg.norm(state.multiplier))
             if change <= self.tolerance * size:
-                return f"Converged after {done + 1} passes."
+                return say("Converged after {done} passes.", done=done + 1)
             if reporter.stop_requested:
-                return f"Stopped on request after {done + 1} passes."
-        return f"All {self.passes} passes; not yet converged."
+                return say("Stopped on request after {done} passes.", done=done + 1)
+        return say("All {passes} passes; not yet converged.", passes=self.passes)
 
 
 @dataclass(eq=False)

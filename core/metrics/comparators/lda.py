@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from core.language import say
 from core.metrics.inputs.labelled import labelled
 from core.metrics.linear_learner import Learnt, LinearLearner, Training
 from core.parameters import Parameter
@@ -45,4 +46,4 @@ class LDA(LinearLearner):
         L = fitted.scalings_.T[: self.components or None] / scale
         if not len(L):
             L = np.zeros((1, X.shape[1]))
-        return Learnt(L, (f"{len(L)} discriminants.",))
+        return Learnt(L, (say("{n} discriminants.", n=len(L)),))

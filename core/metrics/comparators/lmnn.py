@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import labelled
 from core.metrics.inputs.memory import check_memory
@@ -66,8 +67,13 @@ class LMNN(LinearLearner):
         X = X - X.mean(axis=0)
         check_memory(
             8.0 * _COPIES * self.k * X.size,
-            f"The differences of {len(X):,} cases of {X.shape[1]:,} features from {self.k} targets each",
-            "Train on fewer cases, ask for fewer targets (k), or put the step pca in front.",
+            say(
+                "The differences of {n:,} cases of {shape:,} features from {k} targets each",
+                n=len(X),
+                shape=X.shape[1],
+                k=self.k,
+            ),
+            say("Train on fewer cases, ask for fewer targets (k), or put the step pca in front."),
         )
         targets = target_neighbours(X, codes, self.k)
         known = targets >= 0
@@ -77,8 +83,8 @@ class LMNN(LinearLearner):
         X = X / scale
         check_memory(
             expected_bytes(X, codes, targets),
-            f"The impostors of {len(X):,} cases",
-            "Train on fewer cases, or use boostmetric, which looks at the nearest few.",
+            say("The impostors of {n:,} cases", n=len(X)),
+            say("Train on fewer cases, or use boostmetric, which looks at the nearest few."),
         )
         found = minimise(
             lambda L: objective(L, X, codes, targets, self.push),

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from core.language import say
 from core.metrics.inputs.rows import check_different
 from core.metrics.linear_learner import Learnt, LinearLearner, Training
 from core.metrics.maths.covariance import covariance, invertible, whitening
@@ -44,5 +45,5 @@ def shrinkage_note(taken: float, asked: float) -> tuple[str, ...]:
     """For the card."""
     if taken == 0.0:
         return ()
-    why = "" if asked else ": the covariance could not be inverted"
-    return (f"Covariance shrunk by {np.round(taken, 4):g}{why}.",)
+    why = "" if asked else say(": the covariance could not be inverted")
+    return (say("Covariance shrunk by {share:g}{why}.", share=np.round(taken, 4), why=why),)

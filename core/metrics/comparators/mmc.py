@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.comparators.mahalanobis import shrinkage_note
 from core.metrics.distance import Matrix
 from core.metrics.inputs.memory import check_memory
@@ -61,7 +62,7 @@ class MMC(LinearLearner):
         check_different(given.X)
         check_memory(
             8.0 * _COPIES * len(source) * given.X.shape[1],
-            f"{len(source):,} pairs of cases of {given.X.shape[1]:,} features",
+            say("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=given.X.shape[1]),
             FEWER_PAIRS,
         )
         z = source.differences(given.X)

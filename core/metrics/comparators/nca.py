@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import labelled
 from core.metrics.inputs.memory import check_memory
@@ -50,8 +51,12 @@ class NCA(LinearLearner):
         X, codes, _ = labelled(self.title, given.X, given.y)
         check_memory(
             8.0 * _SQUARES * len(X) ** 2,
-            f"{self.title} compares all of {len(X):,} training cases with each other, which",
-            "Train on fewer cases, or use ccml.",
+            say(
+                "{title} compares all of {n:,} training cases with each other, which",
+                title=self.title,
+                n=len(X),
+            ),
+            say("Train on fewer cases, or use ccml."),
         )
         reporter = given.reporter
         centred = X - X.mean(axis=0)
@@ -90,9 +95,9 @@ class NCA(LinearLearner):
         L = nca.components_ if not state["stopped"] or state["L"] is None else state["L"]
         rounds = int(state["rounds"])
         if state["stopped"]:
-            note = f"Stopped on request after {rounds} rounds."
+            note = say("Stopped on request after {rounds} rounds.", rounds=rounds)
         elif rounds >= self.rounds:
-            note = f"All {rounds} rounds; not yet at the optimum."
+            note = say("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
         else:
-            note = f"Converged after {rounds} rounds."
+            note = say("Converged after {rounds} rounds.", rounds=rounds)
         return Learnt(L / scale, (note,), rounds=rounds)

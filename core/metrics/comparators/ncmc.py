@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import Labelled, labelled
 from core.metrics.inputs.memory import check_memory
@@ -73,8 +74,8 @@ class NCMC(LinearLearner):
         centres, owner = centres_of(rows, self.centres, given.seed, given.reporter)
         check_memory(
             8.0 * _COPIES * len(rows.X) * len(centres),
-            f"Comparing {len(rows.X):,} cases with {len(centres):,} centres",
-            "Ask for fewer centres, or train on fewer cases.",
+            say("Comparing {n:,} cases with {n2:,} centres", n=len(rows.X), n2=len(centres)),
+            say("Ask for fewer centres, or train on fewer cases."),
         )
         directions = np.linalg.svd(rows.X, full_matrices=True)[2][: self.components or d]
         found = minimise(

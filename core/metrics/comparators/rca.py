@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from core.constraints import checked_pairs
 from core.errors import BadInput
+from core.language import say
 from core.metrics.comparators.mahalanobis import SHRINKAGE, shrinkage_note
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import numbered
@@ -47,7 +48,7 @@ class RCA(LinearLearner):
         if not centred.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
         S, taken = invertible(covariance(centred), centred, self.shrinkage)
-        told = f"{int(chunklets.max()) + 1} groups of like cases."
+        told = say("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
         return Learnt(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
 
 
@@ -63,7 +64,9 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
     from scipy.sparse.csgraph import connected_components
 
     if y is None and pairs is None:
-        raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
+        raise BadInput(
+            say("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+        )
     i, j = np.empty((2, 0), dtype=np.int64)
     if y is not None:
         codes, names = numbered(n, y)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.distances.convolution import ConvolutionDistance, side_after
 
@@ -46,14 +47,27 @@ def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
         raise BadInput(
-            f"{title} looks at square pictures, and {X.shape[1]} numbers a case are not a square one.",
+            say(
+                "{title} looks at square pictures, and {shape} numbers a case are not a square one.",
+                title=title,
+                shape=X.shape[1],
+            ),
             "Extract 'pixels' and use no step (--steps none): some steps leave columns out.",
         )
     if side_after(side, KERNELS[:layers]) == 0 or side > _LARGEST:
         smallest = next(s for s in range(1, _LARGEST) if side_after(s, KERNELS[:layers]))
         raise BadInput(
-            f"{title} with layers={layers} cannot look at pictures of {side} x {side} pixels.",
-            f"Extract 'pixels' with a size from {max(8, smallest)} to {_LARGEST}; 28 is usual.",
+            say(
+                "{title} with layers={layers} cannot look at pictures of {side} x {side} pixels.",
+                title=title,
+                layers=layers,
+                side=side,
+            ),
+            say(
+                "Extract 'pixels' with a size from {value} to {largest}; 28 is usual.",
+                value=max(8, smallest),
+                largest=_LARGEST,
+            ),
         )
     centre = float(X.mean())
     # A block at a time: many pictures fill the memory once as it is.

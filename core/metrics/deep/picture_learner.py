@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from core.constraints import finding_codes
 from core.errors import BadInput
+from core.language import say
 from core.metrics.card import MetricCard
 from core.metrics.deep.network import as_pictures
 from core.metrics.deep.torch_door import one_thread, torch_for
@@ -149,10 +150,16 @@ class PictureLearner(Learner):
                 frozen = training.network.frozen()
                 reporter.partial(_point(training.round, 1.0 - training.accuracy, frozen))
             if reporter.stop_requested:
-                notes.append(f"Stopped on request after {training.round} of {rounds} rounds.")
+                notes.append(
+                    say(
+                        "Stopped on request after {round} of {rounds} rounds.",
+                        round=training.round,
+                        rounds=rounds,
+                    )
+                )
                 break
         else:
-            notes.append(f"All {rounds} rounds.")
+            notes.append(say("All {rounds} rounds.", rounds=rounds))
         return training, tuple(notes)
 
     def _candidates(self) -> tuple[Choice, ...]:
@@ -173,5 +180,11 @@ def _point(number: int, objective: float, distance: ConvolutionDistance) -> Trai
 
 def _described(choice: Choice, chosen: bool) -> str:
     neighbours = f"k = {choice.k}, " if choice.k else ""
-    how = ", chosen on cases set aside" if chosen else ""
-    return f"{neighbours}rate {choice.rate:g}, decay {choice.decay:g}{how}."
+    how = say(", chosen on cases set aside") if chosen else ""
+    return say(
+        "{neighbours}rate {rate:g}, decay {decay:g}{how}.",
+        neighbours=neighbours,
+        rate=choice.rate,
+        decay=choice.decay,
+        how=how,
+    )

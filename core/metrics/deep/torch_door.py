@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.errors import BadInput
+from core.language import say
 
 
 def torch_for(title: str) -> Any:
@@ -19,7 +20,7 @@ def torch_for(title: str) -> Any:
         import torch
     except ImportError:
         raise BadInput(
-            f"{title} needs PyTorch, which is not installed.",
+            say("{title} needs PyTorch, which is not installed.", title=title),
             'Install it with: pip install "semblance[deep]".',
         ) from None
     return torch

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.metrics.distance import Matrix, Part
 from core.metrics.distances.cuts import CutDistance
 
@@ -47,4 +48,7 @@ class BitDistance(CutDistance):
         """One part a bit, numbered from 1: 4 alpha where the two differ, else 0."""
         differ = (self.bits(q[np.newaxis]) != self.bits(x[np.newaxis]))[0]
         amounts = np.where(differ, 4.0 * self.weights, 0.0)
-        return [Part(f"bit {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
+        return [
+            Part(say("bit {number}", number=number), float(amount))
+            for number, amount in enumerate(amounts, 1)
+        ]

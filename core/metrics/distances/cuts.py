@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Distance, Matrix
 
 _NAMES = ("directions", "thresholds", "weights")
@@ -40,14 +41,16 @@ class CutDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        what = f"A distance of {cls.kind}"
+        what = say("A distance of {kind}", kind=cls.kind)
         if settings or set(arrays) != set(_NAMES):
-            raise BadInput(f"{what} needs directions, thresholds and weights.")
+            raise BadInput(say("{what} needs directions, thresholds and weights.", what=what))
         directions, thresholds, weights = (arrays[name] for name in _NAMES)
         if any(array.dtype != np.float64 for array in arrays.values()) or directions.ndim != 2:
-            raise BadInput(f"{what} has arrays of the wrong form.")
+            raise BadInput(say("{what} has arrays of the wrong form.", what=what))
         if thresholds.shape != weights.shape or thresholds.shape != directions.shape[1:]:
-            raise BadInput(f"{what} has arrays that do not fit together.")
+            raise BadInput(say("{what} has arrays that do not fit together.", what=what))
         if directions.shape[0] < 1 or not (arrays[cls.positive] > 0).all():
-            raise BadInput(f"{what} has {cls.positive} that are not all positive.")
+            raise BadInput(
+                say("{what} has {positive} that are not all positive.", what=what, positive=cls.positive)
+            )
         return cls(directions, thresholds, weights)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Distance, Matrix, Part
 
 
@@ -32,7 +33,10 @@ class MappedDistance(Distance):
         """One part a dimension of the base's embedding, numbered from 1: z_k (Mz)_k, M = L'L."""
         z = (self.base.embed(q[np.newaxis]) - self.base.embed(x[np.newaxis]))[0]
         amounts = z * (self.L.T @ (self.L @ z))
-        return [Part(f"dimension {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
+        return [
+            Part(say("dimension {number}", number=number), float(amount))
+            for number, amount in enumerate(amounts, 1)
+        ]
 
     def settings(self) -> dict[str, Any]:
         return {"base": self.base.kind, "settings": self.base.settings()}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Distance, Matrix, Part
 
 _DECIMALS = 12
@@ -73,7 +74,10 @@ class MixtureDistance(Distance):
         difference = self.embed(q[np.newaxis]) - self.embed(x[np.newaxis])
         difference = difference.reshape(len(self.weights), -1)
         amounts = np.square(difference).sum(axis=1)
-        return [Part(f"mixture {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
+        return [
+            Part(say("mixture {number}", number=number), float(amount))
+            for number, amount in enumerate(amounts, 1)
+        ]
 
     def settings(self) -> dict[str, Any]:
         return {}

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix, Part
 from core.metrics.distances.cuts import CutDistance
 
@@ -48,10 +49,13 @@ class VoteDistance(CutDistance):
         # As between() does: at a threshold a rounding would decide.
         difference = q @ self.directions - x @ self.directions
         amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)
-        parts = [Part(f"vote {number}", float(amount)) for number, amount in enumerate(amounts, 1)]
+        parts = [
+            Part(say("vote {number}", number=number), float(amount))
+            for number, amount in enumerate(amounts, 1)
+        ]
         return lifted(parts, float(amounts.sum()))
 
 
 def lifted(parts: list[Part], total: float) -> list[Part]:
     """``parts``, and where their sum ``total`` is negative the part that makes it the distance 0."""
-    return [*parts, Part("lifted to zero", -total)] if total < 0.0 else parts
+    return [*parts, Part(say("lifted to zero"), -total)] if total < 0.0 else parts

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from core.constraints import check_findings, finding_codes
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.rows import check_different
 
@@ -35,7 +36,10 @@ def check_one_each(cases: int, findings: int) -> None:
         BadInput: their numbers differ.
     """
     if cases != findings:
-        raise BadInput(f"There are {cases} cases but {findings} findings.", "Give one finding a case.")
+        raise BadInput(
+            say("There are {cases} cases but {findings} findings.", cases=cases, findings=findings),
+            "Give one finding a case.",
+        )
 
 
 def numbered(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
@@ -57,7 +61,9 @@ def labelled(title: str, X: Matrix, y: npt.ArrayLike | None) -> Labelled:
             names the learner.
     """
     if y is None:
-        raise BadInput(f"{title} learns from findings.", "Give the findings of the training cases.")
+        raise BadInput(
+            say("{title} learns from findings.", title=title), "Give the findings of the training cases."
+        )
     codes, names = numbered(len(X), y)
     check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
     check_different(X)

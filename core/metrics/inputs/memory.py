@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from core.errors import BadInput
+from core.language import say
 
 #: The share of the memory that a learner may take; the rest is for the window and other programs.
 _SHARE = 0.75
@@ -37,7 +38,15 @@ def check_memory(needed: float, what: str, way_out: str) -> None:
     """
     there = budget()
     if needed > there:
-        raise BadInput(f"{what} would take {_text(needed)} of memory; {_text(there)} may be used.", way_out)
+        raise BadInput(
+            say(
+                "{what} would take {needed} of memory; {there} may be used.",
+                what=what,
+                needed=_text(needed),
+                there=_text(there),
+            ),
+            way_out,
+        )
 
 
 def check_features(count: int) -> None:
@@ -46,10 +55,24 @@ def check_features(count: int) -> None:
     Raises:
         BadInput: it would be larger than a stored metric may be, or several would not fit into memory.
     """
-    way_out = f"Reduce them to {MAX_FEATURES:,} or fewer, for example by the step 'pca:200'."
+    way_out = say(
+        "Reduce them to {max_features:,} or fewer, for example by the step 'pca:200'.",
+        max_features=MAX_FEATURES,
+    )
     if count > MAX_FEATURES:
-        raise BadInput(f"A matrix of {count:,} features would take {_text(8.0 * count**2)}.", way_out)
-    check_memory(8.0 * _MATRICES * count**2, f"{_MATRICES} matrices of {count:,} features", way_out)
+        raise BadInput(
+            say(
+                "A matrix of {count:,} features would take {count2}.",
+                count=count,
+                count2=_text(8.0 * count**2),
+            ),
+            way_out,
+        )
+    check_memory(
+        8.0 * _MATRICES * count**2,
+        say("{matrices} matrices of {count:,} features", matrices=_MATRICES, count=count),
+        way_out,
+    )
 
 
 def _installed() -> int:
@@ -67,4 +90,8 @@ def _installed() -> int:
 
 
 def _text(size: float) -> str:
-    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"
+    return (
+        say("{size:,.1f} GiB", size=size / 2**30)
+        if size >= 2**30
+        else say("{size:,.1f} MiB", size=size / 2**20)
+    )

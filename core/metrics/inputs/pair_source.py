@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from core.constraints import Rows, checked_pairs, sample_pairs
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.memory import check_memory
 
 #: The way out where pairs do not fit into memory.
-FEWER_PAIRS = "Draw fewer pairs (draw), train on fewer cases, or put the step pca in front."
+FEWER_PAIRS = say("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
 #: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
 _PER_PAIR = 200
 
@@ -66,14 +67,18 @@ def training_pairs(
             of them; ``title`` names the learner.
     """
     if y is None and pairs is None:
-        raise BadInput(f"{title} learns from findings or pairs.", "Give it at least one of them.")
+        raise BadInput(
+            say("{title} learns from findings or pairs.", title=title), "Give it at least one of them."
+        )
     tables = []
     if y is not None:
         codes, names = numbered(n, y)
         if pairs is None or np.bincount(codes[codes >= 0], minlength=1).max() > 1 < len(names):
             count = min(draw * len(names) * (len(names) - 1), n * (n - 1) // 2)
             check_memory(
-                _PER_PAIR * count, f"Drawing {count:,} pairs of {len(names):,} findings", FEWER_PAIRS
+                _PER_PAIR * count,
+                say("Drawing {count:,} pairs of {n:,} findings", count=count, n=len(names)),
+                FEWER_PAIRS,
             )
             tables.append(sample_pairs(y, count, seed))
     if pairs is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 
 #: The largest number of training rows lies between: learners take it to the sixth power.
@@ -34,7 +35,11 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
         raise BadInput("The features are not a table of cases by numbers.", "Give one row of numbers a case.")
     if n_features is not None and rows.shape[1] != n_features:
         raise BadInput(
-            f"{n_features} numbers a case are expected, {rows.shape[1]} were given.",
+            say(
+                "{n_features} numbers a case are expected, {shape} were given.",
+                n_features=n_features,
+                shape=rows.shape[1],
+            ),
             "Use the feature set this metric was trained on, or train a metric on this one.",
         )
     if np.isinf(rows).any():
@@ -57,12 +62,14 @@ def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: in
     largest = float(np.abs(rows).max())
     if largest > 0.0 and not _LEAST < largest < _MOST:
         size = "large" if largest >= _MOST else "small"
-        raise BadInput(f"The features are too {size} to learn from.", "Add the step 'standardise'.")
+        raise BadInput(
+            say("The features are too {size} to learn from.", size=size), "Add the step 'standardise'."
+        )
     if groups is not None:
         patients = np.asarray(groups)
         if patients.shape != (len(rows),):
             raise BadInput(
-                f"There are {len(rows)} cases but {patients.size} patients.",
+                say("There are {n} cases but {size} patients.", n=len(rows), size=patients.size),
                 "Give one patient a case, empty where unknown.",
             )
     return rows

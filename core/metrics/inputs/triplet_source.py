@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import check_one_each, labelled
 from core.metrics.inputs.rows import check_different
@@ -33,7 +34,9 @@ def triplet_source(
     """
     if triplets is None:
         if y is None:
-            raise BadInput(f"{title} learns from findings or triplets.", "Give it one of them.")
+            raise BadInput(
+                say("{title} learns from findings or triplets.", title=title), "Give it one of them."
+            )
         known = labelled(title, X, y)
         return TripletSource(known.X, known.codes, None)
     if y is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 
 Rows = npt.NDArray[np.int64]
 
@@ -23,19 +24,27 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
     if not len(table):
         raise BadInput("There is no triplet to learn from.", "Give at least one, or findings.")
     if table.min() < 0 or table.max() >= n:
-        raise BadInput(f"A triplet names a row outside 0 to {n - 1}.", "Rows count from 0.")
+        raise BadInput(say("A triplet names a row outside 0 to {n}.", n=n - 1), "Rows count from 0.")
     table = np.unique(table.astype(np.int64), axis=0)
     i, j, k = table.T
     twice = (i == j) | (i == k) | (j == k)
     if twice.any():
         row = int(twice.argmax())
-        raise BadInput(f"The triplet {tuple(table[row].tolist())} names a case twice.", "Name three cases.")
+        raise BadInput(
+            say("The triplet {table} names a case twice.", table=tuple(table[row].tolist())),
+            "Name three cases.",
+        )
     key, reverse = (i * n + j) * n + k, (i * n + k) * n + j
     both = np.isin(key, reverse)
     if both.any():
         row = int(both.argmax())
         raise BadInput(
-            f"Row {i[row]} is said to be closer to {j[row]} than to {k[row]}, and the other way round.",
+            say(
+                "Row {i} is said to be closer to {j} than to {k}, and the other way round.",
+                i=i[row],
+                j=j[row],
+                k=k[row],
+            ),
             "Keep one of the two triplets.",
         )
     return table

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from core.language import say
 from core.metrics.distance import Matrix
 from core.tasks import Reporter
 
@@ -72,9 +73,9 @@ def minimise(
     done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=told, options=options)
     count = int(state["round"])
     if state["stopped"]:
-        note = f"Stopped on request after {count} rounds."
+        note = say("Stopped on request after {count} rounds.", count=count)
     elif done.status == 1:
-        note = f"All {count} rounds; not yet at the optimum."
+        note = say("All {count} rounds; not yet at the optimum.", count=count)
     else:
-        note = f"Converged after {count} rounds."
+        note = say("Converged after {count} rounds.", count=count)
     return Descent(state["best"], float(state["value"]), count, note)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 
 KERNELS = ("rbf", "laplacian", "polynomial")
@@ -53,7 +54,9 @@ class Kernel:
         if name not in KERNELS or not isinstance(gamma, float) or not 0.0 < gamma < np.inf:
             raise BadInput("A kernel distance without a kernel and its width.")
         if type(degree) is not int or not 1 <= degree <= MAX_DEGREE:
-            raise BadInput(f"The degree of a kernel is not one of 1 to {MAX_DEGREE}.")
+            raise BadInput(
+                say("The degree of a kernel is not one of 1 to {max_degree}.", max_degree=MAX_DEGREE)
+            )
         return cls(name, gamma, degree)
 
 

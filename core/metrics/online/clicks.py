@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from core.language import say, say_n
 from core.metrics.card import MetricCard
 from core.metrics.metric import Metric
 from core.metrics.online.click_form import ClickForm
@@ -34,7 +35,12 @@ def clicked_metric(
     ``base`` are not those of the result, so the card has none.
     """
     # Who judged is a field of its own: notes stand in reports.
-    came_from = f"{judgements} judgement{'' if judgements == 1 else 's'} on the metric '{base.card.name}'"
+    came_from = say_n(
+        "{n} judgement on the metric '{card}'",
+        "{n} judgements on the metric '{card}'",
+        judgements,
+        card=base.card.name,
+    )
     parameters: dict[str, Any] = {
         "base": base.card.name,
         "base_learner": base.card.learner,
@@ -56,7 +62,7 @@ def clicked_metric(
         constraints={**old.constraints, "judgements": judgements, "judged triplets": triplets},
         imputed=old.imputed,
         dropped_columns=old.dropped_columns,
-        notes=(*old.notes, f"Refined with {came_from}."),
+        notes=(*old.notes, say("Refined with {came_from}.", came_from=came_from)),
         authors=tuple(dict.fromkeys((*old.authors, *authors))),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -21,6 +21,7 @@ from core.constraints import (
     visual_pairs,
 )
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.bit_boosting import Bit, boost
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix
@@ -36,7 +37,7 @@ from core.tasks import SILENT, Reporter
 #: 8 GiB for the rows and, in the worst case, five sums over cells of the same size.
 MAX_VALUES = (8 << 30) // 8 // 6
 
-_TIES = "Cases with equal bits are at distance 0; equal distances are ordered by the Euclidean one."
+_TIES = say("Cases with equal bits are at distance 0; equal distances are ordered by the Euclidean one.")
 
 
 class Space(Protocol):
@@ -158,8 +159,16 @@ class BDM(Learner):
     def _check_memory(self, n: int, d: int) -> None:
         if n * d > MAX_VALUES:
             raise BadInput(
-                f"{n:,} cases of {d:,} features would take {6 * 8 * n * d / 2**30:.0f} GiB of memory.",
-                f"Train on at most {MAX_VALUES // d:,} cases, or put the step pca in front.",
+                say(
+                    "{n:,} cases of {d:,} features would take {value:.0f} GiB of memory.",
+                    n=n,
+                    d=d,
+                    value=6 * 8 * n * d / 2**30,
+                ),
+                say(
+                    "Train on at most {max_values:,} cases, or put the step pca in front.",
+                    max_values=MAX_VALUES // d,
+                ),
             )
 
     def _space(self, rows: Matrix) -> Space:
@@ -177,7 +186,10 @@ class BDM(Learner):
     ) -> tuple[Similarity, dict[str, int]]:
         n = len(X)
         if y is None and pairs is None:
-            raise BadInput(f"{self.title} learns from findings or pairs.", "Give it at least one of them.")
+            raise BadInput(
+                say("{title} learns from findings or pairs.", title=self.title),
+                "Give it at least one of them.",
+            )
         similarity, names = no_findings(n), None
         if y is not None:
             codes, names = numbered(n, y)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from core.constraints import Similarity, check_usable, count_pairs, no_findings
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.labelled import numbered
 from core.metrics.inputs.looks_and_findings import pairs_between
@@ -58,7 +59,7 @@ class BDMBetween(BDM):
         if not self.visual_share:
             return super()._constraints(X, y, pairs, reporter)
         if y is None:
-            raise BadInput(f"{self.title} learns from findings.", "Give the cases findings.")
+            raise BadInput(say("{title} learns from findings.", title=self.title), "Give the cases findings.")
         codes, names = numbered(len(X), y)
         told = pairs_between(X, codes, self.visual_share, self.random_state or 0, reporter)
         similarity = no_findings(len(X)).with_pairs(told)

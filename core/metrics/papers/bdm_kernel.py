@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.bit_boosting import Bit
 from core.metrics.distance import Matrix
 from core.metrics.distances.bits import BitDistance
@@ -95,9 +96,16 @@ class BDMKernel(BDMV):
         landmarks = min(n, self.landmarks)
         if n * landmarks > MAX_KERNEL_VALUES:
             raise BadInput(
-                f"{n:,} cases by {landmarks:,} landmarks would take {8 * n * landmarks / 2**30:.1f} GiB of "
-                "memory.",
-                f"Ask for at most {MAX_KERNEL_VALUES // n:,} landmarks, or train on fewer cases.",
+                say(
+                    "{n:,} cases by {landmarks:,} landmarks would take {n2:.1f} GiB of memory.",
+                    n=n,
+                    landmarks=landmarks,
+                    n2=8 * n * landmarks / 2**30,
+                ),
+                say(
+                    "Ask for at most {max_kernel_values:,} landmarks, or train on fewer cases.",
+                    max_kernel_values=MAX_KERNEL_VALUES // n,
+                ),
             )
 
     def _space(self, rows: Matrix) -> Space:
@@ -111,8 +119,16 @@ class BDMKernel(BDMV):
     def _notes(self, space: Space) -> tuple[str, ...]:
         assert isinstance(space, _KernelValues)
         kernel = space.kernel
-        degree = f" of degree {kernel.degree}" if kernel.name == "polynomial" else ""
-        return (f"Kernel {kernel.name}{degree}, gamma {kernel.gamma:.3g}, {len(space.landmarks)} landmarks.",)
+        degree = say(" of degree {degree}", degree=kernel.degree) if kernel.name == "polynomial" else ""
+        return (
+            say(
+                "Kernel {kernel}{degree}, gamma {gamma:.3g}, {n} landmarks.",
+                kernel=kernel.name,
+                degree=degree,
+                gamma=kernel.gamma,
+                n=len(space.landmarks),
+            ),
+        )
 
     def _kernel(self, rows: Matrix, landmarks: Matrix) -> Kernel:
         """gamma = 1/d at unit variance; by the median, the typical exponent is 1/2 (laplacian: 1)."""

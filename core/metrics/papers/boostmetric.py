@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
 from core.metrics.boosting.margin_losses import LOSSES
 from core.metrics.boosting.nearest_triplets import nearest_triplets
@@ -177,8 +178,8 @@ class BoostMetric(Learner):
         kept = self.rounds if self.corrective == "total" or self.loss == "hinge" else 0
         check_memory(
             (_PER_TRIPLET + 8.0 * kept) * triplets,
-            f"{triplets:,} triplets",
-            "Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases.",
+            say("{triplets:,} triplets", triplets=triplets),
+            say("Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases."),
         )
 
 
@@ -222,7 +223,7 @@ class _Passes:
                 "Try other features, or check the findings.",
             )
         if learner.passes > 1:
-            self.stopped = f"{len(self.objectives)} passes. {self.stopped}"
+            self.stopped = say("{n} passes. {stopped}", n=len(self.objectives), stopped=self.stopped)
         return self
 
     def distance(self) -> LinearDistance:
@@ -241,12 +242,12 @@ class _Passes:
         while len(objectives) < learner.rounds:
             reporter.check_cancelled()
             if M is not None and reporter.stop_requested:
-                self.stopped = f"Stopped on request after {len(objectives)} rounds."
+                self.stopped = say("Stopped on request after {n} rounds.", n=len(objectives))
                 break
             try:
                 objective, M = next(rounds)
             except StopIteration as end:
-                self.stopped = f"Stopped after {len(objectives)} rounds: {end.value}."
+                self.stopped = say("Stopped after {n} rounds: {value}.", n=len(objectives), value=end.value)
                 break
             if not objectives:
                 self.objectives.append(objectives)
@@ -257,7 +258,7 @@ class _Passes:
             reporter.progress(done, learner.passes * learner.rounds, learner.title)
             reporter.partial(self._point(M, objective))
         else:
-            self.stopped = f"All {len(objectives)} rounds."
+            self.stopped = say("All {n} rounds.", n=len(objectives))
         return M
 
     def _rounds(self, margins: TripletMargins) -> Rounds:
@@ -265,8 +266,14 @@ class _Passes:
         if learner.loss == "hinge":
             if margins.n_triplets > MOST_HINGE_TRIPLETS:
                 raise BadInput(
-                    f"{margins.n_triplets} triplets are too many for the linear program of the hinge loss.",
-                    f"Use loss=logistic, or fewer cases or neighbours (up to {MOST_HINGE_TRIPLETS}).",
+                    say(
+                        "{n_triplets} triplets are too many for the linear program of the hinge loss.",
+                        n_triplets=margins.n_triplets,
+                    ),
+                    say(
+                        "Use loss=logistic, or fewer cases or neighbours (up to {most_hinge_triplets}).",
+                        most_hinge_triplets=MOST_HINGE_TRIPLETS,
+                    ),
                 )
             return hinge(margins, learner.slack)
         loss = LOSSES[learner.loss](margins.n_triplets)

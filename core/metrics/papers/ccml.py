@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.constraints import finding_codes
+from core.language import say
 from core.metrics.inputs.labelled import Labelled, labelled
 from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
 from core.metrics.maths.row_space import RowSpace
@@ -133,10 +134,16 @@ class CCML(LinearLearner):
                     linear_point(ascent.round, 1.0 - ascent.accuracy, space.map(ascent.A) / scale)
                 )
             if reporter.stop_requested:
-                notes.append(f"Stopped on request after {ascent.round} of {rounds} rounds.")
+                notes.append(
+                    say(
+                        "Stopped on request after {round} of {rounds} rounds.",
+                        round=ascent.round,
+                        rounds=rounds,
+                    )
+                )
                 break
         else:
-            notes.append(f"All {rounds} rounds.")
+            notes.append(say("All {rounds} rounds.", rounds=rounds))
         return Learnt(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: Labelled) -> tuple[Choice, ...]:
@@ -154,7 +161,12 @@ class CCML(LinearLearner):
 
 
 def _described(choice: Choice, chosen: bool) -> str:
-    how = ", chosen on cases set aside" if chosen else ""
-    return (
-        f"k = {choice.k}, rate {choice.rate:g}, decay {choice.decay:g}, {choice.components} dimensions{how}."
+    how = say(", chosen on cases set aside") if chosen else ""
+    return say(
+        "k = {k}, rate {rate:g}, decay {decay:g}, {components} dimensions{how}.",
+        k=choice.k,
+        rate=choice.rate,
+        decay=choice.decay,
+        components=choice.components,
+        how=how,
     )

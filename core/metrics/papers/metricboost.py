@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 from core.metrics.boosting.cut import Cut
 from core.metrics.boosting.given_triplets import GivenTriplets
 from core.metrics.boosting.quadratic_triplets import QuadraticTriplets
@@ -139,7 +140,8 @@ class MetricBoost(Learner):
         self._check_parameters()
         if self.readout == "votes" and self.weak != "binary":
             raise BadArguments(
-                f"Only weak=binary votes, not weak={self.weak}.", "Use readout=mahalanobis with it."
+                say("Only weak=binary votes, not weak={weak}.", weak=self.weak),
+                "Use readout=mahalanobis with it.",
             )
         rows = training_rows(X, groups)
         check_features(min(rows.shape))
@@ -161,7 +163,7 @@ class MetricBoost(Learner):
         counts = {"triplets": int(weights.count)}
         notes = [found.stopped]
         if isinstance(weights, VoteTriplets | QuadraticTriplets) and self.anchors:
-            notes.append(f"Learnt from the triplets of {len(weights.at)} of the cases.")
+            notes.append(say("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
         self._card: MetricCard = begin_card(
             self,
             len(rows),
@@ -212,16 +214,18 @@ class _Rounds:
         while len(self.found) < learner.rounds:
             done = len(self.found)
             if done and reporter.stop_requested:
-                self.stopped = f"Stopped on request after {done} rounds."
+                self.stopped = say("Stopped on request after {done} rounds.", done=done)
                 return self
             weak = self._next()
             if weak is None:
-                self.stopped = f"Stopped after {done} rounds: no further direction helps."
+                self.stopped = say("Stopped after {done} rounds: no further direction helps.", done=done)
                 break
             weights.refresh(reporter)
             # Normalised rounds fall by r^2 / 2 as they must, be that less than rounding.
             if learner.weak != "normalised" and weights.log_bound > self.log_bounds[-1] - _LEAST_FALL:
-                self.stopped = f"Stopped after {done} rounds: the bound on the error fell no more."
+                self.stopped = say(
+                    "Stopped after {done} rounds: the bound on the error fell no more.", done=done
+                )
                 break
             self.found.append(weak)
             self.log_bounds.append(weights.log_bound)
@@ -232,7 +236,7 @@ class _Rounds:
                 "Along no direction do other findings lie farther from a case than its own.",
                 "Try other features, or check the findings.",
             )
-        self.stopped = self.stopped or f"All {len(self.found)} rounds."
+        self.stopped = self.stopped or say("All {n} rounds.", n=len(self.found))
         return self
 
     def distance(self) -> Distance:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.card import MetricCard
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.linear import LinearDistance
@@ -168,7 +169,7 @@ class PassiveAggressive(Learner):
             passes = self.passes or usual_passes(len(rows), len(source))
             order = _order(source, passes, np.random.default_rng([seed, 1]))
             stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
-            ended = stopped or f"All {passes} passes over {len(source)} pairs."
+            ended = stopped or say("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
             self._keep(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
             self,
@@ -240,8 +241,13 @@ class PassiveAggressive(Learner):
         check_features(n_features)
         distance = LinearDistance(n_features) if self._started is None else self._started[0]
         if distance.n_features != n_features:
-            takes = f"The metric to start from takes {distance.n_features} features"
-            raise BadInput(f"{takes}, not {n_features}.", "Use the same features and steps.")
+            takes = say(
+                "The metric to start from takes {n_features} features", n_features=distance.n_features
+            )
+            raise BadInput(
+                say("{takes}, not {n_features}.", takes=takes, n_features=n_features),
+                "Use the same features and steps.",
+            )
         if isinstance(distance, MappedDistance):
             return distance.base
         return LinearDistance(n_features) if isinstance(distance, LinearDistance) else distance
@@ -308,7 +314,7 @@ class PassiveAggressive(Learner):
             for begin in range(0, len(pairs), chunk):
                 reporter.check_cancelled()
                 if done and reporter.stop_requested:
-                    return f"Stopped on request after {done} of {steps} pairs."
+                    return say("Stopped on request after {done} of {steps} pairs.", done=done, steps=steps)
                 part = pairs.take(np.arange(begin, min(begin + chunk, len(pairs))))
                 learn(part.differences(space.rows), part.label, rule)
                 done += len(part)
@@ -332,9 +338,14 @@ class PassiveAggressive(Learner):
         if self.variant != "pa":
             told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
         told.append(
-            f"{state.updates} of {state.seen} pairs moved the metric; threshold {self.threshold_:.4g}."
+            say(
+                "{updates} of {seen} pairs moved the metric; threshold {threshold:.4g}.",
+                updates=state.updates,
+                seen=state.seen,
+                threshold=self.threshold_,
+            )
         )
-        told.append(f"{state.mistakes} pairs were on the wrong side when they came.")
+        told.append(say("{mistakes} pairs were on the wrong side when they came.", mistakes=state.mistakes))
         return tuple(told)
 
 

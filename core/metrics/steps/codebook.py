@@ -11,6 +11,7 @@ import numpy.typing as npt
 from core.constraints import finding_codes
 from core.errors import BadInput
 from core.features.local.form import DescriptorForm
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.maths.k_means import k_means, nearest_centres
 from core.metrics.maths.merging import merge_words
@@ -118,11 +119,16 @@ class Codebook(Step):
         return seen if self.merged_ is None else self.merged_[seen]
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(f"word {number}" for number in range(1, self.n_columns + 1))
+        return tuple(say("word {number}", number=number) for number in range(1, self.n_columns + 1))
 
     def describe(self) -> str:
-        merged = "" if self.merged_ is None else f" merged to {self.n_columns}"
-        return f"codebook: {len(self.words_):,} words{merged} from {self._n_descriptors:,} descriptors"
+        merged = "" if self.merged_ is None else say(" merged to {n_columns}", n_columns=self.n_columns)
+        return say(
+            "codebook: {n:,} words{merged} from {n_descriptors:,} descriptors",
+            n=len(self.words_),
+            merged=merged,
+            n_descriptors=self._n_descriptors,
+        )
 
     def settings(self) -> dict[str, Any]:
         form = self._known_form()
@@ -266,5 +272,5 @@ def _whole(settings: dict[str, Any], name: str, *, optional: bool = False) -> An
     if value is None and optional:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadInput(f"A stored codebook has no usable '{name}'.")
+        raise BadInput(say("A stored codebook has no usable '{name}'.", name=name))
     return value

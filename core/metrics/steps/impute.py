@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.steps.step import Step, stored_vector
 
@@ -40,7 +41,9 @@ class Impute(Step):
         return names
 
     def describe(self) -> str:
-        return f"impute: {self.count_} missing values of the training part set to its medians"
+        return say(
+            "impute: {count} missing values of the training part set to its medians", count=self.count_
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"count": self.count_}

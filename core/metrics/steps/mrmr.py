@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from core.constraints import finding_codes
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.steps.step import Step
 
@@ -72,7 +73,7 @@ class MRMR(Step):
         return tuple(names[column] for column in self.kept_)
 
     def describe(self) -> str:
-        return f"mrmr: {len(self.kept_)} of {self._n_features} features"
+        return say("mrmr: {n} of {n_features} features", n=len(self.kept_), n_features=self._n_features)
 
     def settings(self) -> dict[str, Any]:
         return {"n_features_kept": self.n_features_kept, "n_features": self._n_features}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.steps.step import Step, stored_vector
 
@@ -81,12 +82,23 @@ class PCA(Step):
         return gradient @ self.components_
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(f"component {number}" for number in range(1, len(self.components_) + 1))
+        return tuple(
+            say("component {number}", number=number) for number in range(1, len(self.components_) + 1)
+        )
 
     def describe(self) -> str:
         kept = len(self.components_)
-        asked = "" if kept == self.n_components else f" of {self.n_components} asked"
-        return f"pca: {kept} components{asked}, {self.explained_:.1%} of the variance"
+        asked = (
+            ""
+            if kept == self.n_components
+            else say(" of {n_components} asked", n_components=self.n_components)
+        )
+        return say(
+            "pca: {kept} components{asked}, {explained:.1%} of the variance",
+            kept=kept,
+            asked=asked,
+            explained=self.explained_,
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"n_components": self.n_components, "explained": self.explained_}

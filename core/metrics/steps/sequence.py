@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from core.errors import BadArguments
 from core.features.registry import extractor_class, extractors
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.inputs.rows import as_rows
 from core.metrics.steps.codebook import Codebook
@@ -23,7 +24,7 @@ from core.metrics.steps.without import Without
 
 STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
 
-_MEANINGS = (
+_MEANINGS = say(
     "standardise, impute, pca:N (N components), mrmr:N (N features), codebook:N (N words) or codebook:N:M "
     "(N words merged to M)"
 )
@@ -65,7 +66,9 @@ def parse_steps(text: str) -> tuple[Step, ...]:
         else:
             raise _no_step(word)
         if any(other.kind == step.kind for other in steps):
-            raise BadArguments(f"The step '{step.kind}' is named twice.", "Name each step once.")
+            raise BadArguments(
+                say("The step '{kind}' is named twice.", kind=step.kind), "Name each step once."
+            )
         steps.append(step)
     return tuple(steps)
 
@@ -77,13 +80,17 @@ def _codebook(word: str, numbers: str) -> Codebook:
         raise _no_step(word)
     if colon and int(merged) > int(words):
         raise BadArguments(
-            f"{words} words cannot be merged to {merged}.", "The second number of 'codebook' is the smaller."
+            say("{words} words cannot be merged to {merged}.", words=words, merged=merged),
+            "The second number of 'codebook' is the smaller.",
         )
     return Codebook(int(words), int(merged) if colon else None)
 
 
 def _no_step(word: str) -> BadArguments:
-    return BadArguments(f"'{word}' is not a step.", f"Steps: {_MEANINGS}, separated by commas.")
+    return BadArguments(
+        say("'{word}' is not a step.", word=word),
+        say("Steps: {meanings}, separated by commas.", meanings=_MEANINGS),
+    )
 
 
 def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
@@ -102,14 +109,20 @@ def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[S
     if form is None and codebook is not None:
         local = ", ".join(one.name for one in extractors() if one.local is not None)
         raise BadArguments(
-            f"The numbers of '{extractor}' are no local descriptors for a codebook.",
-            f"Leave the step out; extractors with local descriptors: {local}.",
+            say("The numbers of '{extractor}' are no local descriptors for a codebook.", extractor=extractor),
+            say("Leave the step out; extractors with local descriptors: {local}.", local=local),
         )
     if form is not None:
         if codebook is None:
             raise BadArguments(
-                f"'{extractor}' holds local descriptors, which have to be counted first.",
-                f"Begin the steps with a codebook: {steps_text(default_steps(extractor))}.",
+                say(
+                    "'{extractor}' holds local descriptors, which have to be counted first.",
+                    extractor=extractor,
+                ),
+                say(
+                    "Begin the steps with a codebook: {extractor}.",
+                    extractor=steps_text(default_steps(extractor)),
+                ),
             )
         codebook.form = form
     return steps

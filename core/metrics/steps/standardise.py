@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.steps.step import Step, stored_vector
 
@@ -63,7 +64,11 @@ class Standardise(Step):
 
     def describe(self) -> str:
         dropped = self._n_features - len(self.kept_)
-        return f"standardise: {dropped} constant columns dropped" if dropped else "standardise"
+        return (
+            say("standardise: {dropped} constant columns dropped", dropped=dropped)
+            if dropped
+            else "standardise"
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"n_features": self._n_features}

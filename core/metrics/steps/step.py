@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 
 
@@ -86,7 +87,7 @@ def stored_vector(arrays: dict[str, npt.NDArray[Any]], name: str, length: int | 
     """
     vector = arrays.get(name)
     if vector is None or vector.ndim != 1 or vector.dtype != np.float64:
-        raise BadInput(f"A stored step has no vector '{name}'.")
+        raise BadInput(say("A stored step has no vector '{name}'.", name=name))
     if len(vector) == 0 or (length is not None and len(vector) != length):
-        raise BadInput(f"The vector '{name}' of a stored step has the wrong length.")
+        raise BadInput(say("The vector '{name}' of a stored step has the wrong length.", name=name))
     return vector

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.steps.step import Step, stored_vector
 
@@ -49,7 +50,7 @@ class Without(Step):
         return names
 
     def describe(self) -> str:
-        return f"without: {', '.join(self.groups)}"
+        return say("without: {groups}", groups=", ".join(self.groups))
 
     def settings(self) -> dict[str, Any]:
         return {"n_features": self._n_features, "groups": list(self.groups)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.features.gabor_bank import GRID
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.city_block import CityBlockDistance
@@ -62,20 +63,25 @@ def shares_of(
     elif isinstance(distance, VoteDistance):
         kind, shares = "Votes", _votes(distance, pair, names)
     else:
-        parts = distance.parts(pair[0], pair[1], ("the features",) * pair.shape[1])
+        parts = distance.parts(pair[0], pair[1], (say("the features"),) * pair.shape[1])
         shares = [Share(part.name[:1].upper() + part.name[1:], part.amount) for part in parts]
-        kind = _KINDS.get(distance.kind, "Parts")
+        kind = _KINDS.get(distance.kind, say("Parts"))
     left = total - sum(share.amount for share in shares)
     shares = sorted((share for share in shares if share.amount), key=lambda share: -abs(share.amount))
     if shares and left:
         first = shares[0]
         shares[0] = Share(first.name, first.amount + left, first.detail)
     elif left:
-        shares = [Share("Lifted to zero" if left > 0 else "Rounding", left)]
+        shares = [Share(say("Lifted to zero") if left > 0 else say("Rounding"), left)]
     return kind, shares
 
 
-_KINDS = {"mixtures": "Clouds", "convolution": "Places", "mapped": "Dimensions", "clicked": "Parts"}
+_KINDS = {
+    "mixtures": say("Clouds"),
+    "convolution": say("Places"),
+    "mapped": say("Dimensions"),
+    "clicked": say("Parts"),
+}
 
 
 class _Names:
@@ -166,11 +172,21 @@ def _directions(
     told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
     for k, amount in enumerate(amounts.tolist()):
         if k not in told:
-            shares.append(Share(f"direction {k + 1}", amount))
+            shares.append(Share(say("direction {k}", k=k + 1), amount))
             continue
-        side = "The query lies higher than the case" if along[k] > 0 else "The query lies lower than the case"
-        of = " (a similarity, which is subtracted)" if signs[k] < 0 else ""
-        shares.append(Share(names.of(L[k]), amount, f"Direction {k + 1} of {len(L)}{of}. {side} along it."))
+        side = (
+            say("The query lies higher than the case")
+            if along[k] > 0
+            else say("The query lies lower than the case")
+        )
+        of = say(" (a similarity, which is subtracted)") if signs[k] < 0 else ""
+        shares.append(
+            Share(
+                names.of(L[k]),
+                amount,
+                say("Direction {k} of {n}{of}. {side} along it.", k=k + 1, n=len(L), of=of, side=side),
+            )
+        )
     return "Directions", shares
 
 
@@ -181,7 +197,7 @@ def _columns(amounts: Matrix, names: _Names) -> list[Share]:
     for k, amount in enumerate(amounts.tolist()):
         unit = np.zeros(len(amounts))
         unit[k] = 1.0
-        shares.append(Share(names.of(unit) if k in told else f"number {k + 1}", amount))
+        shares.append(Share(names.of(unit) if k in told else say("number {k}", k=k + 1), amount))
     return shares
 
 
@@ -193,15 +209,22 @@ def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) ->
     for t, amount in enumerate(amounts.tolist()):
         if amount and t in told:
             text = name(distance.directions[:, t])
-            shares.append(Share(text, amount, f"Bit {t + 1} of {len(amounts)}. {_sides(bool(bits[0, t]))}"))
+            shares.append(
+                Share(
+                    text,
+                    amount,
+                    say("Bit {t} of {n}. {bits}", t=t + 1, n=len(amounts), bits=_sides(bool(bits[0, t]))),
+                )
+            )
         elif amount:
-            shares.append(Share(f"bit {t + 1}", amount))
+            shares.append(Share(say("bit {t}", t=t + 1), amount))
     return shares
 
 
 def _sides(above: bool) -> str:
-    here, there = ("high", "low") if above else ("low", "high")
-    return f"The query is on its {here} side, the case on its {there} side."
+    if above:
+        return say("The query is on its high side, the case on its low side.")
+    return say("The query is on its low side, the case on its high side.")
 
 
 def _kernel_bits(
@@ -220,7 +243,9 @@ def _kernel_bits(
 
     moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if told else np.empty((0, 0))
     shares = [
-        Share(f"bit {t + 1}", float(amount)) for t, amount in enumerate(amounts) if amount and t not in told
+        Share(say("bit {t}", t=t + 1), float(amount))
+        for t, amount in enumerate(amounts)
+        if amount and t not in told
     ]
     for place, t in enumerate(told):
         across = moved[:, place] * (-1.0 if bits[0, t] else 1.0)
@@ -228,9 +253,15 @@ def _kernel_bits(
             int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
         ]
         anchors = np.argsort(-np.abs(distance.bits.directions[:, t]))[:2] + 1
-        detail = (
-            f"Bit {t + 1} of {len(amounts)}, moved across by these. {_sides(bool(bits[0, t]))} "
-            f"Heaviest reference cases: {anchors[0]} and {anchors[-1]} of {len(distance.rows)}."
+        detail = say(
+            "Bit {t} of {n}, moved across by these. {bits} Heaviest reference cases: {anchors} "
+            "and {anchors2} of {n2}.",
+            t=t + 1,
+            n=len(amounts),
+            bits=_sides(bool(bits[0, t])),
+            anchors=anchors[0],
+            anchors2=anchors[-1],
+            n2=len(distance.rows),
         )
         shares.append(Share(" + ".join(grouping.groups[group] for group in order), float(amounts[t]), detail))
     return shares
@@ -246,9 +277,14 @@ def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
         if amount and t in told:
             times = abs(z[t]) / np.sqrt(distance.thresholds[t])
             text = names.of(distance.directions[:, t])
-            detail = f"Vote {t + 1} of {len(amounts)}: the two are {times:.2g} times its threshold apart."
+            detail = say(
+                "Vote {t} of {n}: the two are {times:.2g} times its threshold apart.",
+                t=t + 1,
+                n=len(amounts),
+                times=times,
+            )
             shares.append(Share(text, amount, detail))
         elif amount:
-            shares.append(Share(f"vote {t + 1}", amount))
+            shares.append(Share(say("vote {t}", t=t + 1), amount))
     total = float(amounts.sum())
-    return [*shares, Share("Lifted to zero", -total)] if total < 0.0 else shares
+    return [*shares, Share(say("Lifted to zero"), -total)] if total < 0.0 else shares

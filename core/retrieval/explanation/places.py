@@ -12,6 +12,7 @@ from core.features.gabor import Gabor
 from core.features.mass.extractor import Mass
 from core.imaging.picture import Picture
 from core.imaging.region import Region
+from core.language import known, say
 from core.metrics.distance import Matrix
 from core.metrics.distances.bits import BitDistance
 from core.metrics.distances.linear import LinearDistance
@@ -69,11 +70,14 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
         sides = [
             PlacesOf(outline=_thinned(extractor.outline(one.picture, one.region))) for one in (query, case)
         ]
-        return Places(sides[0], sides[1], "The outlines that were measured.")
+        return Places(sides[0], sides[1], say("The outlines that were measured."))
     codebook = grouping.head[0] if grouping.head else None
     if isinstance(codebook, Codebook):
         return _of_words(extractor, codebook, query, case, usual)
-    nothing = f"{extractor.title}: what is shown is described as a whole, so no places can be told."
+    nothing = say(
+        "{title}: what is shown is described as a whole, so no places can be told.",
+        title=known(extractor.title),
+    )
     return Places(PlacesOf(), PlacesOf(), nothing)
 
 
@@ -109,10 +113,7 @@ def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Pl
     nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
-    if not rings:
-        note = "No place stands out in both pictures."
-    else:
-        note = f"{_regions(len(rings))} most in Gabor energy."
+    note = _agreeing(len(rings)) if rings else say("No place stands out in both pictures.")
     return Places(PlacesOf(rings), PlacesOf(rings), note)
 
 
@@ -151,12 +152,12 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
         at, words = extractor.places(one.picture, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
             return Places(
-                PlacesOf(), PlacesOf(), "The places of the words cannot be told for these pictures."
+                PlacesOf(), PlacesOf(), say("The places of the words cannot be told for these pictures.")
             )
         windows.append(_counted(at, words, codebook.n_columns))
     (from_q, q), (from_x, x) = windows
     if not len(from_q) or not len(from_x):
-        return Places(PlacesOf(), PlacesOf(), "Too few words for a place.")
+        return Places(PlacesOf(), PlacesOf(), say("Too few words for a place."))
     shared = np.stack([np.minimum(row, x) @ rarity for row in q])
     rings: list[tuple[Ring, Ring]] = []
     while len(rings) < REGIONS and shared.max() > 0.0:
@@ -164,7 +165,7 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
         rings.append(((*from_q[here], _WORD_RADIUS), (*from_x[there], _WORD_RADIUS)))
         shared[_near(from_q, here)] = 0.0
         shared[:, _near(from_x, there)] = 0.0
-    note = f"{_regions(len(rings), 'share')} most visual words." if rings else "No place shares a word."
+    note = _sharing(len(rings)) if rings else say("No place shares a word.")
     return Places(PlacesOf(tuple(a for a, _ in rings)), PlacesOf(tuple(b for _, b in rings)), note)
 
 
@@ -194,7 +195,13 @@ def _thinned(points: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]
     return tuple((float(x), float(y)) for x, y in chosen)
 
 
-def _regions(count: int, verb: str = "agree") -> str:
+def _agreeing(count: int) -> str:
     if count == 1:
-        return f"Region a {verb}s"
-    return f"Regions a–{'abc'[count - 1]} {verb}"
+        return say("Region a agrees most in Gabor energy.")
+    return say("Regions a–{last} agree most in Gabor energy.", last="abc"[count - 1])
+
+
+def _sharing(count: int) -> str:
+    if count == 1:
+        return say("Region a shares most visual words.")
+    return say("Regions a–{last} share most visual words.", last="abc"[count - 1])

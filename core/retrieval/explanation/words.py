@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.language import say, say_all
 from core.metrics.distance import Matrix
 
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
@@ -16,38 +17,38 @@ _WORD = re.compile(r"word (\d+)")
 _STRIPES = re.compile(r"Gabor, (.+) px")
 #: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
 _SPOKEN = {
-    "Size": "size",
-    "Shape": "outline shape",
-    "Radial length": "radial length",
-    "Margin": "margin",
-    "Contrast": "contrast",
-    "Grey inside": "grey inside",
-    "Grey around": "grey around",
-    "Texture": "texture",
-    "Breast": "the breast as a whole",
-    "Colour": "colour",
-    "Edge direction": "edge directions",
-    "Local geometry": "local geometry",
-    "Morphology": "morphology",
-    "Intensity": "intensity",
-    "Context": "context",
-    "Position": "position",
-    "First order": "grey levels",
-    "Low attenuation": "low attenuation",
-    "Co-occurrence": "co-occurrence texture",
-    "Run length": "run lengths",
-    "Grey-level difference": "grey-level differences",
+    "Size": say("size"),
+    "Shape": say("outline shape"),
+    "Radial length": say("radial length"),
+    "Margin": say("margin"),
+    "Contrast": say("contrast"),
+    "Grey inside": say("grey inside"),
+    "Grey around": say("grey around"),
+    "Texture": say("texture"),
+    "Breast": say("the breast as a whole"),
+    "Colour": say("colour"),
+    "Edge direction": say("edge directions"),
+    "Local geometry": say("local geometry"),
+    "Morphology": say("morphology"),
+    "Intensity": say("intensity"),
+    "Context": say("context"),
+    "Position": say("position"),
+    "First order": say("grey levels"),
+    "Low attenuation": say("low attenuation"),
+    "Co-occurrence": say("co-occurrence texture"),
+    "Run length": say("run lengths"),
+    "Grey-level difference": say("grey-level differences"),
 }
 
 
 def spoken(group: str) -> str:
     """A group of features within a sentence."""
     if match := _STRIPES.fullmatch(group):
-        return f"stripes {match[1]} px wide"
+        return say("stripes {width} px wide", width=_width(match[1]))
     if match := re.fullmatch(r"Pixels, block row (\d+), column (\d+)", group):
-        return f"the block at row {match[1]}, column {match[2]}"
+        return say("the block at row {row}, column {column}", row=match[1], column=match[2])
     if match := _WORD.fullmatch(group):
-        return f"visual word {match[1]}"
+        return say("visual word {number}", number=match[1])
     return _SPOKEN.get(group, group)
 
 
@@ -73,35 +74,49 @@ def sentence(
     if not told:
         return ""
     if all(amounts[place] == 0.0 for place in told):
-        return "Nothing that is compared tells the two apart."
+        return say("Nothing that is compared tells the two apart.")
     near = sorted((place for place in told if ranks[place] <= CLOSE), key=lambda place: ranks[place])
     far = sorted((place for place in told if ranks[place] >= FAR), key=lambda place: -ranks[place])
     most = max(told, key=lambda place: amounts[place])
     if len(told) > _MANY_WORDS and all(_WORD.fullmatch(groups[place]) for place in told):
-        counted = f"Close in {len(near)} of {len(told)} visual words, far in {len(far)}"
-        return f"{counted}; most apart in {spoken(groups[most])}."
+        return say(
+            "Close in {near} of {n} visual words, far in {far}; most apart in {most}.",
+            near=len(near),
+            n=len(told),
+            far=len(far),
+            most=spoken(groups[most]),
+        )
     close = _together([groups[place] for place in near[:_MOST_CLOSE]])
     if len(near) == len(told):
-        close = "everything" if len(told) > 1 else close
-        return f"Close in {close}" + (f"; most apart in {spoken(groups[most])}." if len(told) > 1 else ".")
+        apart = spoken(groups[most])
+        everything = say("Close in everything; most apart in {most}.", most=apart)
+        return everything if len(told) > 1 else say("Close in {close}.", close=close)
     if far:
         distant = _together([groups[place] for place in far[:_MOST_FAR]])
-        return f"Close in {close}, far in {distant}." if close else f"Far in {distant}."
+        both = say("Close in {close}, far in {distant}.", close=close, distant=distant)
+        return both if close else say("Far in {distant}.", distant=distant)
     apart = spoken(
         groups[max((place for place in told if place not in near), key=lambda place: amounts[place])]
     )
     if close:
-        return f"Close in {close}; in {apart} no nearer than usual."
-    return f"As far apart as usual; most in {apart}."
+        return say("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
+    return say("As far apart as usual; most in {apart}.", apart=apart)
 
 
 def _together(groups: Sequence[str]) -> str:
     """Several groups in a sentence; the widths of stripes stand together."""
-    widths = [match[1] for group in groups if (match := _STRIPES.fullmatch(group))]
+    widths = [_width(match[1]) for group in groups if (match := _STRIPES.fullmatch(group))]
     words = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
-    return joined([*words, f"stripes {joined(widths)} px wide"] if widths else words)
+    return joined([*words, say("stripes {width} px wide", width=joined(widths))] if widths else words)
 
 
 def joined(words: Sequence[str]) -> str:
     """``a, b and c``."""
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+    if len(words) < 2:
+        return words[0] if words else ""
+    return say("{first} and {last}", first=say_all(words[:-1]), last=words[-1])
+
+
+def _width(text: str) -> str:
+    """The width of stripes as a number that every language writes its own way."""
+    return say("{width:g}", width=float(text))

@@ -15,6 +15,7 @@ from core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from core.evaluation.protocols.registry import protocol_class
 from core.evaluation.reading import Source, read_source
 from core.evaluation.result import EvaluationResult
+from core.language import known, say, say_all
 from core.metrics.registry import learner_class
 from core.metrics.steps.sequence import chosen_steps
 from core.parameters import parse_settings
@@ -73,7 +74,7 @@ def evaluate_tables(
     """
     twice = next((table for table in tables if tables.count(table) > 1), None)
     if twice is not None:
-        raise BadArguments(f"The table '{twice}' is named twice.", "Name each table once.")
+        raise BadArguments(say("The table '{twice}' is named twice.", twice=twice), "Name each table once.")
     requests = [replace(request, table=table) for table in tables]
     read = [_parsed(one) for one in requests]
     results, documents, failed = [], [], []
@@ -86,7 +87,9 @@ def evaluate_tables(
         results.append(result)
         documents.append(_document(result, left_out))
     if not results:
-        raise BadInput("None of the tables can be used.", f"The first said: {failed[0]['reason']}")
+        raise BadInput(
+            "None of the tables can be used.", say("The first said: {failed}", failed=failed[0]["reason"])
+        )
     tests = friedman_over(results, results[0].compared)
     return {
         "tables": documents,
@@ -106,7 +109,7 @@ class _OfTable(Reporter):
         self._whole, self._table = whole, Path(table).name
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        self._whole.progress(done, total, f"{self._table}: {what}")
+        self._whole.progress(done, total, say_all([self._table, known(what)], ": "))
 
     def partial(self, result: object) -> None:
         self._whole.partial(result)
@@ -175,7 +178,7 @@ def settings_by_name(learners: Sequence[str], settings: Sequence[str]) -> dict[s
         name, dot, rest = text.partition(".")
         if not dot or name not in own:
             raise BadArguments(
-                f"'{text}' does not name one of the learners.",
+                say("'{value}' does not name one of the learners.", value=text),
                 "Write NAME.key=value with a learner evaluated, or protocol.key=value.",
             )
         own[name].append(rest)

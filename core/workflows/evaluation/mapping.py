@@ -20,6 +20,7 @@ from core.evaluation.mapping import (
     neighbours_kept,
     principal_axes,
 )
+from core.language import say
 from core.tasks import SILENT, Reporter
 from core.workflows.searches.desk import Desk, desk_for
 
@@ -68,7 +69,10 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     desk = desk_for(library, metric, reporter)
     n = len(desk.rows)
     if n < FEWEST:
-        raise BadInput(f"A map needs at least {FEWEST} cases; {n} have the features.", "Add cases first.")
+        raise BadInput(
+            say("A map needs at least {fewest} cases; {n} have the features.", fewest=FEWEST, n=n),
+            "Add cases first.",
+        )
     embeds = desk.metric.distance.embeds
     between = between_points(desk.embedding) if embeds else _scanned(desk)
     if embeds:

@@ -14,6 +14,7 @@ from core.evaluation.calibration import Calibration, kept_calibration
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from core.evaluation.intervals import wilson
 from core.evaluation.vote_maps import PLATT
+from core.language import say
 from core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
 from core.reports.cells import csv_text
 from core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
@@ -177,7 +178,7 @@ def calibration_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[C
             tuple(b.n for b in made.bins),
             made.ece,
             made.perfect,
-            "Platt's curve" if made.method == PLATT else "isotonic curve",
+            say("Platt's curve") if made.method == PLATT else say("isotonic curve"),
             made.finding or "",
             current=True,
             stale=found.stale,
@@ -206,7 +207,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         measured: tuple[float | None, ...] = (None,) * 4
         if scores is not None:
             measured = (scores.auc, metric.ece, scores.n_train, scores.n_test)
-        words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
+        words = "" if scores is None else scores.measured_on + (say(", stale") if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))
     return csv_text(header, rows)

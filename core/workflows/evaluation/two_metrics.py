@@ -9,6 +9,7 @@ import numpy as np
 
 from core.errors import BadArguments
 from core.evaluation.held_out_votes import VOTERS
+from core.language import say
 from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from core.retrieval.index import Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
@@ -165,7 +166,7 @@ def disagreements(
     for done, row in enumerate(chosen.tolist()):
         reporter.check_cancelled()
         if done % 20 == 0:
-            reporter.progress(done, len(chosen), f"Asking {left} and {right}")
+            reporter.progress(done, len(chosen), say("Asking {left} and {right}", left=left, right=right))
         lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
     lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
     return Disagreements(tuple(lines), len(chosen), len(both), seed)

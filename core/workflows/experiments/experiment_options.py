@@ -12,6 +12,7 @@ from core.evaluation.builtin_tables import PREFIX
 from core.evaluation.protocols.registry import protocol_class
 from core.experiments.selection import CRITERION
 from core.experiments.spec import NESTED, ExperimentSpec
+from core.language import say
 from core.metrics.registry import learner_class
 from core.parameters import Parameter, Value, parse_settings
 from core.workflows.evaluation.evaluating import PROTOCOL, settings_by_name
@@ -117,8 +118,8 @@ def _check_settings(texts: Sequence[str], protocols: Sequence[str]) -> None:
     for text in texts:
         if text.partition("=")[0] not in known:
             raise BadArguments(
-                f"'{text}' is not a setting of a protocol measured by.",
-                f"Their settings: {', '.join(sorted(known)) or 'none'}.",
+                say("'{value}' is not a setting of a protocol measured by.", value=text),
+                say("Their settings: {known}.", known=", ".join(sorted(known)) or "none"),
             )
 
 

@@ -14,6 +14,7 @@ from core.experiments.results import document, live_table
 from core.experiments.running import Finished, finished, run
 from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
+from core.language import say
 from core.library.export_log import note_export
 from core.reports.experiment_figures import critical_difference_figure
 from core.reports.sheet import ThemeName
@@ -38,7 +39,8 @@ def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, lis
         values = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
         raise BadInput(
-            f"{path} is no description of an experiment.", "It is a JSON file; the help page shows one."
+            say("{path} is no description of an experiment.", path=path),
+            "It is a JSON file; the help page shows one.",
         ) from problem
     expected = values.pop("fingerprints", []) if isinstance(values, dict) else []
     if not isinstance(expected, list) or not all(isinstance(one, str) for one in expected):

@@ -24,6 +24,7 @@ from core.imaging.container import PictureReader, shown_slice
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.volume import Stack
+from core.language import say
 from core.library import open_library
 from core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
 from core.library.records import CHUNK, FeatureSet, checked_name
@@ -40,7 +41,9 @@ STEP = 16
 #: Pictures in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
 #: What is recorded of such a picture.
-CRASHED = "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
+CRASHED = say(
+    "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
+)
 
 
 @dataclass
@@ -84,18 +87,18 @@ def extract_features(
     made = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = _feature_set(
-            opened, made, extractor if name is None else checked_name(name, "A feature set")
+            opened, made, extractor if name is None else checked_name(name, say("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
         rows = opened.features.waiting(feature_set, pictures=made.needs_picture)
         total = len(rows)
-        reporter.progress(0, total, f"Extracting {made.title}")
+        reporter.progress(0, total, say("Extracting {title}", title=made.title))
         if made.needs_picture:
             workers = workers or default_workers()
             result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
         else:
             result.extracted = _copy_tables(opened, feature_set, rows, reporter)
-        reporter.progress(total, total, f"Extracting {made.title}")
+        reporter.progress(total, total, say("Extracting {title}", title=made.title))
         result.cases = len(opened.features.cases_of(feature_set))
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
     result.seconds = time.monotonic() - start
@@ -105,24 +108,35 @@ def extract_features(
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
     found_cases = library.catalogue.all_cases()
     if not found_cases:
-        raise BadInput(f"{library.path.name} holds no cases yet.", "Import some first: semblance import.")
+        raise BadInput(
+            say("{library} holds no cases yet.", library=library.path.name),
+            "Import some first: semblance import.",
+        )
     if extractor.needs_picture:
         columns = [(f.name, f.group) for f in extractor.feature_names]
         if not any(r.has_picture for r in found_cases):
             raise BadInput(
-                f"{library.path.name} holds no pictures for '{extractor.name}'.",
+                say(
+                    "{library} holds no pictures for '{extractor}'.",
+                    library=library.path.name,
+                    extractor=extractor.name,
+                ),
                 "Its cases are rows of a table: use --extractor raw.",
             )
     else:
         found = {source.columns for source in library.catalogue.sources() if source.columns}
         if not found:
             raise BadInput(
-                f"{library.path.name} holds no table for '{extractor.name}'.",
+                say(
+                    "{library} holds no table for '{extractor}'.",
+                    library=library.path.name,
+                    extractor=extractor.name,
+                ),
                 "For pictures use --extractor gabor.",
             )
         if len(found) > 1:
             raise BadInput(
-                f"The tables of {library.path.name} have different columns.",
+                say("The tables of {library} have different columns.", library=library.path.name),
                 "Put tables with different columns into libraries of their own.",
             )
         columns = [(column, column) for column in found.pop()]
@@ -144,7 +158,9 @@ def _copy_tables(
         kept, values = library.catalogue.numbers(part)
         contents = [details[row].content if row in details else "" for row in kept.tolist()]
         copied += library.features.write_chunk(feature_set, kept, values, (), contents)
-        reporter.progress(start + len(part), len(rows), f"Copying {feature_set.name}")
+        reporter.progress(
+            start + len(part), len(rows), say("Copying {feature_set}", feature_set=feature_set.name)
+        )
     return copied
 
 
@@ -215,7 +231,9 @@ class _Extraction:
                     for future in done:
                         self._take(self._running.pop(future))
                     self._reporter.progress(
-                        sum(self._seen.values()), self._total, f"Extracting {self._extractor.title}"
+                        sum(self._seen.values()),
+                        self._total,
+                        say("Extracting {title}", title=self._extractor.title),
                     )
                     self._reporter.check_cancelled()
             except BaseException:
@@ -311,7 +329,8 @@ def _extract_chunk(
                 if content != picture.content:
                     content = ""
                     raise BadInput(
-                        f"'{picture.address}' has changed since it was imported.", "Import it again."
+                        say("'{address}' has changed since it was imported.", address=picture.address),
+                        "Import it again.",
                     )
                 if isinstance(looked_at, Stack):
                     prepared = extractor.prepare_stack(looked_at, picture.region)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.features.extractor import Extractor
 from core.features.registry import extractors
+from core.language import say
 from core.library import open_library
 
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ def fitting_extractors(library: Path) -> list[str]:
 
 def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
     if not kinds:
-        return "there is no case"
+        return say("there is no case")
     if extractor.needs_picture not in kinds:
-        return "the cases are rows of a table" if extractor.needs_picture else "no case comes from a table"
-    return "" if volumes or not extractor.needs_volume else "no case is a volume"
+        return (
+            say("the cases are rows of a table")
+            if extractor.needs_picture
+            else say("no case comes from a table")
+        )
+    return "" if volumes or not extractor.needs_volume else say("no case is a volume")

@@ -9,6 +9,7 @@ from core.imaging.package import open_plainly
 from core.imaging.picture import Picture
 from core.imaging.stacks import FileStack
 from core.imaging.volume import Stack
+from core.language import say
 from core.library.content import content_hash, content_hash_of, hash_of_volume
 from core.tasks import Reporter
 
@@ -55,7 +56,7 @@ class OpenVolumes:
             except BadInput as error:
                 raise Away(error.message, error.hint) from None
             if content_hash(data) != hashes[one]:
-                raise Away(f"'{one}' has changed since it was imported.", "Import it again.")
+                raise Away(say("'{one}' has changed since it was imported.", one=one), "Import it again.")
             return self._reader.decode(data, one)
 
         stack = FileStack(address, opened)

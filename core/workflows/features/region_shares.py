@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.features.registry import make_extractor
+from core.language import say
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -41,7 +42,10 @@ def measured_unlike(
     if not shares or max(shares.values()) - min(shares.values()) <= FAR_APART:
         return ""
     most, least = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
-    return (
-        f"Cases of '{most}' are measured in a region, most of '{least}' in the whole picture: that alone may "
-        "tell them apart, so scores flatter. Leave one of them out, or draw regions in all."
+    return say(
+        "Cases of '{most}' are measured in a region, most of '{least}' in the whole picture: "
+        "that alone may tell them apart, so scores flatter. Leave one of them out, or draw "
+        "regions in all.",
+        most=most,
+        least=least,
     )

@@ -10,6 +10,7 @@ from core.imaging import PictureAddress, PictureReader
 from core.imaging.dicom.listing import HeaderLine, header_lines
 from core.imaging.limits import size_text
 from core.imaging.picture import Picture
+from core.language import say
 from core.tasks import SILENT, Reporter
 from core.workflows.imaging.looking import address_of
 
@@ -54,7 +55,7 @@ def read_header(
 def _plain_lines(reader: PictureReader, address: PictureAddress) -> list[HeaderLine]:
     lines = [("File", address.container.name)]
     if address.member:
-        lines.append(("Inside it", address.member))
+        lines.append((say("Inside it"), address.member))
     if address.frame is not None:
         lines.append(("Row", f"{address.frame:,}"))
     if reader.is_array(address):
@@ -64,16 +65,16 @@ def _plain_lines(reader: PictureReader, address: PictureAddress) -> list[HeaderL
     try:
         lines += _picture_lines(reader.open(address))
     except BadInput as error:
-        lines.append(("Cannot be shown", error.message))
+        lines.append((say("Cannot be shown"), error.message))
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
 def _array_lines(reader: PictureReader, address: PictureAddress) -> list[tuple[str, str]]:
     numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
-    lines = [("Format", "NumPy array")]
+    lines = [("Format", say("NumPy array"))]
     if numbers is not None:
         lines.append(("Slices", f"{numbers.shape[0]:,}"))
-        lines.append(("Kept as", str(numbers.dtype)))
+        lines.append((say("Kept as"), str(numbers.dtype)))
     return lines
 
 
@@ -84,33 +85,45 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
 
     from core.imaging.formats import HEAD_BYTES, sniff
 
-    lines = [("Format", sniff(data[:HEAD_BYTES]) or "unknown"), ("Size of the file", size_text(len(data)))]
+    lines = [
+        ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),
+        (say("Size of the file"), size_text(len(data))),
+    ]
     try:
         with Image.open(io.BytesIO(data)) as image:
-            lines.append(("Kind of pixels", image.mode))
+            lines.append((say("Kind of pixels"), image.mode))
             frames = getattr(image, "n_frames", 1)
             if frames > 1:
-                lines.append(("Pictures in it", f"{frames:,}"))
+                lines.append((say("Pictures in it"), f"{frames:,}"))
             dpi = image.info.get("dpi")
             if isinstance(dpi, tuple) and len(dpi) == 2:
-                lines.append(("Dots per inch", f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
+                lines.append((say("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        lines.append(("Kind of pixels", "cannot be read"))
+        lines.append((say("Kind of pixels"), say("cannot be read")))
     return lines
 
 
 def _picture_lines(picture: Picture) -> list[tuple[str, str]]:
     pixels = picture.pixels
     lines = [
-        ("Width", f"{picture.width:,} px"),
-        ("Height", f"{picture.height:,} px"),
-        ("Channels", "3 (red, green, blue)" if picture.is_colour else "1 (grey)"),
-        ("Bits of a channel", str(8 * pixels.dtype.itemsize)),
-        ("Least value", f"{float(pixels.min()):g}"),
-        ("Greatest value", f"{float(pixels.max()):g}"),
+        ("Width", say("{width:,} px", width=picture.width)),
+        ("Height", say("{height:,} px", height=picture.height)),
+        ("Channels", say("3 (red, green, blue)") if picture.is_colour else say("1 (grey)")),
+        (say("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
+        (say("Least value"), f"{float(pixels.min()):g}"),
+        (say("Greatest value"), f"{float(pixels.max()):g}"),
     ]
     if picture.spacing_mm is None:
-        lines.append(("Spacing", "not told"))
+        lines.append(("Spacing", say("not told")))
     else:
-        lines.append(("Spacing", f"{picture.spacing_mm[1]:.4g} × {picture.spacing_mm[0]:.4g} mm"))
+        lines.append(
+            (
+                "Spacing",
+                say(
+                    "{spacing_mm:.4g} × {spacing_mm2:.4g} mm",
+                    spacing_mm=picture.spacing_mm[1],
+                    spacing_mm2=picture.spacing_mm[0],
+                ),
+            )
+        )
     return lines

@@ -18,6 +18,7 @@ from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture, display_pic
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
 from core.imaging.volume import Spacing, Stack
+from core.language import say
 from core.library import open_library
 from core.library.records import CaseDetails
 from core.tasks import SILENT, Reporter
@@ -110,7 +111,7 @@ def card_images(
         reporter.check_cancelled()
         case = details.get(int(row))
         if case is None:
-            out.append(CardImage(int(row), None, "not in the library any more"))
+            out.append(CardImage(int(row), None, say("not in the library any more")))
             continue
         try:
             seen = _seen(case, greys, longest) if greys is not None else None
@@ -139,7 +140,7 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
     if case is None:
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
-        raise BadInput(f"{case.case_id} is a row of a table and has no picture.")
+        raise BadInput(say("{case_id} is a row of a table and has no picture.", case_id=case.case_id))
     return _viewed(case.address, case.region, case)
 
 

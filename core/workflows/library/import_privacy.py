@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.imaging.deidentify import is_telling
+from core.language import say
 from core.library.importers.importer import FoundCase, Rejected
 
 
@@ -38,20 +39,30 @@ class ImportPrivacy:
         notes = []
         if self._headers and not self._identified:
             notes.append(
-                "De-identified: patient ids and UIDs are replaced by codes of this library, dates are moved, "
-                "case ids do not show folders."
+                say(
+                    "De-identified: patient ids and UIDs are replaced by codes of this library, dates are "
+                    "moved, case ids do not show folders."
+                )
             )
         elif self._headers and not self._asked:
-            notes.append("Patient ids are kept: this source was imported with them before.")
+            notes.append(say("Patient ids are kept: this source was imported with them before."))
         if self._left_out:
             columns = ", ".join(sorted(self._left_out))
-            notes.append(f"Left out, for they may tell who a patient is: {columns}.")
+            notes.append(say("Left out, for they may tell who a patient is: {columns}.", columns=columns))
         stated, possible = self._burnt_in["yes"], self._burnt_in["possible"]
         if stated:
-            notes.append(f"Burnt-in text: the files say so of {stated:,}. It is not taken out of pictures.")
+            notes.append(
+                say(
+                    "Burnt-in text: the files say so of {stated:,}. It is not taken out of pictures.",
+                    stated=stated,
+                )
+            )
         if possible:
             notes.append(
-                f"Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, screens): "
-                "look before passing pictures on."
+                say(
+                    "Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, "
+                    "screens): look before passing pictures on.",
+                    possible=possible,
+                )
             )
         return notes

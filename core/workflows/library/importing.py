@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadArguments
 from core.imaging.container import PictureReader
+from core.language import say
 from core.library import open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.registry import get_importer, recognise
@@ -65,7 +66,7 @@ def recognise_source(path: Path, *, reporter: Reporter = SILENT) -> list[tuple[s
     Raises:
         BadInput: nothing there, unreadable, or of no known kind.
     """
-    reporter.progress(0, None, f"Looking into {path.name}")
+    reporter.progress(0, None, say("Looking into {path}", path=path.name))
     with Source.open(path) as source:
         return [(importer.kind, importer.title, found) for importer, found in recognise(source)]
 
@@ -135,7 +136,11 @@ class _Import:
         )
         if identified and not record.identified:
             raise BadArguments(
-                f"{path} was imported into {self.library.path.name} without patient ids.",
+                say(
+                    "{path} was imported into {library} without patient ids.",
+                    path=path,
+                    library=self.library.path.name,
+                ),
                 "Import it with its ids into a new library.",
             )
         return record

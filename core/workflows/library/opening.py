@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.library import open_library
 from core.library.columns import CaseColumns, PictureState, case_columns
 from core.tasks import SILENT, Reporter
@@ -66,7 +67,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
-    reporter.progress(0, None, f"Opening {library.name}")
+    reporter.progress(0, None, say("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
         features = opened.features

@@ -13,6 +13,7 @@ from core.imaging.formats import DICOM, check_whole, sniff
 from core.imaging.package import Package
 from core.imaging.picture import Picture
 from core.imaging.thumbnail import inspect, thumbnail
+from core.language import say
 from core.library.content import (
     content_hash,
     content_hash_of,
@@ -266,7 +267,7 @@ def check_is_text(path: Path) -> None:
     """
     shown = printable(str(path.absolute()))
     if shown != str(path.absolute()):
-        raise BadInput(f"The name of '{shown}' is not valid text.", "Rename it first.")
+        raise BadInput(say("The name of '{shown}' is not valid text.", shown=shown), "Rename it first.")
 
 
 def file_identity(source: Source, path: str) -> str:

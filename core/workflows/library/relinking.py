@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
+from core.language import say
 from core.library import open_library
 from core.library.importers.source import Source
 from core.library.records import FileRecord, SourceRecord
@@ -42,7 +43,10 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
         SemblanceError: the library cannot be written to.
     """
     if not folder.exists():
-        raise BadInput(f"{folder} does not exist.", "Choose the folder or zip the pictures are in now.")
+        raise BadInput(
+            say("{folder} does not exist.", folder=folder),
+            "Choose the folder or zip the pictures are in now.",
+        )
     check_is_text(folder)
     moved: dict[str, str] = {}
     found = missing = 0
@@ -52,7 +56,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
             away = [f for f in files if f.state == "missing"] if source.path.exists() else files
             if not away:
                 continue
-            reporter.progress(len(moved), None, f"Looking for {source.name}")
+            reporter.progress(len(moved), None, say("Looking for {source}", source=source.name))
             place = _place(source, files, folder.absolute(), reporter)
             if place is None:
                 missing += len(away)

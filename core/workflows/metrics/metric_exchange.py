@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import BadArguments, BadInput, SemblanceError
+from core.language import say
 from core.library import open_library
 from core.library.export_log import note_export
 from core.library.records import FeatureSet, checked_name, unique_name
@@ -43,7 +44,10 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         SemblanceError: the file cannot be written.
     """
     if out.suffix != SUFFIX:
-        raise BadArguments(f"A metric's file cannot be called {out.name}.", f"Let it end in {SUFFIX}.")
+        raise BadArguments(
+            say("A metric's file cannot be called {out}.", out=out.name),
+            say("Let it end in {suffix}.", suffix=SUFFIX),
+        )
     with open_library(library) as opened:
         record = opened.metric(name)
         about = json.dumps(_about(opened, record), ensure_ascii=False)
@@ -55,7 +59,11 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             part.replace(out)
         except OSError as error:
             raise SemblanceError(
-                f"The metric could not be written to {out}: {error.strerror or error}.",
+                say(
+                    "The metric could not be written to {out}: {reason}.",
+                    out=out,
+                    reason=error.strerror or error,
+                ),
                 "Choose a folder you may write to, with room.",
             ) from error
         finally:
@@ -76,7 +84,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
         SemblanceError: the library cannot be written to.
     """
     if name is not None:
-        name = checked_name(name, "A metric")
+        name = checked_name(name, say("A metric"))
     about, packed = _read(file)
     with open_library(library, writable=True) as opened:
         feature_set = _matching(opened, about["features"], file)
@@ -118,7 +126,11 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
         except OSError as error:
             target.unlink(missing_ok=True)
             raise SemblanceError(
-                f"{opened.name} could not take the metric: {error.strerror or error}.",
+                say(
+                    "{opened} could not take the metric: {reason}.",
+                    opened=opened.name,
+                    reason=error.strerror or error,
+                ),
                 "Free some space, or look who may write to it.",
             ) from error
         finally:
@@ -169,8 +181,16 @@ def _matching(library: Library, wanted: Mapping[str, Any], file: Path) -> Featur
     settings = " ".join(f"--set {key}={value}" for key, value in dict(wanted["settings"]).items())
     command = f"semblance features LIB --extractor {wanted['extractor']} {settings}".strip()
     raise BadInput(
-        f"{file.name} compares cases by '{wanted['extractor']}' features that {library.name} does not have.",
-        f"Extract them first ({command}), with the version of Semblance that made the metric.",
+        say(
+            "{file} compares cases by '{wanted}' features that {library} does not have.",
+            file=file.name,
+            wanted=wanted["extractor"],
+            library=library.name,
+        ),
+        say(
+            "Extract them first ({command}), with the version of Semblance that made the metric.",
+            command=command,
+        ),
     )
 
 
@@ -179,10 +199,11 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
     try:
         packed = zipfile.ZipFile(file)
     except FileNotFoundError:
-        raise BadInput(f"There is no file {file}.", "Choose another.") from None
+        raise BadInput(say("There is no file {file}.", file=file), "Choose another.") from None
     except OSError as error:
         raise BadInput(
-            f"{file} cannot be read: {error.strerror or error}.", "Choose another file."
+            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            "Choose another file.",
         ) from error
     except (zipfile.BadZipFile, ValueError):
         raise _damaged(file) from None
@@ -194,7 +215,9 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         if about.get("format") != FORMAT:
             raise _damaged(file)
         if about.get("version") != VERSION:
-            raise BadInput(f"{file.name} was made by another version of Semblance.", "Update Semblance.")
+            raise BadInput(
+                say("{file} was made by another version of Semblance.", file=file.name), "Update Semblance."
+            )
         kinds = {
             "library": str,
             "name": str,
@@ -206,7 +229,7 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
             raise _damaged(file)
         try:
-            checked_name(about["name"], "A metric")
+            checked_name(about["name"], say("A metric"))
         except BadArguments:
             raise _damaged(file) from None
         if not isinstance(about.get("scores"), (dict, type(None))) or {"extractor", "settings"} - set(
@@ -235,5 +258,6 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
 
 def _damaged(file: Path) -> BadInput:
     return BadInput(
-        f"{file.name} is no metric of Semblance, or it is damaged.", "Export it again where it is whole."
+        say("{file} is no metric of Semblance, or it is damaged.", file=file.name),
+        "Export it again where it is whole.",
     )

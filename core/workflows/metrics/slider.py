@@ -14,6 +14,7 @@ from core.evaluation.data import prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout
+from core.language import known, say, say_all
 from core.library import open_library
 from core.library.records import checked_name
 from core.metrics.papers.bdm_between import BDMBetween
@@ -102,7 +103,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         BadInput: too few cases or findings, or data that cannot be used.
         Cancelled: asked for by the reporter; nothing is kept.
     """
-    request = replace(request, name=checked_name(request.name, "A slider"))
+    request = replace(request, name=checked_name(request.name, say("A slider")))
     settings: dict[str, Any] = {"random_state": request.seed, **(request.settings or {})}
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
@@ -110,7 +111,10 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         everything = library_data(opened, feature_set)
         if not any(everything.y):
             raise BadInput(
-                f"{everything.name} has no findings, and the diagnostic end learns from them.",
+                say(
+                    "{everything} has no findings, and the diagnostic end learns from them.",
+                    everything=everything.name,
+                ),
                 "Give the cases findings (a labels.csv).",
             )
         renamed = parse_findings_map(request.findings) if request.findings else None
@@ -148,9 +152,9 @@ class _Part(Reporter):
     def progress(self, done: int, total: int | None, what: str) -> None:
         # Neighbours, rounds and scores each count from nothing: what was reached stays.
         self._share = max(self._share, min(1.0, done / total) if total else 0.0)
-        place = f"{PLACES[self._number]} % diagnostic"
+        place = say("{places} % diagnostic", places=PLACES[self._number])
         reached = round(100 * (self._number + self._share))
-        self._outer.progress(reached, 100 * len(PLACES), f"{what}, {place}")
+        self._outer.progress(reached, 100 * len(PLACES), say_all([known(what), place]))
 
     def check_cancelled(self) -> None:
         self._outer.check_cancelled()

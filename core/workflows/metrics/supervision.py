@@ -11,6 +11,7 @@ import numpy.typing as npt
 from core.constraints import Rows, from_judgements, sample_triplets
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData
+from core.language import say, say_n
 from core.library.records import JudgementRecord
 from core.metrics.registry import learners
 from core.searches.judgement import Judgement
@@ -68,8 +69,10 @@ def supervision_of(
 
         there = ", ".join(ledgers(library.catalogue))
         raise BadInput(
-            f"The ledger '{request.judgements}' has no judgement in force.",
-            f"Ledgers of this library: {there}." if there else "Judge some cases first.",
+            say("The ledger '{judgements}' has no judgement in force.", judgements=request.judgements),
+            say("Ledgers of this library: {there}.", there=there)
+            if there
+            else say("Judge some cases first."),
         )
     assert train.case_rows is not None
     place = {int(row): at for at, row in enumerate(train.case_rows)}
@@ -81,12 +84,21 @@ def supervision_of(
     found = judged.pairs if wants_pairs else judged.triplets
     if not len(found):
         raise BadInput(
-            f"None of the {len(made)} judgements tells {learner.title} anything about the training cases.",
+            say(
+                "None of the {n} judgements tells {title} anything about the training cases.",
+                n=len(made),
+                title=learner.title,
+            ),
             "Thumbs make pairs; a like and a dislike of one query, or 'closer', make triplets.",
         )
-    left = f"; {judged.left_out} of them about other cases were left out" if judged.left_out else ""
-    beside = "findings and " if y is not None else ""
-    note = f"Learnt from {beside}{len(made)} judgement{'' if len(made) == 1 else 's'}{left}."
+    left = (
+        say("; {left_out} of them about other cases were left out", left_out=judged.left_out)
+        if judged.left_out
+        else ""
+    )
+    count = say_n("{n} judgement", "{n} judgements", len(made))
+    sources = count if y is None else say("findings and {judgements}", judgements=count)
+    note = say("Learnt from {sources}{left}.", sources=sources, left=left)
     if wants_pairs:
         return Supervision(y, found, None, len(found), note)
     if y is None:
@@ -100,8 +112,8 @@ def check_takes_judgements(learner: type[Learner]) -> None:
     if not learner.accepts & {"pairs", "triplets"}:
         able = ", ".join(one.title for one in learners() if one.accepts & {"pairs", "triplets"})
         raise BadInput(
-            f"{learner.title} cannot learn from judgements.",
-            f"These can: {able}. Or learn from findings alone.",
+            say("{title} cannot learn from judgements.", title=learner.title),
+            say("These can: {able}. Or learn from findings alone.", able=able),
         )
 
 

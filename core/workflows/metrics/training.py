@@ -16,6 +16,7 @@ from core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout, patient_codes
+from core.language import say, say_all
 from core.library import open_library
 from core.library.records import FeatureSet, checked_name
 from core.metrics.card import Split
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
 #: On the card of a metric nothing could be measured of.
-UNSCORED = "Not scored: no case of the library has a finding."
+UNSCORED = say("Not scored: no case of the library has a finding.")
 #: The live curve may cost this share of the time; it scores at most so many held-out cases.
 CURVE_SHARE, CURVE_CASES = 0.25, 400
 
@@ -106,7 +107,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
         Cancelled: asked for by the reporter.
     """
     start = time.monotonic()
-    request = replace(request, name=checked_name(request.name, "A metric"))
+    request = replace(request, name=checked_name(request.name, say("A metric")))
     learner = make_learner(request.learner, **(request.settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
@@ -122,8 +123,10 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             split = holdout(data.y.tolist(), data.units, request.seed, request.held_out)
         except BadInput as few:
             if learner.accepts:
-                raise BadInput(few.message, f"{few.hint} {_needing_none()}".strip()) from few
-            note = f"Not scored: {few.message}"
+                raise BadInput(
+                    few.message, say_all([few.hint, _needing_none()], " ") if few.hint else _needing_none()
+                ) from few
+            note = say("Not scored: {message}", message=few.message)
             return _train_unscored(opened, feature_set, request, learner, everything, note, start, reporter)
         metric, kept = fit_and_score(opened, feature_set, request, learner, data, everything, split, reporter)
         assert data.case_rows is not None
@@ -208,11 +211,14 @@ def _train_unscored(
     """
     if learner.accepts and not request.judgements:
         raise BadInput(
-            f"{data.name} has no findings, and {learner.title} learns from them.",
-            f"Give the cases findings (a labels.csv). {_needing_none()}",
+            say("{data} has no findings, and {title} learns from them.", data=data.name, title=learner.title),
+            say("Give the cases findings (a labels.csv). {value}", value=_needing_none()),
         )
     if data.n_cases < 2:
-        raise BadInput(f"{data.name} has {data.n_cases} case.", "Import more: there is nothing to compare.")
+        raise BadInput(
+            say("{data} has {n_cases} case.", data=data.name, n_cases=data.n_cases),
+            "Import more: there is nothing to compare.",
+        )
     steps = chosen_steps(request.steps, feature_set.extractor, labelled=False)
     fitted, rows = fit_steps(steps, data.X, None)
     said = supervision_of(library, replace(request, from_findings=False), learner, data)
@@ -229,7 +235,10 @@ def _train_unscored(
 
 def _needing_none() -> str:
     """Which learners can be trained on any library."""
-    return f"These need no findings: {', '.join(one.title for one in learners() if not one.accepts)}."
+    return say(
+        "These need no findings: {those}.",
+        those=", ".join(one.title for one in learners() if not one.accepts),
+    )
 
 
 def keep_metric(
@@ -269,7 +278,11 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         trained = np.isin(data.case_rows, record.training)
         if not trained.any():
             raise BadInput(
-                f"{opened.name} has none of the cases that '{name}' was trained on.",
+                say(
+                    "{opened} has none of the cases that '{name}' was trained on.",
+                    opened=opened.name,
+                    name=name,
+                ),
                 "Its vote asks them, so it can be scored only where they are: in the library it came from.",
             )
         # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.evaluation.calibration import Calibration
 from core.evaluation.evaluate_metric import MetricScores
+from core.language import known, say, say_all
 from core.metrics.card import MetricCard
 from core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from core.reports.card_facts import (
@@ -43,13 +44,13 @@ def card_document(
     kept = (scores or {}).get("calibration")
     calibration = Calibration.from_json(kept) if kept else None
     sections = [
-        _section("Metric", _about(name, card, learner_title, paper)),
-        _section("Data", _data(card)),
-        _section("Training", _training(card)),
+        _section(say("Metric"), _about(name, card, learner_title, paper)),
+        _section(say("Data"), _data(card)),
+        _section(say("Training"), _training(card)),
         *_scores(card, measured),
         *_failures(measured),
         *_calibration(measured, calibration, told="calibration" in (scores or {})),
-        _section("Origin", _origin(card)),
+        _section(say("Origin"), _origin(card)),
     ]
     values = {
         "name": name,
@@ -65,47 +66,57 @@ def _section(title: str, lines: list[tuple[str, str]]) -> Section:
 
 def _about(name: str, card: MetricCard, title: str, paper: str) -> list[tuple[str, str]]:
     return [
-        ("Name", name),
-        ("Learner", learner_text(card, title)),
-        ("Parameters", parameters_text(card)),
-        ("Paper", paper),
+        (say("Name"), name),
+        (say("Learner"), learner_text(card, title)),
+        (say("Parameters"), parameters_text(card)),
+        (say("Paper"), paper),
     ]
 
 
 def _data(card: MetricCard) -> list[tuple[str, str]]:
     return [
-        ("Library", card.library),
-        ("Features", card.feature_set),
-        ("Steps", "; ".join(card.steps)),
+        (say("Library"), card.library),
+        (say("Features"), card.feature_set),
+        (say("Steps"), say_all(map(known, card.steps), "; ")),
         *column_lines(card),
     ]
 
 
 def _training(card: MetricCard) -> list[tuple[str, str]]:
     return [
-        ("Trained on", trained_on(card)),
-        ("Split", split_text(card)),
-        ("Constraints", constraints_text(card)),
-        ("How it ended", " ".join(card.notes)),
+        (say("Trained on"), trained_on(card)),
+        (say("Split"), split_text(card)),
+        (say("Constraints"), constraints_text(card)),
+        (say("How it ended"), say_all(map(known, card.notes), " ")),
     ]
 
 
 def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
     if scores is None:
-        return [Section("Scores", (Fact("Measured on", card.measured_on or NOT_MEASURED),))]
+        return [
+            Section(
+                say("Scores"),
+                (Fact(say("Measured on"), known(card.measured_on) if card.measured_on else NOT_MEASURED),),
+            )
+        ]
     k = min(10, len(scores.retrieval_accuracy.k))
     lines = [
-        ("Measured on", f"{scores.n_test:,} cases, {scores.measured_on}"),
-        (f"Retrieval accuracy @{k}", _spread(scores.retrieval_accuracy.at(k))),
-        (f"{scores.voters}-NN accuracy", _spread(scores.knn_accuracy.at(scores.voters))),
-        ("AUC, mean of findings", "" if scores.auc is None else f"{scores.auc:.2f}"),
+        (
+            say("Measured on"),
+            say(
+                "{n_test:,} cases, {measured_on}", n_test=scores.n_test, measured_on=known(scores.measured_on)
+            ),
+        ),
+        (say("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (say("{voters}-NN accuracy", voters=scores.voters), _spread(scores.knn_accuracy.at(scores.voters))),
+        (say("AUC, mean of findings"), "" if scores.auc is None else say("{auc:.2f}", auc=scores.auc)),
         *(
-            (f"AUC, {finding}", score_text({"value": curve.auc, "ci95": curve.ci95}))
+            (say("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
             for finding, curve in scores.roc.items()
         ),
     ]
     facts = tuple(Fact(label, value) for label, value in lines if value)
-    return [Section("Scores", facts, measured_on=scores.measured_on)]
+    return [Section(say("Scores"), facts, measured_on=scores.measured_on)]
 
 
 def _failures(scores: MetricScores | None) -> list[Section]:
@@ -115,12 +126,20 @@ def _failures(scores: MetricScores | None) -> list[Section]:
     known = [(name, one) for name, one in scores.by_finding.items() if one.mean is not None]
     worst = sorted(known, key=lambda entry: entry[1].mean or 0.0)[:WEAKEST]
     lines = [
-        (f"Weakest, {name}", f"{_spread((one.mean, one.low, one.high))} accuracy @{one.k} of {one.n:,} cases")
+        (
+            say("Weakest, {name}", name=name),
+            say(
+                "{value} accuracy @{k} of {n:,} cases",
+                value=_spread((one.mean, one.low, one.high)),
+                k=one.k,
+                n=one.n,
+            ),
+        )
         for name, one in worst
     ]
     lines += _confused(scores)
     facts = tuple(Fact(label, value) for label, value in lines)
-    return [Section("Where it fails", facts, _confusion(scores), scores.measured_on)]
+    return [Section(say("Where it fails"), facts, _confusion(scores), scores.measured_on)]
 
 
 def _confused(scores: MetricScores) -> list[tuple[str, str]]:
@@ -135,10 +154,16 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
         if i != j and count
     ]
     told = [
-        f"{count:,} of {sum(scores.confusion[names.index(true)]):,} {true} taken for {said}"
+        say(
+            "{count:,} of {confusion:,} {true} taken for {said}",
+            count=count,
+            confusion=sum(scores.confusion[names.index(true)]),
+            true=true,
+            said=said,
+        )
         for count, true, said in sorted(wrong, reverse=True)[:WEAKEST]
     ]
-    return [("Most often confused", "; ".join(told))] if told else []
+    return [(say("Most often confused"), say_all(told, "; "))] if told else []
 
 
 def _confusion(scores: MetricScores) -> Table | None:
@@ -146,9 +171,10 @@ def _confusion(scores: MetricScores) -> Table | None:
     if len(names) != len(scores.confusion):
         return None
     rows = tuple(
-        (name, *(f"{count:,}" for count in row)) for name, row in zip(names, scores.confusion, strict=True)
+        (name, *(say("{n:,}", n=count) for count in row))
+        for name, row in zip(names, scores.confusion, strict=True)
     )
-    return Table((f"is / {scores.voters} nearest say", *names), rows)
+    return Table((say("is / {voters} nearest say", voters=scores.voters), *names), rows)
 
 
 def _calibration(
@@ -157,24 +183,46 @@ def _calibration(
     if scores is None:
         return []
     if calibration is None:
-        few, before = "too few cases with a finding were held out", "score the metric again to get one"
-        return [_section("Calibration", [("Estimates", f"none: {few if told else before}")])]
-    patients = "" if calibration.n_patients is None else f" of {calibration.n_patients:,} patients"
+        few, before = (
+            say("too few cases with a finding were held out"),
+            say("score the metric again to get one"),
+        )
+        return [
+            _section(
+                say("Calibration"), [(say("Estimates"), say("none: {why}", why=few if told else before))]
+            )
+        ]
+    patients = (
+        ""
+        if calibration.n_patients is None
+        else say(" of {n_patients:,} patients", n_patients=calibration.n_patients)
+    )
     lines = [
-        ("Method", calibration.method),
-        ("Calibrated on", f"{calibration.n_cases:,} cases{patients}"),
+        (say("Method"), known(calibration.method)),
         (
-            "Expected calibration error",
-            f"{calibration.ece:.3f} (perfect forecasters: below {calibration.perfect:.3f} in 95 of 100)",
+            say("Calibrated on"),
+            say("{n_cases:,} cases{patients}", n_cases=calibration.n_cases, patients=patients),
+        ),
+        (
+            say("Expected calibration error"),
+            say(
+                "{ece:.3f} (perfect forecasters: below {perfect:.3f} in 95 of 100)",
+                ece=calibration.ece,
+                perfect=calibration.perfect,
+            ),
         ),
     ]
-    section = _section("Calibration", lines)
+    section = _section(say("Calibration"), lines)
     return [Section(section.title, section.facts, None, calibration.measured_on)]
 
 
 def _origin(card: MetricCard) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
-    return [("Trained at", when(card.created)), ("Versions", versions), ("Content hash", card.content_hash)]
+    return [
+        (say("Trained at"), when(card.created)),
+        (say("Versions"), versions),
+        (say("Content hash"), card.content_hash),
+    ]
 
 
 def _told_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -192,4 +240,6 @@ def _spread(values: tuple[float | None, float | None, float | None]) -> str:
     mean, low, high = values
     if mean is None:
         return ""
-    return f"{mean:.2f}" if low is None or high is None else f"{mean:.2f} ({low:.2f}–{high:.2f})"
+    if low is None or high is None:
+        return say("{mean:.2f}", mean=mean)
+    return say("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)

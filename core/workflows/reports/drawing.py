@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import BadArguments
+from core.language import say
 from core.library.export_log import note_export
 from core.reports.curves import KINDS, Curve, curves_csv
 from core.reports.figures import FIGURES
@@ -46,7 +47,10 @@ def draw(
     """
     reporter.check_cancelled()
     if kind not in FIGURES:
-        raise BadArguments(f"There is no plot '{kind}'.", f"Use one of {', '.join(FIGURES)}.")
+        raise BadArguments(
+            say("There is no plot '{kind}'.", kind=kind),
+            say("Use one of {figures}.", figures=", ".join(FIGURES)),
+        )
     try:
         return FIGURES[kind](
             curves,
@@ -61,7 +65,7 @@ def draw(
             note=note,
         )
     except (KeyError, ValueError) as problem:
-        raise BadArguments(f"The plot cannot be drawn so: {problem}.") from problem
+        raise BadArguments(say("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
 
 
 def export_plots(
@@ -90,7 +94,8 @@ def export_plots(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise BadArguments(
-            f"Plots cannot be saved as '{path.name}'.", "End the name in .png, .svg, .pdf or .csv."
+            say("Plots cannot be saved as '{path}'.", path=path.name),
+            "End the name in .png, .svg, .pdf or .csv.",
         )
     if not plots:
         raise BadArguments("There is no plot to save.", "Train a metric first; it is scored when it is done.")
@@ -140,7 +145,8 @@ def export_map(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise BadArguments(
-            f"Plots cannot be saved as '{path.name}'.", "End the name in .png, .svg, .pdf or .csv."
+            say("Plots cannot be saved as '{path}'.", path=path.name),
+            "End the name in .png, .svg, .pdf or .csv.",
         )
     reporter.progress(0, None, "Saving the map")
     if suffix == ".csv":

@@ -13,6 +13,7 @@ from core.imaging.overview import overview
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
+from core.language import known, say, say_all
 from core.library.records import CaseDetails, now
 from core.metrics.registry import learner_title
 from core.reports.card_facts import card_facts
@@ -78,7 +79,7 @@ def report_document(
         estimate.trained,
     )
     return ReportDocument(
-        title="Retrieval report",
+        title=say("Retrieval report"),
         created=now(),
         library=desk.library.name,
         metric=desk.record.name,
@@ -120,7 +121,7 @@ def report_document(
 
 def _judgement_row(one: Judgement) -> JudgementRow:
     if one.kind == Kind.CLOSER:
-        return JudgementRow("closer to the query", one.case, one.query, one.other, one.time)
+        return JudgementRow(say("closer to the query"), one.case, one.query, one.other, one.time)
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
@@ -129,23 +130,34 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
     notes = list(asked.result.warnings)
     if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
         notes.append(
-            f"The judgements refined the metric by {100 * search.strength * asked.trust:.0f} %; it was not "
-            "measured again, so scores and plots are those of the metric they began with."
+            say(
+                "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
+                "so scores and plots are those of the metric they began with.",
+                strength=100 * search.strength * asked.trust,
+            )
         )
     if asked.refused is not None:
-        notes.append(f"Judgements, examples and concepts were not followed: {asked.refused}")
+        notes.append(
+            say("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
+        )
     if search.without:
-        notes.append(f"Ranked without: {', '.join(search.without)}.")
-    for words, examples in (("Like", search.like), ("Unlike", search.unlike)):
+        notes.append(say("Ranked without: {without}.", without=say_all(map(known, search.without))))
+    for like, examples in ((True, search.like), (False, search.unlike)):
         if examples:
             names = ", ".join(one.case or (one.image.name if one.image else "") for one in examples)
-            notes.append(f"{words} the examples {names}.")
-    moved = [f"{name} {amount:+.2f}" for name, amount in search.concepts if amount]
+            notes.append(
+                say("Like the examples {names}.", names=names)
+                if like
+                else say("Unlike the examples {names}.", names=names)
+            )
+    moved = [
+        say("{name} {amount:+.2f}", name=name, amount=amount) for name, amount in search.concepts if amount
+    ]
     if moved:
-        notes.append(f"Moved along: {', '.join(moved)}.")
+        notes.append(say("Moved along: {moved}.", moved=say_all(moved)))
     if asked.result.vote.trained:
         notes.append(
-            "The metric was trained on this query or its patient: it may know it better than others."
+            say("The metric was trained on this query or its patient: it may know it better than others.")
         )
     return tuple(notes)
 
@@ -185,7 +197,7 @@ def _untold_name(image: Path) -> str:
     """The path of a picture from outside; of a DICOM file, which is often called after its patient, only that
     it is one."""
     with image.open("rb") as file:
-        return "A DICOM file" if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
+        return say("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
@@ -216,10 +228,12 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     known = findings(metrics, snapshot.columns.findings)
     chosen = finding if finding in known else next(iter(known), None)
     figures: list[tuple[str, str, Sequence[Curve]]] = [
-        (ACCURACY, "Retrieval accuracy @ k", accuracy_curves(metrics, metric))
+        (ACCURACY, say("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
     ]
     if chosen is not None:
-        figures.append((ROC, f"ROC, {chosen} against the rest", roc_curves(metrics, metric, chosen)))
+        figures.append(
+            (ROC, say("ROC, {chosen} against the rest", chosen=chosen), roc_curves(metrics, metric, chosen))
+        )
     return tuple(
         Plot(
             caption,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadArguments, SemblanceError
+from core.language import say
 from core.library.export_log import note_export
 from core.reports.cells import csv_text
 from core.reports.options import ReportOptions
@@ -45,7 +46,7 @@ def write_search_report(
     chosen = options or ReportOptions()
     desk = desk_for(library, search.metric, reporter, without=search.without)
     asked = ask(library, search, k=LISTED, reporter=reporter)
-    reporter.progress(0, None, f"Writing {out.name}")
+    reporter.progress(0, None, say("Writing {out}", out=out.name))
     write_report(report_document(desk, library, asked, chosen, reporter), out, chosen.page)
     note_export(library, "report", out.suffix, identified=chosen.identified)
     return out
@@ -89,7 +90,10 @@ def write_reports(
     """
     suffix = f".{kind.lstrip('.').lower()}"
     if suffix not in WRITERS:
-        raise BadArguments(f"There is no report of the kind '{kind}'.", f"Kinds: {', '.join(_kinds())}.")
+        raise BadArguments(
+            say("There is no report of the kind '{kind}'.", kind=kind),
+            say("Kinds: {value}.", value=", ".join(_kinds())),
+        )
     if not cases:
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
@@ -98,7 +102,10 @@ def write_reports(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SemblanceError(
-            f"The folder {folder} cannot be made: {error.strerror or error}.", "Choose another one."
+            say(
+                "The folder {folder} cannot be made: {reason}.", folder=folder, reason=error.strerror or error
+            ),
+            "Choose another one.",
         ) from error
     width = max(4, len(str(len(cases))))
     files: list[Path] = []
@@ -106,7 +113,7 @@ def write_reports(
     lines: list[tuple[Any, ...]] = []
     for number, case in enumerate(cases, start=1):
         reporter.check_cancelled()
-        reporter.progress(number - 1, len(cases), f"Writing reports into {folder.name}")
+        reporter.progress(number - 1, len(cases), say("Writing reports into {folder}", folder=folder.name))
         one = _of_case(search, case)
         try:
             asked = ask(library, one, k=LISTED, reporter=SILENT)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, SemblanceError
 from core.imaging.region import Region
+from core.language import say
 from core.library import open_library
 from core.searches.judgement import Judgement, Kind
 from core.searches.ledger import Ledger
@@ -86,13 +87,17 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
     with open_library(library) as opened:
         if not opened.writable:
             raise SemblanceError(
-                f"{opened.name} is open for looking only, so it cannot take up a report's judgements.",
+                say(
+                    "{opened} is open for looking only, so it cannot take up a report's judgements.",
+                    opened=opened.name,
+                ),
                 "Copy it to a folder you may write to.",
             )
         digest = opened.pseudonyms().reference
         if values.get("library") != digest(_LIBRARY):
             raise BadInput(
-                f"{report.name} was not made from {opened.name}.", "Open the library it was made from first."
+                say("{report} was not made from {opened}.", report=report.name, opened=opened.name),
+                "Open the library it was made from first.",
             )
         try:
             return _opened(opened, values, report, digest)
@@ -108,7 +113,10 @@ def _opened(
     metric = metrics.get(values["metric"])
     if metric is None:
         raise BadInput(
-            f"The metric of {report.name} is no longer in {library.name}.", "Train or import it again."
+            say(
+                "The metric of {report} is no longer in {library}.", report=report.name, library=library.name
+            ),
+            "Train or import it again.",
         )
     sets = {feature_set.id: feature_set for feature_set in library.features.all()}
     groups = {digest(group): group for _, group in sets[metric.feature_set].columns}
@@ -118,7 +126,12 @@ def _opened(
         if "case" in data:
             if data["case"] not in cases:
                 raise BadInput(
-                    f"A case of {report.name} is no longer in {library.name}.", "Import its picture again."
+                    say(
+                        "A case of {report} is no longer in {library}.",
+                        report=report.name,
+                        library=library.name,
+                    ),
+                    "Import its picture again.",
                 )
             return Query(case=cases[data["case"]], region=region)
         return Query(image=_found(report, data), region=region)
@@ -173,7 +186,8 @@ def _read(report: Path) -> Mapping[str, Any]:
         values = json.loads(report.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(
-            f"{report} cannot be read: {error.strerror or error}.", "Choose another file."
+            say("{report} cannot be read: {reason}.", report=report, reason=error.strerror or error),
+            "Choose another file.",
         ) from error
     except (ValueError, RecursionError):
         raise _damaged(report) from None
@@ -182,16 +196,24 @@ def _read(report: Path) -> Mapping[str, Any]:
         raise _damaged(report)
     if not search:
         raise BadInput(
-            f"{report.name} was made from a library open for looking only and cannot be reopened.",
+            say(
+                "{report} was made from a library open for looking only and cannot be reopened.",
+                report=report.name,
+            ),
             "Make the report again from a library you may write to.",
         )
     if search.get("version") != VERSION:
-        raise BadInput(f"{report.name} was made by another version of Semblance.", "Update Semblance.")
+        raise BadInput(
+            say("{report} was made by another version of Semblance.", report=report.name), "Update Semblance."
+        )
     return search
 
 
 def _damaged(report: Path) -> BadInput:
-    return BadInput(f"{report.name} is no JSON report of Semblance, or damaged.", "Choose another file.")
+    return BadInput(
+        say("{report} is no JSON report of Semblance, or damaged.", report=report.name),
+        "Choose another file.",
+    )
 
 
 def _found(report: Path, data: Mapping[str, Any]) -> Path:
@@ -204,7 +226,7 @@ def _found(report: Path, data: Mapping[str, Any]) -> Path:
         if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
             return file
     raise BadInput(
-        f"The picture that {report.name} asked with was not found.",
+        say("The picture that {report} asked with was not found.", report=report.name),
         "Put it into the folder of the report; its name does not matter.",
     )
 

@@ -15,6 +15,7 @@ from core.imaging import PictureAddress, open_picture
 from core.imaging.picture import Picture
 from core.imaging.region import Region
 from core.imaging.thumbnail import thumbnail
+from core.language import say
 from core.retrieval.explanation.places import PlacesOf, Seen, places_of
 from core.searches.query import Query
 from core.searches.search import Search
@@ -102,7 +103,7 @@ def _taken(desk: Desk, query: Query) -> _Taken | str:
         assert query.case is not None
         details = next(iter(desk.library.catalogue.details([desk.row_of(query.case)]).values()))
         if details.address is None:
-            return "a row of a table: no picture"
+            return say("a row of a table: no picture")
         address, region = details.address, region or details.region
     try:
         return _Taken(open_picture(address, region), region)
@@ -134,7 +135,7 @@ def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = 
     except SemblanceError as error:
         # An encoder whose file is gone: the pictures are there all the same.
         query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
-        return Agreement(query, found, f"No places can be told. {error.message}")
+        return Agreement(query, found, say("No places can be told. {message}", message=error.message))
     numbers = [ground.numbers(), case_numbers(desk, case)]
     seen = [
         Seen(one.picture, one.region, row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.errors import BadArguments, BadInput
+from core.language import say
 from core.library import open_library
 from core.workflows.metrics.never_seen import WhoIsWho, elsewhere
 
@@ -35,7 +36,8 @@ def held_out_cases(library: Path, metric: str) -> list[str]:
         held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
     if not held_out:
         raise BadArguments(
-            f"'{metric}' was trained on a case of every patient.", "Name the cases in a file, or use all."
+            say("'{metric}' was trained on a case of every patient.", metric=metric),
+            "Name the cases in a file, or use all.",
         )
     return held_out
 
@@ -48,15 +50,18 @@ def listed_cases(file: Path) -> list[str]:
     """
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise BadInput(f"{file} is too large for a list of cases.", "Write one id a line.")
+            raise BadInput(say("{file} is too large for a list of cases.", file=file), "Write one id a line.")
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise BadInput(
-            f"The list {file} cannot be read: {error.strerror or error}.", "Name another file."
+            say("The list {file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+            "Name another file.",
         ) from error
     except UnicodeDecodeError:
-        raise BadInput(f"The list {file} is no UTF-8 text.", "Write one id a line, as UTF-8.") from None
+        raise BadInput(
+            say("The list {file} is no UTF-8 text.", file=file), "Write one id a line, as UTF-8."
+        ) from None
     ids = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not ids:
-        raise BadInput(f"The list {file} names no case.", "Write one id a line.")
+        raise BadInput(say("The list {file} names no case.", file=file), "Write one id a line.")
     return ids

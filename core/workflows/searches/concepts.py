@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput, SemblanceError
+from core.language import say
 from core.library.records import ConceptRecord
 from core.searches.concepts import MINIMUM, Strength, strength
 from core.tasks import SILENT, Reporter
@@ -143,6 +144,8 @@ def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFa
     except SemblanceError as error:
         moves, why = False, error.message
     if found is None and not why:
-        of = " of different patients" if any(patients) else ""
-        why = f"Not enough marks to measure: {MINIMUM} with and {MINIMUM} without{of}."
+        of = say(" of different patients") if any(patients) else ""
+        why = say(
+            "Not enough marks to measure: {minimum} with and {minimum} without{of}.", minimum=MINIMUM, of=of
+        )
     return replace(told, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)

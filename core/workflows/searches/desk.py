@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from core.errors import BadInput
 from core.evaluation.calibration import kept_calibration
+from core.language import say
 from core.library import open_library
 from core.library.records import DERIVED, CaseDetails, MetricRecord
 from core.metrics.masking import without_groups
@@ -157,7 +158,7 @@ class Desk:
         ids, parts, ties = [], [], []
         for done, (rows, numbers) in enumerate(self.library.features.blocks(self.feature_set)):
             reporter.check_cancelled()
-            reporter.progress(done, None, f"Preparing {self.record.name}")
+            reporter.progress(done, None, say("Preparing {record}", record=self.record.name))
             wide = numbers.astype(np.float64)
             tie = self.metric.tie_break(wide)
             ids.append(rows)
@@ -167,7 +168,11 @@ class Desk:
             ties.append(np.empty((len(rows), 0)) if tie is None else tie)
         if not ids:
             raise BadInput(
-                f"No case of {self.library.path.name} has the features '{self.feature_set.name}'.",
+                say(
+                    "No case of {library} has the features '{feature_set}'.",
+                    library=self.library.path.name,
+                    feature_set=self.feature_set.name,
+                ),
                 "Extract them first.",
             )
         rows = np.concatenate(ids)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
+from core.language import say
 from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
 from core.retrieval.explanation import Grouping, Share, shares_of
@@ -25,7 +26,7 @@ from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
 
 #: The part of a distance that examples and concepts made by moving what is asked.
-MOVED = "examples and concepts"
+MOVED = say("examples and concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Metrics, as changed by clicks, kept ready on one desk.
@@ -217,7 +218,7 @@ class Ground:
         apart[known] = np.abs(x - q)[columns][known] / self._deviations[columns][known]
         order = np.argsort(-apart, kind="stable")[:_TOLD]
         told = [f"{self.feature_names[columns[k]]} {apart[k]:.1f}" for k in order.tolist() if apart[k] > 0.0]
-        return f"Most apart, in deviations: {', '.join(told)}" if told else ""
+        return say("Most apart, in deviations: {told}", told=", ".join(told)) if told else ""
 
     def _names(self) -> tuple[str, ...]:
         """Of the columns where the groups are told; those of local descriptors are counted away."""

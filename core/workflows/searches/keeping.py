@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.evaluation.held_out_votes import VOTERS
+from core.language import say, say_n
 from core.library import open_library
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
@@ -145,7 +146,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
                 search = Search.from_json(kept.state)
                 picture = base64.b64decode(str(kept.state.get("thumbnail", "")))
             except (KeyError, TypeError, ValueError, AttributeError):
-                out.append(SavedSearch(kept.name, "cannot be read", "", -1, b"", 0, kept.saved))
+                out.append(SavedSearch(kept.name, say("cannot be read"), "", -1, b"", 0, kept.saved))
                 continue
             judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
             row = rows.get(search.query.case or "", -1)
@@ -210,13 +211,15 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         state = opened.load_search(name)
         if state is None:
             raise BadArguments(
-                f"There is no search '{name}' any more.", "Another window may have deleted it."
+                say("There is no search '{name}' any more.", name=name), "Another window may have deleted it."
             )
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
             seen = [(str(case), float(away), int(alike)) for case, away, alike in _seen(state)]
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise BadInput(f"The search '{name}' cannot be read.", "Delete it, and ask anew.") from None
+            raise BadInput(
+                say("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
+            ) from None
         lines, lost = _lines(opened, seen)
         kept_metric = search.metric
         search = _present(opened, search, told)
@@ -231,15 +234,15 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     if not whole or not lines:
         return Reopened(name, search, view, asked, tuple(told), whole=whole)
     if lost:
-        told.append(f"{_count(lost, 'ranked case is', 'ranked cases are')} gone since.")
+        told.append(say_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
     if asked is None:
-        told.append("The ranking is the one that was seen then.")
+        told.append(say("The ranking is the one that was seen then."))
         nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
         then = Asked(search, _then(nothing, lines, state))
         return Reopened(name, search, view, then, tuple(told), fresh=False)
     differs = _difference(lines, asked.result.ranked)
     if differs or lost:
-        told.append(differs or "Asked now, the cases that are left would stand the same.")
+        told.append(differs or say("Asked now, the cases that are left would stand the same."))
         then = replace(asked, result=_then(asked.result, lines, state), shifts=())
         return Reopened(name, search, view, then, tuple(told), fresh=False)
     return Reopened(name, search, view, asked, tuple(told))
@@ -255,18 +258,18 @@ def _present(library: Library, search: Search, told: list[str]) -> Search:
     metrics = [metric.name for metric in library.metrics()]
     if search.metric not in metrics:
         other = metrics[-1] if metrics else ""
-        instead = f"'{other}' ranks instead." if other else "Train one to rank."
-        told.append(f"The metric '{search.metric}' is gone. {instead}")
+        instead = say("'{other}' ranks instead.", other=other) if other else say("Train one to rank.")
+        told.append(say("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead))
         search = replace(search, metric=other, without=())
     query = search.query
     if query.case is not None:
         try:
             library.catalogue.row_of(query.case)
         except BadInput:
-            told.append(f"The case {query.case}, its query, is gone.")
+            told.append(say("The case {case}, its query, is gone.", case=query.case))
             search = replace(search, query=Query())
     elif query.image is not None and not query.image.exists():
-        told.append(f"The picture {query.image} is not there any more.")
+        told.append(say("The picture {image} is not there any more.", image=query.image))
     return search
 
 
@@ -278,7 +281,13 @@ def _tell_judged(library: Library, search: Search, told: list[str]) -> None:
         if undone is None
     )
     if lost:
-        told.append(f"{_count(lost, 'judgement speaks', 'judgements speak')} of cases that are gone.")
+        told.append(
+            say_n(
+                "{n} judgement speaks of cases that are gone.",
+                "{n} judgements speak of cases that are gone.",
+                lost,
+            )
+        )
 
 
 def _lines(library: Library, seen: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
@@ -321,12 +330,12 @@ def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     others = len(set(before) - set(after))
     of = min(TOLD, max(len(before), len(after)))
     if not others and len(before) == len(after):
-        return f"Asked now, the same {of} cases would come first in another order."
-    return f"Asked now, {max(others, abs(len(after) - len(before)))} of the first {of} would be others."
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number:,} {many}"
+        return say("Asked now, the same {of} cases would come first in another order.", of=of)
+    return say(
+        "Asked now, {others} of the first {of} would be others.",
+        others=max(others, abs(len(after) - len(before))),
+        of=of,
+    )
 
 
 def _named(query: Query) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import SemblanceError
+from core.language import say
 from core.library.records import ConceptRecord
 from core.metrics.distance import Matrix
 from core.searches.concepts import REACH, direction, spread
@@ -56,9 +57,9 @@ def moved(bench: Bench, search: Search) -> Moved:
         learnt = learnt_direction(bench, known[name]) if name in known else None
         if learnt is None:
             left_out.append(
-                f"The concept '{name}' is gone."
+                say("The concept '{name}' is gone.", name=name)
                 if name not in known
-                else f"The concept '{name}' needs cases with it and without it."
+                else say("The concept '{name}' needs cases with it and without it.", name=name)
             )
         else:
             along, reach = learnt
@@ -95,7 +96,7 @@ def _examples(bench: Bench, examples: tuple[Query, ...], left_out: list[str]) ->
                 bench.examples[example] = bench.query_vector(example)
             found.append(bench.examples[example])
         except SemblanceError as error:
-            left_out.append(f"An example is left out: {error.message}")
+            left_out.append(say("An example is left out: {message}", message=error.message))
     return found
 
 

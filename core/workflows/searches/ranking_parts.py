@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from core.language import say
 from core.retrieval.index import Index, Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import Ranking
@@ -97,7 +98,9 @@ def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
     if query.image is not None and query.region is None and desk.with_regions:
         return (
-            "The cases of this library are regions of pictures, and the query is a whole picture. "
-            "Draw the region to compare.",
+            say(
+                "The cases of this library are regions of pictures, and the query is a whole picture. "
+                "Draw the region to compare."
+            ),
         )
     return ()

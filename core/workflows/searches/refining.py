@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.imaging.region import Region
+from core.language import say
 from core.library.records import checked_name
 from core.metrics.online.click_space import no_coordinates
 from core.metrics.online.clicks import LEARNER, clicked_metric
@@ -187,9 +188,11 @@ def save_refined(
     entries = bench.desk.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")
-    name = checked_name(name, "A metric")
+    name = checked_name(name, say("A metric"))
     if name == search.metric:
-        raise BadInput(f"The metric '{name}' is what this one came from.", "Choose another name.")
+        raise BadInput(
+            say("The metric '{name}' is what this one came from.", name=name), "Choose another name."
+        )
     if authors is None:
         authors = sorted({entry.judgement.author for entry in entries if entry.judgement.author})
     metric = clicked_metric(

@@ -16,6 +16,7 @@ from core.errors import BadArguments, BadInput, SemblanceError
 from core.evaluation.held_out_votes import VOTERS
 from core.features.registry import make_extractor
 from core.imaging import PictureAddress, PictureReader
+from core.language import say
 from core.library.records import CaseDetails
 from core.retrieval.diversity import AMONG, diverse_order
 from core.retrieval.index import Index, Matrix, Rows
@@ -290,20 +291,29 @@ def numbers_of(desk: Desk, query: Query) -> Any:
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
-            f"The features '{feature_set.name}' were made by another version of {extractor.title}.",
+            say(
+                "The features '{feature_set}' were made by another version of {title}.",
+                feature_set=feature_set.name,
+                title=extractor.title,
+            ),
             "Extract them again, then train anew.",
         )
     if query.case is not None:
         details = desk.library.catalogue.details([desk.row_of(query.case)])
         case = next(iter(details.values()))
         if case.address is None:
-            raise BadInput(f"The case {query.case} has no picture.", "Search with the whole case instead.")
+            raise BadInput(
+                say("The case {case} has no picture.", case=query.case), "Search with the whole case instead."
+            )
         address, shown = case.address, case.region
     else:
         assert query.image is not None
         if not extractor.needs_picture:
             raise BadInput(
-                f"A picture cannot be compared by '{feature_set.name}': these are a table's own columns.",
+                say(
+                    "A picture cannot be compared by '{feature_set}': these are a table's own columns.",
+                    feature_set=feature_set.name,
+                ),
                 "Ask with --case, or choose a metric on picture features.",
             )
         address, shown = PictureAddress(query.image), None
@@ -330,7 +340,14 @@ def case_numbers(desk: Desk, case: str) -> Any:
     ids, values = desk.library.features.read(desk.feature_set, np.array([row]))
     if not len(ids):
         raise BadInput(
-            f"The case {case} has no numbers in the feature set '{desk.feature_set.name}'.",
-            f"Extract them: semblance features LIB --extractor {desk.feature_set.extractor}.",
+            say(
+                "The case {case} has no numbers in the feature set '{feature_set}'.",
+                case=case,
+                feature_set=desk.feature_set.name,
+            ),
+            say(
+                "Extract them: semblance features LIB --extractor {extractor}.",
+                extractor=desk.feature_set.extractor,
+            ),
         )
     return values[0].astype(np.float64)

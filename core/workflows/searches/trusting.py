@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from core.evaluation.findings_map import DROPPED, parse_findings_map
 from core.evaluation.held_out_votes import VOTERS
+from core.language import say
 
 if TYPE_CHECKING:
     from core.retrieval.ranking import Query as RankQuery
     from core.workflows.searches.desk import Desk
 
 #: Why there is no estimate, in the user's words.
-NOT_CALIBRATED = "The vote of this metric was not calibrated: too few cases with a finding were held out."
-SCORE_AGAIN = "This metric was scored before votes were calibrated. Score it again to get an estimate."
-REFINED = "The ranking was refined since the metric was scored. Save it as a metric and score it."
-OWN_PATIENT = (
+NOT_CALIBRATED = say(
+    "The vote of this metric was not calibrated: too few cases with a finding were held out."
+)
+SCORE_AGAIN = say("This metric was scored before votes were calibrated. Score it again to get an estimate.")
+REFINED = say("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+OWN_PATIENT = say(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-NO_FINDINGS = "None of the nearest has a finding the metric was scored on."
+NO_FINDINGS = say("None of the nearest has a finding the metric was scored on.")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SemblanceError
+from core.language import known, say, say_all
 from core.library import check_is_library, open_library
 from core.library.records import CATALOGUE, FeatureSet
 from core.tasks import SILENT, Reporter
@@ -56,8 +57,8 @@ class CheckResult:
     @property
     def counted(self) -> str:
         """What was checked, in words."""
-        return ", ".join(
-            f"{count:,} {part.removesuffix('s') if count == 1 else part}"
+        return say_all(
+            say("{n:,} {part}", n=count, part=known(part.removesuffix("s") if count == 1 else part))
             for part, count in self.checked.items()
         )
 
@@ -94,7 +95,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     reporter.progress(0, None, "Checking the catalogue")
     _check_catalogue(library, result, mender)
     if any(f.part == "catalogue" and not f.repaired for f in result.findings):
-        result.works.append("Nothing more can be said while the catalogue is damaged.")
+        result.works.append(say("Nothing more can be said while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
     thumbnails = thumbnails_wrong(library)
@@ -108,7 +109,9 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         _check_derived(opened, result, mender, thumbnails)
         _check_left_over(opened, result, mender)
         cases = len(opened.catalogue.all_cases())
-        result.works.insert(0, f"{cases:,} cases with their findings and judgements can be used.")
+        result.works.insert(
+            0, say("{cases:,} cases with their findings and judgements can be used.", cases=cases)
+        )
     if mender is not None:
         result.moved_to = mender.aside_told
     return result
@@ -127,20 +130,24 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
         finding = Finding(
             "catalogue",
             CATALOGUE,
-            f"The catalogue is damaged: {wrong[0]}.",
-            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
-            "--repair.",
+            say("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
+            say(
+                "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
+                "--repair."
+            ),
         )
         _add(result, finding, mender.salvage() if mender is not None else "")
         if mender is None or not result.findings[-1].repaired:
             return
     if lost := orphans(file):
-        told = ", ".join(f"{count:,} of {table}" for table, count in sorted(lost.items()))
+        told = say_all(
+            say("{count:,} of {table}", count=count, table=table) for table, count in sorted(lost.items())
+        )
         finding = Finding(
-            "catalogue rows",
+            say("catalogue rows"),
             CATALOGUE,
-            f"Rows point to others that are not there: {told}.",
-            "Mending (--repair) takes them out.",
+            say("Rows point to others that are not there: {told}.", told=told),
+            say("Mending (--repair) takes them out."),
         )
         _add(result, finding, mender.remove_orphans() if mender is not None else "")
 
@@ -150,14 +157,14 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
 
     if strange := unknown_rows(library.catalogue):
         finding = Finding(
-            "catalogue rows",
+            say("catalogue rows"),
             CATALOGUE,
-            f"{strange:,} rows of numbers belong to no case.",
-            "Mending (--repair) takes them out.",
+            say("{strange:,} rows of numbers belong to no case.", strange=strange),
+            say("Mending (--repair) takes them out."),
         )
         done = ""
         if mender is not None:
-            done = f"{forget_unknown(library.catalogue):,} rows were let go."
+            done = say("{catalogue:,} rows were let go.", catalogue=forget_unknown(library.catalogue))
         _add(result, finding, done)
 
 
@@ -167,7 +174,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
 
     checked = 0
     for source in library.catalogue.sources():
-        reporter.progress(checked, None, f"Looking for the pictures of {source.name}")
+        reporter.progress(checked, None, say("Looking for the pictures of {source}", source=source.name))
         files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
         checked += len(files)
         if not files:
@@ -176,8 +183,14 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             finding = Finding(
                 "pictures",
                 str(source.path),
-                f"{source.name}: its pictures are no longer there ({len(files):,} files).",
-                "File > Find moved pictures… (semblance relink LIB FOLDER) finds them where they are now.",
+                say(
+                    "{source}: its pictures are no longer there ({n:,} files).",
+                    source=source.name,
+                    n=len(files),
+                ),
+                say(
+                    "File > Find moved pictures… (semblance relink LIB FOLDER) finds them where they are now."
+                ),
             )
             _add(result, finding)
             continue
@@ -202,8 +215,14 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             finding = Finding(
                 "pictures",
                 str(source.path),
-                f"{source.name}: {len(gone):,} of {len(files):,} files are missing: {_few(gone)}.",
-                "Find moved pictures… looks for them elsewhere; their cases keep their numbers.",
+                say(
+                    "{source}: {n:,} of {n2:,} files are missing: {gone}.",
+                    source=source.name,
+                    n=len(gone),
+                    n2=len(files),
+                    gone=_few(gone),
+                ),
+                say("Find moved pictures… looks for them elsewhere; their cases keep their numbers."),
                 files=tuple(gone),
             )
             _add(result, finding)
@@ -211,9 +230,13 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             finding = Finding(
                 "pictures",
                 str(source.path),
-                f"{source.name}: {len(changed):,} files have changed since they were imported: "
-                f"{_few(changed)}.",
-                "Import the source again; the cases then get new numbers.",
+                say(
+                    "{source}: {n:,} files have changed since they were imported: {changed}.",
+                    source=source.name,
+                    n=len(changed),
+                    changed=_few(changed),
+                ),
+                say("Import the source again; the cases then get new numbers."),
                 files=tuple(changed),
             )
             _add(result, finding)
@@ -235,15 +258,21 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
         repaired = ""
         if state.damaged or not state.description:
             what = (
-                "what describes its numbers is lost or damaged"
+                say("what describes its numbers is lost or damaged")
                 if not state.description
-                else f"blocks of numbers lost or damaged: {len(state.damaged):,}"
+                else say("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Finding(
                 "features",
                 inside,
-                f"Feature set '{feature_set.name}': {what}; {state.cases:,} of {total:,} cases are without.",
-                "Mending (--repair) extracts them again from their pictures.",
+                say(
+                    "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
+                    feature_set=feature_set.name,
+                    what=what,
+                    cases=state.cases,
+                    total=total,
+                ),
+                say("Mending (--repair) extracts them again from their pictures."),
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
@@ -257,14 +286,24 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
             finding = Finding(
                 "features",
                 inside,
-                f"Feature set '{feature_set.name}' was made before numbers had check sums: all of it can be "
-                "read, but a changed number would not be noticed.",
-                "Extract it again under another name to have them.",
+                say(
+                    "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
+                    "be read, but a changed number would not be noticed.",
+                    feature_set=feature_set.name,
+                ),
+                say("Extract it again under another name to have them."),
                 harm=False,
             )
             _add(result, finding)
         if state.sound:
-            result.works.append(f"Feature set '{feature_set.name}': {state.sound:,} of {total:,} cases.")
+            result.works.append(
+                say(
+                    "Feature set '{feature_set}': {sound:,} of {total:,} cases.",
+                    feature_set=feature_set.name,
+                    sound=state.sound,
+                    total=total,
+                )
+            )
 
 
 def _check_metrics(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
@@ -280,24 +319,29 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
         try:
             loaded = load_metric(record.file)
             if loaded.card.content_hash != record.card.get("content_hash", loaded.card.content_hash):
-                wrong = "It holds another metric than the catalogue says."
+                wrong = say("It holds another metric than the catalogue says.")
         except SemblanceError as error:
             wrong = error.message
         if not wrong:
-            result.works.append(f"Metric '{record.name}'.")
+            result.works.append(say("Metric '{record}'.", record=record.name))
             continue
         used = sets.get(record.feature_set)
         on = f" --features '{used.name}'" if used is not None and len(sets) > 1 else ""
         finding = Finding(
             "metric",
             record.file.relative_to(library.path).as_posix(),
-            f"Metric '{record.name}' cannot be used: {wrong}",
-            f"Train it again (semblance train LIB --learner {record.learner} --name '{record.name}'{on}), or "
-            "restore a backup. Its card and scores are kept.",
+            say("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
+            say(
+                "Train it again (semblance train LIB --learner {learner} --name '{record}'{on}), or "
+                "restore a backup. Its card and scores are kept.",
+                learner=record.learner,
+                record=record.name,
+                on=on,
+            ),
         )
         _add(result, finding, mender.find_metric(library, record) if mender is not None else "")
         if result.findings[-1].repaired:
-            result.works.append(f"Metric '{record.name}'.")
+            result.works.append(say("Metric '{record}'.", record=record.name))
 
 
 def _check_derived(library: Library, result: CheckResult, mender: Mender | None, wrong: str) -> None:
@@ -307,8 +351,8 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
         finding = Finding(
             "thumbnails",
             "thumbnails.sqlite",
-            f"The thumbnails are damaged: {wrong}.",
-            "They are made again as pictures are seen; mending (--repair) makes all of them now.",
+            say("The thumbnails are damaged: {wrong}.", wrong=wrong),
+            say("They are made again as pictures are seen; mending (--repair) makes all of them now."),
             harm=False,
         )
         _add(result, finding, mender.thumbnails(library) if mender is not None else "")
@@ -318,8 +362,8 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
         finding = Finding(
             "derived",
             file.relative_to(library.path).as_posix(),
-            "What was prepared for a metric is damaged.",
-            "It is made again when the metric is used.",
+            say("What was prepared for a metric is damaged."),
+            say("It is made again when the metric is used."),
             harm=False,
         )
         _add(result, finding, mender.prepare_again(library, file) if mender is not None else "")
@@ -330,15 +374,24 @@ def _check_left_over(library: Library, result: CheckResult, mender: Mender | Non
 
     for file, young in left_over(library):
         inside = file.relative_to(library.path).as_posix()
-        says = f"{inside} belongs to nothing in the library" + (
-            "; it is new and may still be worked on." if young else ": a killed program left it."
+        says = (
+            say(
+                "{inside} belongs to nothing in the library; it is new and may still be worked on.",
+                inside=inside,
+            )
+            if young
+            else say("{inside} belongs to nothing in the library: a killed program left it.", inside=inside)
         )
         finding = Finding(
-            "left over", inside, says, "Mending (--repair) moves it aside once it is an hour old.", harm=False
+            say("left over"),
+            inside,
+            says,
+            say("Mending (--repair) moves it aside once it is an hour old."),
+            harm=False,
         )
         _add(result, finding, mender.put_aside(file) if mender is not None and not young else "")
 
 
 def _few(names: Sequence[str]) -> str:
-    told = ", ".join(name or "the file itself" for name in names[:FEW])
-    return f"{told} and {len(names) - FEW:,} more" if len(names) > FEW else told
+    told = say_all(name or say("the file itself") for name in names[:FEW])
+    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told

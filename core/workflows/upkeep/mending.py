@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import SemblanceError
 from core.features.registry import extractor_class
+from core.language import known, say, say_all
 from core.library.database import plain_errors
 from core.library.feature_checks import (
     DESCRIPTION,
@@ -58,7 +59,7 @@ class Mender:
                 shutil.copy2(file, target)
             else:
                 file.replace(target)
-        return f"Moved to {target.relative_to(self._library).as_posix()}."
+        return say("Moved to {target}.", target=target.relative_to(self._library).as_posix())
 
     # The catalogue
 
@@ -84,9 +85,13 @@ class Mender:
             for log in logs:
                 log.unlink(missing_ok=True)
             made.replace(file)
-        told = ", ".join(f"{saved.get(name, 0):,} {name}" for name in ("cases", "metrics", "judgements"))
-        return (
-            f"All that could be read was saved: {told}. Import the sources again to get back what is missing."
+        told = say_all(
+            say("{n:,} {part}", n=saved.get(name, 0), part=known(name))
+            for name in ("cases", "metrics", "judgements")
+        )
+        return say(
+            "All that could be read was saved: {told}. Import the sources again to get back what is missing.",
+            told=told,
         )
 
     def remove_orphans(self) -> str:
@@ -94,7 +99,7 @@ class Mender:
         file = self._library / CATALOGUE
         self.put_aside(file, copy=True)
         with plain_errors(file):
-            return f"{remove_orphans(file):,} rows were taken out; the catalogue as it was is kept."
+            return say("{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file))
 
     # Pictures
 
@@ -128,7 +133,7 @@ class Mender:
                 self.put_aside(chunk_file(store, number))
         forget_chunks(library.catalogue, feature_set, state.damaged)
         if not state.cases:
-            return "What describes it was written anew; all its numbers are there.", 0
+            return say("What describes it was written anew; all its numbers are there."), 0
         before = len(library.features.cases_of(feature_set))
         try:
             extract_features(
@@ -139,13 +144,19 @@ class Mender:
                 reporter=self._reporter,
             )
         except SemblanceError as error:
-            return f"The damaged blocks were moved aside; extracting again did not work: {error}", state.cases
+            return say(
+                "The damaged blocks were moved aside; extracting again did not work: {error}", error=error
+            ), state.cases
         gained = len(library.features.cases_of(feature_set)) - before
         still = max(0, state.cases - gained)
-        told = f"{gained:,} cases were extracted again"
-        if still:
-            told += f"; {still:,} could not be: their pictures are away or have changed"
-        return f"{told}.", still
+        if not still:
+            return say("{gained:,} cases were extracted again.", gained=gained), still
+        return say(
+            "{gained:,} cases were extracted again; {still:,} could not be: their pictures are away or have "
+            "changed.",
+            gained=gained,
+            still=still,
+        ), still
 
     # Metrics
 
@@ -165,7 +176,7 @@ class Mender:
             with plain_errors(library.catalogue.file):
                 shutil.copy2(file, record.file.with_suffix(".part"))
                 record.file.with_suffix(".part").replace(record.file)
-            return f"The same metric was found in {file.name}."
+            return say("The same metric was found in {file}.", file=file.name)
         return ""
 
     # What can be made again
@@ -190,7 +201,7 @@ class Mender:
                     continue
             library.thumbnails.put(images)
             made += len(images)
-        return f"{made:,} of {len(rows):,} thumbnails were made again."
+        return say("{made:,} of {n:,} thumbnails were made again.", made=made, n=len(rows))
 
     def prepare_again(self, library: Library, file: Path) -> str:
         """Take away what was prepared for a metric, and prepare it again."""
@@ -203,9 +214,9 @@ class Mender:
                 try:
                     Desk(library, record, self._reporter)
                 except SemblanceError as error:
-                    return f"Removed; it could not be made again: {error.message}"
-                return "Made again."
-        return "Removed: no metric uses it."
+                    return say("Removed; it could not be made again: {message}", message=error.message)
+                return say("Made again.")
+        return say("Removed: no metric uses it.")
 
 
 def thumbnails_wrong(library: Path) -> str:

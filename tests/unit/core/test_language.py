@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import string
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def german(monkeypatch, tmp_path):
 def test_texts_are_looked_up_and_filled_in(german):
     assert tr("Open") == "Öffnen"
     assert tr("{b} of {a}", a=1, b="x") == "1: x"
-    assert [tr_n("{n} case", "{n} cases", n) for n in (1, 0, 2000)] == ["1 Fall", "0 Fälle", "2,000 Fälle"]
+    assert [tr_n("{n} case", "{n} cases", n) for n in (1, 0, 2000)] == ["1 Fall", "0 Fälle", "2.000 Fälle"]
 
 
 def test_what_has_no_translation_stays_english(german):
@@ -70,20 +71,88 @@ def test_processes_started_later_speak_it_too(monkeypatch):
         choose(ENGLISH)
 
 
+#: Calls whose literal arguments are texts -> how many of the first.
+TAKES = {"tr": 1, "say": 1, "tr_n": 2, "say_n": 2}
+ERRORS = {"SemblanceError", "BadInput", "BadArguments", "WorkerEnded", "Away"}
+
+
 def calls() -> dict[str, str]:
-    """Every text in a ``tr`` call -> where it stands."""
+    """Every text that is said -> where it stands."""
     found = {}
+
+    def take(text: ast.expr, where: str) -> None:
+        assert isinstance(text, ast.Constant), f"{where}: the text has to stand in the call"
+        assert isinstance(text.value, str), where
+        found[text.value] = where
+
     for file in sorted([*(TOP / "app").rglob("*.py"), *(TOP / "core").rglob("*.py")]):
         if file.name == "language.py":
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in ("tr", "tr_n"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        ours = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "core.language"
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
                 continue
-            for text in node.args[: 2 if node.func.id == "tr_n" else 1]:
-                where = f"{file.relative_to(TOP)}:{node.lineno}"
-                assert isinstance(text, ast.Constant), f"{where}: the text has to stand in the call"
-                assert isinstance(text.value, str), where
-                found[text.value] = where
+            where = f"{file.relative_to(TOP)}:{node.lineno}"
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if isinstance(node.func, ast.Name) and name in TAKES and name in ours:
+                for text in node.args[: TAKES[name]]:
+                    take(text, where)
+            elif where.startswith("core") and (
+                name in ERRORS or (name == "progress" and len(node.args) == 3)
+            ):
+                for text in node.args if name in ERRORS else node.args[2:]:
+                    assert not isinstance(text, ast.JoinedStr), (
+                        f"{where}: a text with places is said by say()"
+                    )
+                    if isinstance(text, ast.Constant) and text.value:
+                        take(text, where)
+    for file in sorted((TOP / "core").rglob("*.html")):
+        for match in re.finditer(r'\b_\("([^"]+)"', file.read_text(encoding="utf-8")):
+            found[match[1]] = str(file.relative_to(TOP))
+    return {text: where for text, where in found.items() if words(text)}
+
+
+def words(text: str) -> bool:
+    """Whether there is anything to translate beside the places."""
+    return any(any(map(str.isalpha, piece)) for piece, *_ in string.Formatter().parse(as_form(text)) if piece)
+
+
+def as_form(text: str) -> str:
+    """A text without places may hold braces that are none."""
+    try:
+        list(string.Formatter().parse(text))
+    except ValueError:
+        return text.replace("{", "{{").replace("}", "}}")
+    return text
+
+
+def registered() -> dict[str, str]:
+    """What learners, extractors, kinds and protocols say of themselves -> whose it is."""
+    from core.evaluation.protocols.registry import protocols
+    from core.features.lung_texture.definitions import DEFINITIONS as LUNG
+    from core.features.mass.table import FEATURES as MASS
+    from core.features.polyp.definitions import definitions as polyp
+    from core.features.registry import extractors
+    from core.library.importers.registry import importers
+    from core.metrics.registry import learners
+
+    found = {}
+    for one in (*learners(), *extractors(), *importers(), *protocols()):
+        for text in (one.title, one.summary):
+            found[text] = one.title
+        for parameter in getattr(one, "parameters", ()):
+            found |= dict.fromkeys([parameter.meaning, parameter.title], f"{one.title}, {parameter.name}")
+    # Formulas are the same in every language; names of one feature at several scales have a form.
+    for feature in (*LUNG, *MASS, *polyp()):
+        name = re.sub(", at . mm$", "", feature.name)
+        name = "" if name.startswith("density") else name
+        found |= dict.fromkeys(filter(words, (name, feature.group, feature.unit)), feature.name)
     return found
 
 
@@ -98,12 +167,12 @@ def translations(code: str) -> dict[str, str]:
 
 
 def fields(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+    return {name for _, name, _, _ in string.Formatter().parse(as_form(text)) if name}
 
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != ENGLISH])
 def test_a_translation_is_complete_and_holds_nothing_else(code):
-    wanted, have = calls(), translations(code)
+    wanted, have = calls() | registered(), translations(code)
     assert {text: wanted[text] for text in wanted if not have.get(text, "").strip()} == {}
     assert sorted(set(have) - set(wanted)) == []
     assert {text: have[text] for text in wanted if fields(text) != fields(have[text])} == {}

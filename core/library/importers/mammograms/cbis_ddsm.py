@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from core.errors import BadInput
 from core.imaging.container import PictureReader
 from core.imaging.region import Region, region_of_mask
-from core.library.importers.common import counted
+from core.language import say, say_n
 from core.library.importers.csv_text import CsvText, column_named, read_csv
 from core.library.importers.importer import FoundCase, Recognition, Rejected
 from core.library.importers.mammograms.collection import Collection, is_mammogram_file, keys, no_picture
@@ -64,8 +64,8 @@ class CBISDDSM(Collection):
         pictures = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
         if not tables or not pictures:
             return None
-        files = counted(len(pictures), "picture file", "picture files")
-        return Recognition(0.95, f"{files} described by {', '.join(tables)}.")
+        files = say_n("{n} picture file", "{n} picture files", len(pictures))
+        return Recognition(0.95, say("{files} described by {tables}.", files=files, tables=", ".join(tables)))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         pictures: list[str] = []
@@ -86,7 +86,7 @@ class CBISDDSM(Collection):
         for row in rows:
             found = finder.find(row.cells[_PICTURE])
             if found is None:
-                reason = f"Its picture '{_short(row.cells[_PICTURE])}' is not there."
+                reason = say("Its picture '{cells}' is not there.", cells=_short(row.cells[_PICTURE]))
                 yield Rejected(row.where, reason, failed=True)
             else:
                 by_picture.setdefault(found, []).append(row)
@@ -111,7 +111,7 @@ class CBISDDSM(Collection):
                     yield _case(key, path, row, region)
         for path in pictures:
             if path not in by_picture:
-                yield told.get(path) or Rejected(path, "No table describes it.", failed=False)
+                yield told.get(path) or Rejected(path, say("No table describes it."), failed=False)
 
 
 def _is_table(entry: Entry) -> bool:
@@ -126,7 +126,7 @@ def _read(source: Source, path: str, rows: list[_Row]) -> Iterator[Rejected]:
     except BadInput as error:
         yield Rejected(path, str(error), failed=True)
         return
-    yield Rejected(path, "Read as descriptions of cases.", failed=False)
+    yield Rejected(path, say("Read as descriptions of cases."), failed=False)
     yield from rejected
     rows += read
 
@@ -140,10 +140,14 @@ def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
     for needed in ("patient_id", "pathology", _PICTURE):
         if column_named(header, needed) is None:
             raise BadInput(
-                f"'{path}' has no column '{needed}'.", "Take the table as the collection gives it out."
+                say("'{path}' has no column '{needed}'.", path=path, needed=needed),
+                "Take the table as the collection gives it out.",
             )
     split = "test" if "test" in PurePosixPath(path).name.lower() else "train"
-    rejected = [Rejected(f"{path}:{f.line}", f"Line {f.line}: {f.reason}.", failed=True) for f in text.failed]
+    rejected = [
+        Rejected(f"{path}:{f.line}", say("Line {line}: {reason}.", line=f.line, reason=f.reason), failed=True)
+        for f in text.failed
+    ]
     rows = [
         _Row(f"{path}:{line}", dict(zip(header, cells, strict=True)), split)
         for cells, line in zip(text.rows, text.lines, strict=True)
@@ -191,11 +195,13 @@ def _region(
             except BadInput as error:
                 problem = problem or str(error)
             else:
-                told[mask] = Rejected(mask, f"The mask of '{path}'.", failed=False)
+                told[mask] = Rejected(mask, say("The mask of '{path}'.", path=path), failed=False)
                 continue
-        told.setdefault(mask, Rejected(mask, f"A part cut out of '{path}'.", failed=False))
+        told.setdefault(mask, Rejected(mask, say("A part cut out of '{path}'.", path=path), failed=False))
     if region is None:
-        told[candidates[0]] = Rejected(candidates[0], f"No mask for '{path}': {problem}", failed=True)
+        told[candidates[0]] = Rejected(
+            candidates[0], say("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
+        )
     return region
 
 

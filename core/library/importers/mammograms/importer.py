@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.errors import BadInput
+from core.language import say, say_all
 from core.library.importers.common import left_lying
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.mammograms.cbis_ddsm import CBISDDSM
@@ -33,13 +34,17 @@ class MammogramsImporter(Importer):
         if found is None:
             return None
         collection, fit = found
-        return Recognition(fit.confidence, f"{collection.title}: {fit.explanation}")
+        return Recognition(fit.confidence, say_all([collection.title, fit.explanation], ": "))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         found = _fitting(source)
         if found is None:
             raise BadInput(
-                f"'{source.path}' is none of {', '.join(c.title for c in _COLLECTIONS)}.",
+                say(
+                    "'{source}' is none of {those}.",
+                    source=source.path,
+                    those=", ".join(c.title for c in _COLLECTIONS),
+                ),
                 "MIAS needs Info.txt beside mdb001.pgm, CBIS-DDSM its mass_case_description_*.csv, INbreast "
                 "its file names. Import anything else as folder.",
             )

@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import BadInput
 from core.imaging.outline import MAX_POINTS, Polygon
 from core.imaging.region import Region
-from core.library.importers.common import counted
+from core.language import say, say_n
 from core.library.importers.csv_text import column_named, read_csv
 from core.library.importers.importer import FoundCase, Recognition, Rejected
 from core.library.importers.mammograms.collection import Collection, keys, no_picture
@@ -54,8 +54,16 @@ class INbreast(Collection):
         if not pictures:
             return None
         women = len({_named(entry.path)[1] for entry in pictures})
-        what = counted(len(pictures), "mammogram", "mammograms")
-        return Recognition(0.95, f"{what} of {counted(women, 'woman', 'women')} named as in INbreast.")
+        what = say_n("{n} mammogram", "{n} mammograms", len(pictures))
+        return Recognition(
+            0.95,
+            say_n(
+                "{what} of {n} woman named as in INbreast.",
+                "{what} of {n} women named as in INbreast.",
+                women,
+                what=what,
+            ),
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         pictures: list[str] = []
@@ -73,7 +81,7 @@ class INbreast(Collection):
                 pictures.append(entry.path)
             else:
                 yield no_picture(source, entry) or Rejected(
-                    entry.path, "Not named like a picture of INbreast.", failed=False
+                    entry.path, say("Not named like a picture of INbreast."), failed=False
                 )
         for path in pictures:
             reporter.check_cancelled()
@@ -86,12 +94,14 @@ class INbreast(Collection):
                 except BadInput as error:
                     yield Rejected(of_outlines.path, str(error), failed=True)
                 else:
-                    yield Rejected(of_outlines.path, f"The outlines of '{path}'.", failed=False)
+                    yield Rejected(
+                        of_outlines.path, say("The outlines of '{path}'.", path=path), failed=False
+                    )
             yield from _cases(path, of_picture, facts.pop(image, {}))
         for entry in outlines.values():
-            yield Rejected(entry.path, "The outlines of a picture that is not there.", failed=False)
+            yield Rejected(entry.path, say("The outlines of a picture that is not there."), failed=False)
         for image in facts:
-            yield Rejected(f"INbreast.csv: {image}", "Its picture is not there.", failed=True)
+            yield Rejected(f"INbreast.csv: {image}", say("Its picture is not there."), failed=True)
 
 
 def finding_of(birads: str) -> str | None:
@@ -132,14 +142,19 @@ def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> 
         density = column_named(text.header, "acr")
         if image is None or birads is None:
             raise BadInput(
-                f"'{path}' has no columns 'File Name' and 'Bi-Rads'.", "Take it as it was given out."
+                say("'{path}' has no columns 'File Name' and 'Bi-Rads'.", path=path),
+                "Take it as it was given out.",
             )
     except BadInput as error:
         yield Rejected(path, str(error), failed=True)
         return
-    yield Rejected(path, "Read as findings.", failed=False)
+    yield Rejected(path, say("Read as findings."), failed=False)
     for failed in text.failed:
-        yield Rejected(f"{path}:{failed.line}", f"Line {failed.line}: {failed.reason}.", failed=True)
+        yield Rejected(
+            f"{path}:{failed.line}",
+            say("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+            failed=True,
+        )
     for cells in text.rows:
         facts[cells[image].split("_")[0]] = {
             "birads": cells[birads],
@@ -156,7 +171,10 @@ def _regions(data: bytes, name: str) -> list[tuple[str, Region]]:
     found = read_property_list(data, name)
     images = found.get("Images") if isinstance(found, dict) else None
     if not isinstance(images, list):
-        raise BadInput(f"'{name}' is a property list without 'Images'.", "Copy it again from where it came.")
+        raise BadInput(
+            say("'{name}' is a property list without 'Images'.", name=name),
+            "Copy it again from where it came.",
+        )
     out = []
     for image in images:
         rois = image.get("ROIs", []) if isinstance(image, dict) else []
@@ -179,7 +197,10 @@ def _polygon(points: Any, name: str) -> Region | None:
     if not isinstance(points, list) or len(points) < 3:
         return None
     if len(points) > MAX_POINTS:
-        raise BadInput(f"'{name}' has an outline of {len(points):,} points.", f"At most {MAX_POINTS:,}.")
+        raise BadInput(
+            say("'{name}' has an outline of {n:,} points.", name=name, n=len(points)),
+            say("At most {max_points:,}.", max_points=MAX_POINTS),
+        )
     corners = []
     for point in points:
         found = _POINT.fullmatch(point.strip()) if isinstance(point, str) else None
@@ -188,7 +209,10 @@ def _polygon(points: Any, name: str) -> Region | None:
         except ValueError:
             x = y = None
         if x is None or y is None or not (abs(x) < _FARTHEST and abs(y) < _FARTHEST):
-            raise BadInput(f"'{name}' has the point '{str(point)[:40]}'.", "A point is (x, y) in pixels.")
+            raise BadInput(
+                say("'{name}' has the point '{point}'.", name=name, point=str(point)[:40]),
+                "A point is (x, y) in pixels.",
+            )
         corners.append((x, y))
     left, top = (int(min(values)) for values in zip(*corners, strict=True))
     right, bottom = (int(max(values)) + 1 for values in zip(*corners, strict=True))

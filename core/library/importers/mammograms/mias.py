@@ -17,7 +17,7 @@ from core.errors import BadInput
 from core.imaging.limits import size_text
 from core.imaging.outline import Ellipse
 from core.imaging.region import Region
-from core.library.importers.common import counted
+from core.language import say, say_n
 from core.library.importers.importer import FoundCase, Recognition, Rejected
 from core.library.importers.listing import Line, Listing, is_listing, read_listings
 from core.library.importers.mammograms.collection import Collection, keys, no_picture
@@ -75,8 +75,16 @@ class MIAS(Collection):
         if not pictures or not told:
             return None
         women = len({_woman(entry.path) for entry in pictures})
-        what = counted(len(pictures), "mammogram", "mammograms")
-        return Recognition(0.95, f"{what} of {counted(women, 'woman', 'women')} with '{told[0].path}'.")
+        what = say_n("{n} mammogram", "{n} mammograms", len(pictures))
+        return Recognition(
+            0.95,
+            say(
+                "{what} of {women} with '{told}'.",
+                what=what,
+                women=say_n("{n} woman", "{n} women", women),
+                told=told[0].path,
+            ),
+        )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         pictures: list[str] = []
@@ -107,7 +115,9 @@ class MIAS(Collection):
             yield from _cases(path, told.get(name, []), listing)
         for name, lines in missing.items():
             for line in lines:
-                yield Rejected(line.where, f"It names '{name}', which is not there.", failed=True)
+                yield Rejected(
+                    line.where, say("It names '{name}', which is not there.", name=name), failed=True
+                )
 
 
 def circle_region(x: float, y: float, radius: float) -> Region:
@@ -117,7 +127,7 @@ def circle_region(x: float, y: float, radius: float) -> Region:
         BadInput: the circle does not touch the picture, or has no size.
     """
     if not (radius > 0 and all(map(math.isfinite, (x, y, radius))) and radius < 4 * SIDE):
-        raise BadInput(f"A circle of radius {radius:g} is none.")
+        raise BadInput(say("A circle of radius {radius:g} is none.", radius=radius))
     across, down = x + 0.5, SIDE - 1 - y + 0.5
     left, top = math.floor(across - radius), math.floor(down - radius)
     right, bottom = math.ceil(across + radius), math.ceil(down + radius)
@@ -140,14 +150,14 @@ def _woman(path: str) -> str | None:
 def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], list[Rejected]]:
     """(picture name, line) of every line about a picture, and what is to be reported."""
     if entry.size > _LONGEST_INFO:
-        reason = f"It is {size_text(entry.size)} long; the list of findings takes 10 kB."
+        reason = say("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
         return [], [Rejected(entry.path, reason, failed=True)]
     try:
         text = source.read(entry.path).decode("utf-8", "replace")
     except BadInput as error:
         return [], [Rejected(entry.path, str(error), failed=True)]
     out: list[tuple[str, Told]] = []
-    rejected = [Rejected(entry.path, "Read as the list of findings.", failed=False)]
+    rejected = [Rejected(entry.path, say("Read as the list of findings."), failed=False)]
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.strip()
         if not _PICTURE.match(written):
@@ -156,7 +166,10 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], li
         found = _LINE.fullmatch(written)
         circle = _circle(found["place"] or "") if found else None
         if found is None or (circle is None and (found["place"] or "").strip("* ") and not _is_note(found)):
-            reason = f"'{written[:60]}' does not read: picture, tissue, abnormality, severity, x, y, radius."
+            reason = say(
+                "'{written}' does not read: picture, tissue, abnormality, severity, x, y, radius.",
+                written=written[:60],
+            )
             rejected.append(Rejected(where, reason, failed=True))
             continue
         severity = (found["severity"] or "").upper()

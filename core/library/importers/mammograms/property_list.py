@@ -8,10 +8,11 @@ from typing import Any
 
 from core.errors import BadInput
 from core.imaging.limits import size_text
+from core.language import say
 
 _LONGEST = 64 << 20
 _DEEPEST = 100
-_COPY = "Copy it again from where it came, or leave it out."
+_COPY = say("Copy it again from where it came, or leave it out.")
 
 
 def read_property_list(data: bytes, name: str) -> Any:
@@ -23,32 +24,43 @@ def read_property_list(data: bytes, name: str) -> Any:
         BadInput: too large, no XML, damaged, declaring entities or a document type inside, or nested deeply.
     """
     if len(data) > _LONGEST:
-        raise BadInput(f"'{name}' is {size_text(len(data))} long; the limit is {size_text(_LONGEST)}.", _COPY)
+        raise BadInput(
+            say(
+                "'{name}' is {n} long; the limit is {longest}.",
+                name=name,
+                n=size_text(len(data)),
+                longest=size_text(_LONGEST),
+            ),
+            _COPY,
+        )
     _check(data, name)
     try:
         return plistlib.loads(data, fmt=plistlib.FMT_XML)
     except Exception:  # noqa: BLE001 - plistlib lets whatever a damaged value raises through
-        raise BadInput(f"'{name}' is no property list that can be read.", _COPY) from None
+        raise BadInput(say("'{name}' is no property list that can be read.", name=name), _COPY) from None
 
 
 def _check(data: bytes, name: str) -> None:
     depth = 0
 
     def refuse(what: str) -> None:
-        raise BadInput(f"'{name}' was not read: {what}.", "No outlines need that; ask who made the file.")
+        raise BadInput(
+            say("'{name}' was not read: {what}.", name=name, what=what),
+            "No outlines need that; ask who made the file.",
+        )
 
     def doctype(_type: str, _system: str | None, _public: str | None, has_subset: int) -> None:
         if has_subset:
-            refuse("it declares a document type of its own")
+            refuse(say("it declares a document type of its own"))
 
     def entity(*_declared: Any) -> None:
-        refuse("it declares entities")
+        refuse(say("it declares entities"))
 
     def start(_tag: str, _attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > _DEEPEST:
-            refuse(f"it is nested more than {_DEEPEST} deep")
+            refuse(say("it is nested more than {deepest} deep", deepest=_DEEPEST))
 
     def end(_tag: str) -> None:
         nonlocal depth
@@ -62,6 +74,6 @@ def _check(data: bytes, name: str) -> None:
     try:
         parser.Parse(data, True)
     except (LookupError, ValueError):
-        raise BadInput(f"'{name}' is written in an unknown encoding.", _COPY) from None
+        raise BadInput(say("'{name}' is written in an unknown encoding.", name=name), _COPY) from None
     except xml.parsers.expat.ExpatError as error:
-        raise BadInput(f"'{name}' is damaged XML: {error}.", _COPY) from None
+        raise BadInput(say("'{name}' is damaged XML: {error}.", name=name, error=error), _COPY) from None
