@@ -16,8 +16,8 @@ class SemblanceError(Exception):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         # Inside another text a sentence is translated only where it is known to be one.
-        self.message = message if isinstance(message, Said) else Said(message, {})
-        self.hint = hint if isinstance(hint, Said) else Said(hint, {})
+        self.message: str = message if isinstance(message, Said) else Said(message, {})
+        self.hint: str = hint if isinstance(hint, Said) else Said(hint, {})
 
     def __str__(self) -> str:
         return say("{message} {hint}", message=self.message, hint=self.hint) if self.hint else self.message
