@@ -328,9 +328,11 @@ class PictureView(QWidget):
     # Keyboard
 
     def event(self, event: QEvent) -> bool:
-        # Ctrl+Down is the window's next case; while a region can be moved it resizes that.
+        # Ctrl+Down is the window's next case; while a region can be moved it resizes that. E is the ellipse
+        # here and an example in the window.
         asked = event if event.type() == QEvent.Type.ShortcutOverride else None
-        if isinstance(asked, QKeyEvent) and self.editable and self.region.takes(asked):
+        taken = isinstance(asked, QKeyEvent) and self._renderer is not None and self._keys.takes(asked)
+        if taken or (isinstance(asked, QKeyEvent) and self.editable and self.region.takes(asked)):
             event.accept()
             return True
         return super().event(event)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
 from app.viewer import tools
+from app.viewer.aim import AIMED, Aim
 from app.viewer.brush_tool import BrushTool
 from app.viewer.path_tool import PathTool
 from app.viewer.region_tool import CLICK, RegionTool, cursor_for
@@ -31,6 +32,7 @@ class Pointer:
         self.path = PathTool()
         self.brush = BrushTool()
         self.ruler = Ruler()
+        self.aim = Aim()
         self.tool = tools.SELECT
         self._windowing: tuple[QPointF, Window] | None = None
         self._panning: QPointF | None = None
@@ -44,6 +46,7 @@ class Pointer:
         self.path.cancel()
         self.brush.release()
         self.brush.leave()
+        self.aim.at = None
 
     @property
     def busy(self) -> bool:
@@ -53,6 +56,7 @@ class Pointer:
     # Mouse
 
     def press(self, event: QMouseEvent) -> None:
+        self.aim.at = None
         at, button = event.position(), event.button()
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
@@ -191,7 +195,7 @@ class Pointer:
             return False
         if self.path.active and event.key() in _ENTER:
             return self.double_click()
-        if self.path.key(event):
+        if self.path.key(event) or (self.tool in AIMED and self._aimed(event)):
             return True
         if self.tool == tools.BRUSH and event.text() in ("[", "]"):
             self.brush.grow(1 if event.text() == "]" else -1)
@@ -199,6 +203,27 @@ class Pointer:
         ellipse = self.tool == tools.ELLIPSE
         draw = self.tool in tools.BOXES
         return self.region.key(event, self._view.viewport, draw=draw, ellipse=ellipse)
+
+    def aim_from_keys(self) -> None:
+        """The tool was chosen by its key: the keyboard points at the middle, where it wants a click."""
+        if self.tool in AIMED and self._view.editable:
+            self.aim.begin(self._view.size())
+
+    def _aimed(self, event: QKeyEvent) -> bool:
+        """Whether a key moved the aim, or clicked there."""
+        if self.aim.move(event, self._view.size()):
+            if self.path.active and self.aim.at is not None:
+                self.path.move(self.aim.at, self._view.viewport)
+            return True
+        if event.key() in (Qt.Key.Key_Space, *_ENTER) and not event.modifiers():
+            if self.aim.at is None:
+                self.aim.begin(self._view.size())
+            assert self.aim.at is not None
+            at = QPointF(self.aim.at)
+            self._took(at, Qt.KeyboardModifier.NoModifier)
+            self.release(at)
+            return True
+        return False
 
     # Drawing
 
@@ -208,5 +233,7 @@ class Pointer:
         self.region.paint(painter, view)
         self.path.paint(painter, view)
         self.ruler.paint(painter, view)
+        if self.tool in AIMED and self._view.editable:
+            self.aim.paint(painter)
         if self.tool == tools.BRUSH and self._view.editable:
             self.brush.paint(painter, view)

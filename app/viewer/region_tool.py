@@ -168,7 +168,7 @@ class RegionTool(QObject):
             self.remove()
             return True
         if pressed in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and draw and self.region is None:
-            self.place_in_middle(ellipse=ellipse)
+            self.place_in_middle(view, ellipse=ellipse)
             return True
         return False
 
@@ -197,12 +197,14 @@ class RegionTool(QObject):
             self._keyed = False
             self._tell()
 
-    def place_in_middle(self, *, ellipse: bool = False) -> None:
-        """A region of half the picture's sides, for those who draw by keyboard."""
-        if self.width > 0 and self.region is None:
-            wide, high = max(1, self.width // 2), max(1, self.height // 2)
+    def place_in_middle(self, view: Viewport, *, ellipse: bool = False) -> None:
+        """A region of half the sides of what is seen of the picture, for those who draw by keyboard."""
+        left, top, right, bottom = (round(edge) for edge in view.seen())
+        if right > left and bottom > top and self.width > 0 and self.region is None:
+            wide, high = max(1, (right - left) // 2), max(1, (bottom - top) // 2)
             outline = Ellipse.filling(wide, high) if ellipse else None
-            self._become(Region((self.width - wide) // 2, (self.height - high) // 2, wide, high, outline))
+            x, y = (left + right - wide) // 2, (top + bottom - high) // 2
+            self._become(Region(x, y, wide, high, outline))
             self._tell()
 
     def draw(self, region: Region | None, *, done: bool = True) -> None:

@@ -42,6 +42,16 @@ class ViewKeys:
         }
         self._tools = {tool.key: tool.name for tool in tools.ALL}
 
+    def takes(self, event: QKeyEvent) -> bool:
+        """Whether a key is one of the view's own, which no single key of the window may take from it."""
+        if event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
+            return False
+        text = event.text().upper()
+        # A picture that nothing is drawn on leaves E to the window.
+        drawn = self._view.editable or self._tools.get(text) in (tools.SELECT, tools.RULER)
+        of_view = (text in self._tools and drawn) or event.key() in self._acts
+        return of_view or any(text == preset.key for preset in self._view.presets)
+
     def press(self, event: QKeyEvent) -> bool:
         """Whether a key did something."""
         view, key, modifiers = self._view, event.key(), event.modifiers()
@@ -59,6 +69,7 @@ class ViewKeys:
             view.use_preset(preset)
         elif event.text().upper() in self._tools:
             view.set_tool(self._tools[event.text().upper()])
+            view.pointer.aim_from_keys()
         elif key in self._acts:
             self._acts[key]()
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDockWidget, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QDockWidget, QLabel, QScrollArea, QWidget
 
 
 def stops(window: QWidget) -> list[QWidget]:
@@ -23,13 +23,21 @@ def _stops_within(parent: QWidget) -> Iterator[QWidget]:
 
 def _takes_tab(widget: QWidget) -> bool:
     tab = Qt.FocusPolicy.TabFocus
+    chosen = _chosen_of_group(widget)
     return (
         widget.isEnabled()
-        and widget.focusPolicy() & tab == tab
+        and (widget.focusPolicy() & tab == tab if chosen is None else chosen is widget)
         and widget.focusProxy() is None
         and widget.width() > 0
         and widget.height() > 0
     )
+
+
+def _chosen_of_group(widget: QWidget) -> QAbstractButton | None:
+    """The one that is on of the buttons of which ``widget`` is one and arrows choose another."""
+    group = widget.group() if isinstance(widget, QAbstractButton) else None
+    chosen = group.checkedButton() if group is not None and group.exclusive() else None
+    return chosen if chosen is not None and chosen.isVisible() and chosen.isEnabled() else None
 
 
 def _behind(widget: QWidget) -> bool:

@@ -56,15 +56,15 @@ class QueryFacts(FactList):
 
     def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
         """The region ``drawn`` on the picture, or the case's ``own``; ``asked`` false: no picture."""
-        if not asked:
-            self.set_fact(REGION, None)
-        elif drawn is not None:
-            region = f"{_shape(drawn)}, {_size(drawn)} px"
-            self.set_fact(REGION, region if in_use else tr("{region}, set aside", region=region))
-        elif own is not None:
-            self.set_fact(REGION, tr("the case’s own, {size} px", size=_size(own)))
-        else:
-            self.set_fact(REGION, tr("none"))
+        self.set_fact(REGION, region_words(drawn, own, in_use=in_use) if asked else None)
+
+
+def region_words(drawn: Region | None, own: Region | None, *, in_use: bool) -> str:
+    """The region ``drawn`` on a picture, or the case's ``own``."""
+    if drawn is not None:
+        region = f"{_shape(drawn)}, {_size(drawn)} px"
+        return region if in_use else tr("{region}, set aside", region=region)
+    return tr("none") if own is None else tr("the case’s own, {size} px", size=_size(own))
 
 
 def _shape(region: Region) -> str:

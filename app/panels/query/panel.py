@@ -20,7 +20,7 @@ from app.context import Context
 from app.jobs import SHOW_AFTER_MS, Job, Lane
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
-from app.panels.query.facts import QueryFacts
+from app.panels.query.facts import QueryFacts, region_words
 from app.panels.query.notice import QueryNotice
 from app.panels.query.region_search import REGION, WHOLE, RegionSearch
 from app.panels.query.source import QuerySource, inside
@@ -309,6 +309,8 @@ class QueryPanel(Panel):
         drawn, loaded = self.view.region, self._loaded
         own = loaded.region if loaded is not None else None
         self.facts.show_region(drawn.region, own, in_use=drawn.in_use, asked=loaded is not None)
+        words = region_words(drawn.region, own, in_use=drawn.in_use)
+        self.view.setAccessibleDescription(tr("Region: {words}", words=words) if loaded is not None else "")
 
     def _tell_greys(self) -> None:
         picture, window = self.view.picture, self.view.window_level

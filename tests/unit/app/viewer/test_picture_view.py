@@ -469,3 +469,74 @@ def test_another_picture_starts_afresh(view):
 def test_an_unknown_tool_is_refused(view):
     with pytest.raises(ValueError, match="magic"):
         view.set_tool("magic")
+
+
+# Drawing by keys alone
+
+
+def test_enter_draws_in_the_middle_of_what_is_seen(view):
+    view.set_tool(RECTANGLE)
+    for _ in range(4):
+        QTest.keyClick(view, Qt.Key.Key_Plus)
+    QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
+    left, top, right, bottom = view.viewport.seen()
+    assert right - left < view.viewport.width
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    region = view.region.region
+    assert region.width == pytest.approx((right - left) / 2, abs=1)
+    assert region.x + region.width / 2 == pytest.approx((left + right) / 2, abs=1)
+    assert region.y + region.height / 2 == pytest.approx((top + bottom) / 2, abs=1)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
+    wanted = []
+    view.segment_wanted.connect(lambda x, y: wanted.append((x, y)))
+    QTest.keyClick(view, Qt.Key.Key_S)
+    assert view.pointer.aim.at is not None
+    QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
+    QTest.keyClick(view, Qt.Key.Key_Up)
+    where = view.pointer.aim.at
+    QTest.keyClick(view, key)
+    x, y = view.viewport.to_picture(where.x(), where.y())
+    assert wanted == [(int(x), int(y))]
+    assert (where.x(), where.y()) == (view.width() / 2 + 40, view.height() / 2 - 4)
+
+
+def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
+    told = []
+    view.region.changed.connect(told.append)
+    QTest.keyClick(view, Qt.Key.Key_P)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left):
+        QTest.keyClick(view, Qt.Key.Key_Space)
+        QTest.keyClick(view, key, SHIFT)
+    assert told == []
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    (region,) = told
+    assert region.outline is not None
+    side = round(40 / view.viewport.zoom)
+    assert (region.width, region.height) == (side, side)
+
+
+def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
+    QTest.keyClick(view, Qt.Key.Key_S)
+    QTest.mouseClick(view, LEFT, pos=QPoint(10, 10))
+    assert view.pointer.aim.at is None
+    QTest.keyClick(view, Qt.Key.Key_P)
+    assert view.pointer.aim.at is not None
+    QTest.keyClick(view, Qt.Key.Key_R)
+    assert view.pointer.aim.at is None
+
+
+def test_the_letters_of_the_tools_belong_to_the_picture(view):
+    def taken(key, text):
+        event = QKeyEvent(QEvent.Type.ShortcutOverride, key, Qt.KeyboardModifier.NoModifier, text)
+        event.setAccepted(False)
+        QApplication.sendEvent(view, event)
+        return event.isAccepted()
+
+    assert taken(Qt.Key.Key_E, "e")
+    assert not taken(Qt.Key.Key_Y, "y")
+    view.editable = False
+    assert not taken(Qt.Key.Key_E, "e")
+    assert taken(Qt.Key.Key_V, "v")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.reading_order import Dialog, stops
+from app.widgets.view_switch import ViewSwitch
 
 
 @pytest.fixture
@@ -114,3 +115,15 @@ def test_what_tab_leads_to_is_scrolled_into_sight(qtbot):
     qtbot.keyClick(fields[0], Qt.Key.Key_Backtab)
     assert dialog.focusWidget() is fields[-1]
     assert not fields[-1].visibleRegion().isEmpty()
+
+
+def test_of_buttons_that_arrows_choose_from_tab_reaches_the_one_that_is_on(qtbot):
+    dialog = Dialog()
+    qtbot.addWidget(dialog)
+    column = QVBoxLayout(dialog)
+    switch = ViewSwitch()
+    column.addWidget(switch)
+    switch.set_value("list")
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    assert [stop.accessibleName() for stop in stops(dialog)] == ["As a list"]
