@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.operations import examples, keeping, refining, reporting, searching, training
 from app.operations import library as libraries
-from app.panels.evaluation import OVERVIEW
+from app.panels.evaluation.panel import OVERVIEW
 from app.screenshot import settle, turn
 from app.windows.main import MainWindow
 from core.searches.query import Query
