@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEventLoop
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
 from tests.walks.walker import Walker
 from tests.walks.walking import make_library
@@ -69,6 +70,27 @@ def test_a_walk_in_a_harmless_window_finds_nothing(window):
     assert walked(window).problems == []
 
 
+def test_panels_that_are_rarely_come_to_by_chance_are_visited(window):
+    class WhyPanel(QLineEdit):
+        pass
+
+    page = QWidget()
+    window.setCentralWidget(page)
+    for name in ("why", "next_case"):
+        action = QAction(name, window)
+        action.setObjectName(name)
+    panel = WhyPanel(page)
+    panel.setGeometry(250, 180, 20, 10)
+    over: list[bool] = []
+    walker = Walker(window, 1, 60, [], lambda _what: None, lambda: over.append(True))
+    walker.start()
+    while not over:
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+    assert walker.commands["why"] > 0
+    walker._visiting, walker._stay = "why", 2
+    assert [walker._visited() for _ in range(3)] == [panel, panel, None]
+
+
 def test_an_exception_in_a_slot_is_found(window):
     button = QPushButton("do not press")
 
@@ -101,9 +123,13 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
         # Other programs have the processor meanwhile: told apart by the system, here not at all.
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
         monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
+        monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)
         watch.doing = "thinking"
         watch._beat()
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited + 300)
         watch._beat()
         monkeypatch.undo()
-    assert [(round(stall.ms), stall.doing) for stall in watch.stalls] == [(345, "thinking")]
+    (stall,) = watch.stalls
+    assert stall.doing == "thinking"
+    assert [round(ms) for ms in (stall.ms, stall.wall_ms, stall.busy_ms)] == [345, 345, 250]
+    assert round(watch.longest_busy_ms) == 250

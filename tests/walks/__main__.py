@@ -2,7 +2,8 @@
 
 Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
 Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which other
-programs had the processor, where the system tells). Exit status 1 if any did not.
+programs had the processor, where the system tells). Beside a stall stands how long the window's thread itself
+computed; in the end, where the walks were, and which commands none of them ran. Exit status 1 if any failed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tests.walks.walking import make_library, walk
@@ -37,20 +39,27 @@ def main() -> None:
             json.dumps(walk(Path(wanted.child), wanted.seed, wanted.actions, wanted.stall_ms, wanted.trace))
         )
         return
-    wrong, longest = 0, 0.0
+    wrong, longest, busy = 0, 0.0, 0.0
+    reached: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         made = make_library(Path(folder))
         for number in range(wanted.walks):
             outcome = one(made, wanted.seed + number, wanted)
-            longest = max(longest, outcome.get("longest_ms", 0.0))
+            longest, busy = max(
+                (longest, busy), (outcome.get("longest_ms", 0.0), outcome.get("longest_busy_ms", 0.0))
+            )
+            reached.update(outcome.get("reached", {}))
+            ran.update(outcome.get("commands", {}))
             bad = bool(outcome["problems"] or outcome["stalls"])
             wrong += bad
             errors = sum(outcome.get("errors", {}).values())
+            computing = outcome.get("longest_busy_ms", 0.0)
             print(
                 f"walk {wanted.seed + number}: {'WRONG' if bad else 'fine'}, "
                 f"{sum(outcome.get('done', {}).values())} actions, longest stall "
-                f"{outcome.get('longest_ms', 0):.0f} ms, {errors} errors told to the user, "
-                f"closed in {outcome.get('closing_s', 0):.1f} s",
+                f"{outcome.get('longest_ms', 0):.0f} ms ({computing:.0f} ms computing), {errors} errors told "
+                f"to the user, closed in {outcome.get('closing_s', 0):.1f} s",
                 flush=True,
             )
             for problem in outcome["problems"]:
@@ -58,9 +67,29 @@ def main() -> None:
             for told, count in sorted(outcome.get("errors", {}).items()):
                 print(f"  told {count} times: {told[:160]}", flush=True)
             for stall in outcome["stalls"]:
-                print(f"  stall {stall['ms']:.0f} ms, {stall['doing']}\n    {stall['stack']}", flush=True)
-    print(f"{wanted.walks} walks of {wanted.actions} actions, {wrong} wrong, longest stall {longest:.0f} ms")
+                print(
+                    f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, "
+                    f"{stall['busy_ms']:.0f} ms computing), {stall['doing']}\n    {stall['stack']}",
+                    flush=True,
+                )
+    _tell_where(reached, ran)
+    print(
+        f"{wanted.walks} walks of {wanted.actions} actions, {wrong} wrong, "
+        f"longest stall {longest:.0f} ms ({busy:.0f} ms computing)"
+    )
     sys.exit(1 if wrong else 0)
+
+
+def _tell_where(reached: Counter[str], ran: Counter[str]) -> None:
+    """In which panels something was done, and what was left out."""
+    from app.actions import COMMANDS
+    from tests.walks.walker import LEFT_OUT
+
+    print("where: " + ", ".join(f"{name} {count}" for name, count in reached.most_common()))
+    missed = [one.id for one in COMMANDS if one.id not in ran and one.id not in LEFT_OUT]
+    print(
+        f"commands run: {len(ran)} of {len(COMMANDS) - len(LEFT_OUT)}; never: {', '.join(missed) or 'none'}"
+    )
 
 
 def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:

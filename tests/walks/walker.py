@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,29 @@ SIZES = ((1024, 640), (1280, 800), (1440, 900), (1100, 1000), (1920, 1080), (136
 PAUSES_MS = (0, 0, 0, 5, 20, 60)
 #: Steps inside a dialog or menu before it is closed.
 PATIENCE = 6
+#: Command that opens a panel -> the panel's class, and the commands that belong to it. Of so many steps after
+#: it most are done there.
+PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "why": ("WhyPanel", ("next_case", "compare")),
+    "refine": (
+        "RefinePanel",
+        (
+            "go_ranking", "judge_alike", "judge_not_alike", "judge_closer", "undo_judgement",
+            "redo_judgement", "example_like", "example_unlike", "save_refined", "reset_judgements",
+        ),
+    ),
+    "new_concept": ("ConceptsSection", ("concept_with", "concept_without", "concept_unmark", "undo_concept")),
+    "ask_next": ("AskNextPanel", ("undo_judgement",)),
+    "two_metrics": ("TwoMetricsPanel", ()),
+    "map": ("MapPanel", ()),
+    "compare": ("ComparePanel", ()),
+    "view_large": ("LargePanel", ()),
+    "train": ("TrainPanel", ("stop_training",)),
+    "searches": ("RankingPanel", ("save_search", "branch_search", "rank_again", "next_case")),
+}  # fmt: skip
+STAY, THERE = 15, 0.7
+#: What to run where a panel cannot be opened yet: another case is asked with.
+BEFORE = "next_case"
 
 
 class Walker:
@@ -60,6 +84,9 @@ class Walker:
         self._left, self._say, self._over = actions, say, over
         self._inside = 0
         self.done: dict[str, int] = {}
+        #: How often something was done in each panel and dialog, by its class, and each command run.
+        self.reached: Counter[str] = Counter()
+        self.commands: Counter[str] = Counter()
         self._kinds: list[tuple[int, Callable[[], str | None]]] = [
             (5, self._command),
             (8, self._click),
@@ -72,7 +99,10 @@ class Walker:
             (1, self._resize),
             (1, self._drop),
             (2, self._hover),
+            (2, self._visit),
         ]
+        #: The command of the panel that is visited, and for how many steps more.
+        self._visiting, self._stay = "", 0
 
     def start(self) -> None:
         QTimer.singleShot(0, self._window, self._step)
@@ -124,6 +154,9 @@ class Walker:
         if top is self._window and self._rng.random() < 0.1:
             others = [w for w in QApplication.topLevelWidgets() if w.isVisible() and w is not top]
             top = self._rng.choice(others) if others else top
+        panel = self._visited() if top is self._window else None
+        if panel is not None and self._rng.random() < THERE:
+            top = panel
         if self._rng.random() < 0.5:
             place = QPoint(
                 self._rng.randrange(max(1, top.width())), self._rng.randrange(max(1, top.height()))
@@ -134,7 +167,19 @@ class Walker:
                 w for w in top.findChildren(QWidget) if w.isVisible() and w.isEnabled() and w.width() > 0
             ]
             found = self._rng.choice(every) if every else top
-        return found if found.isEnabled() and found.isVisible() else None
+        if not (found.isEnabled() and found.isVisible()):
+            return None
+        self.reached[panel_of(found)] += 1
+        return found
+
+    def _visited(self) -> QWidget | None:
+        """The panel that is visited, while it is seen."""
+        self._stay -= 1
+        if self._stay < 0:
+            return None
+        every = self._window.findChildren(QWidget)
+        name = PLACES[self._visiting][0]
+        return next((w for w in every if type(w).__name__ == name and w.isVisible()), None)
 
     def _place(self, widget: QWidget) -> QPoint:
         return QPoint(
@@ -152,10 +197,27 @@ class Walker:
             for action in self._window.findChildren(QAction)
             if action.isEnabled() and action.objectName() and action.objectName() not in LEFT_OUT
         ]
+        own = PLACES[self._visiting][1] if self._visiting and self._stay > 0 else ()
+        near = [action for action in actions if action.objectName() in own]
+        if near and self._rng.random() < THERE:
+            actions = near
         if actions and self._top() is self._window:
-            action = self._rng.choice(actions)
-            self._say(f"command {action.objectName()}")
-            action.trigger()
+            self._run(self._rng.choice(actions))
+
+    def _run(self, action: QAction) -> None:
+        self._say(f"command {action.objectName()}")
+        self.commands[action.objectName()] += 1
+        action.trigger()
+
+    def _visit(self) -> None:
+        """Open a panel that is rarely come to by chance, and stay a while."""
+        command = self._rng.choice(sorted(PLACES))
+        for name in (command, BEFORE):
+            action = self._window.findChild(QAction, name)
+            if action is not None and action.isEnabled() and self._top() is self._window:
+                self._visiting, self._stay = command, STAY
+                self._run(action)
+                return
 
     def _click(self) -> None:
         widget = self._widget()
@@ -189,6 +251,7 @@ class Walker:
         if (modifier, key) == (CTRL, Qt.Key.Key_Q):
             return
         self._say(f"key {modifier.name} {key.name} to {_name(target)}")
+        self.reached[panel_of(target)] += 1
         QTest.keyClick(target, key, modifier)
 
     def _type(self) -> None:
@@ -290,6 +353,16 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         setattr(QFileDialog, name, staticmethod(stub))
     for name in ("getText", "getItem", "getMultiLineText"):
         setattr(QInputDialog, name, staticmethod(words))
+
+
+def panel_of(widget: QWidget) -> str:
+    """The class of the panel or dialog ``widget`` lies in; of its window where it lies in none."""
+    here, window = widget, widget.window()
+    while here is not window:
+        if any(type(here).__module__.startswith(f"app.{floor}.") for floor in ("panels", "dialogs")):
+            return type(here).__name__
+        here = here.parentWidget()
+    return type(window).__name__
 
 
 def _may_be_dragged_in(widget: QWidget) -> bool:

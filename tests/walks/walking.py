@@ -93,7 +93,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
                 QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             say("closing")
             # Closing waits for what must be kept.
-            watch.limit_ms, longest = 0, watch.longest_ms
+            watch.limit_ms, longest, busy = 0, watch.longest_ms, watch.longest_busy_ms
             began = time.perf_counter()
             for other in application.topLevelWidgets():
                 if other is not window and other.isVisible():
@@ -112,8 +112,11 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "problems": problems,
         "stalls": [dataclasses.asdict(stall) for stall in watch.stalls],
         "longest_ms": longest,
+        "longest_busy_ms": busy,
         "closing_s": closing,
         "done": walker.done,
+        "reached": dict(walker.reached),
+        "commands": dict(walker.commands),
         "errors": dict(told),
         "pid": os.getpid(),
     }
