@@ -10,7 +10,6 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
-    QFocusEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -375,11 +374,3 @@ class MapView(QWidget):
         down = min(0.0, self.height() - 20 - y) + max(0.0, 20 - y)
         if right or down:
             self.look(self._look().moved(right, down))
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.update()
