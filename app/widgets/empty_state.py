@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.icons import icon_pixmap
-from app.theme import news, set_look, theme
+from app.theme import set_look, theme
 from app.widgets.boxes import vbox
+from app.widgets.sign import Sign
 
 WIDEST = 320
 
@@ -31,9 +30,7 @@ class EmptyState(QWidget):
     ) -> None:
         super().__init__(parent)
         self._then: Callable[[], object] | None = None
-        self._icon = icon
-        self._ratio = 0.0
-        self._picture, self._title, self._text = QLabel(), QLabel(), QLabel()
+        self._sign, self._title, self._text = Sign(icon, "third", 24), QLabel(), QLabel()
         self._button = QPushButton()
         self._button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._button.clicked.connect(self._pressed)
@@ -43,9 +40,10 @@ class EmptyState(QWidget):
         inner = QWidget()
         inner.setMaximumWidth(theme().px(WIDEST))
         column = vbox(inner, spacing=6)
-        for label in (self._picture, self._title, self._text):
+        column.addWidget(self._sign, 0, middle)
+        for label in (self._title, self._text):
             label.setAlignment(middle)
-            label.setWordWrap(label is not self._picture)
+            label.setWordWrap(True)
             column.addWidget(label)
         column.addSpacing(6)
         column.addWidget(self._button, 0, middle)
@@ -58,7 +56,7 @@ class EmptyState(QWidget):
         down.addStretch(2)
         down.addLayout(across)
         down.addStretch(3)
-        news.changed.connect(self._redraw)
+        self.set_icon(icon)
         self.say(title, text, button)
 
     def say(
@@ -73,22 +71,12 @@ class EmptyState(QWidget):
         self._title.setVisible(bool(title))
         self._text.setVisible(bool(text))
         self._button.setVisible(bool(button))
-        self._picture.setVisible(bool(self._icon))
 
     def set_icon(self, icon: str) -> None:
         """The name of an icon above the title; empty for none."""
-        self._icon = icon
-        self._picture.setVisible(bool(icon))
-        self._redraw()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._icon and self._ratio != self.devicePixelRatioF():
-            self._redraw()
-
-    def _redraw(self) -> None:
-        self._ratio = self.devicePixelRatioF()
-        if self._icon:
-            self._picture.setPixmap(icon_pixmap(self._icon, 24, theme().third, self._ratio))
+        self._sign.icon = icon
+        self._sign.setVisible(bool(icon))
+        self._sign.update()
 
     def _pressed(self) -> None:
         if self._then is not None:

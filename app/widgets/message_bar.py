@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QPaintEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
 )
 
-from app.icons import icon, icon_pixmap
-from app.theme import news, set_look, theme
+from app.icons import icon
+from app.theme import set_look
 from app.widgets.boxes import hbox, vbox
+from app.widgets.sign import Sign
 from app.widgets.words import Words
 from core.language import tr, tr_n
 
@@ -63,18 +63,17 @@ class MessageView(QFrame):
         self.setAccessibleName(f"{_SAID[level]}: {what}")
         self.setAccessibleDescription(hint)
         set_look(self, message=level)
-        self._ratio = 0.0
-        self._sign = QLabel()
-        self._sign.setFixedWidth(20)
-        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
         self._what = Words(what, "title", selectable=True)
         self._hint = Words(hint, "second", selectable=True)
         self._hint.setVisible(bool(hint))
         words = vbox(spacing=2)
         words.addWidget(self._what)
         words.addWidget(self._hint)
-        row = hbox(self, spacing=6, margins=(10, 8, 8, 8))
-        row.addWidget(self._sign)
+        row = hbox(self, spacing=6, margins=(12, 8, 8, 8))
+        row.addWidget(
+            Sign(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
+        )
+        row.addSpacing(2)
         row.addLayout(words, 1)
         for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
             row.addWidget(_button(text, then))
@@ -85,7 +84,6 @@ class MessageView(QFrame):
         close.setAccessibleName(tr("Close this message"))
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
-        news.changed.connect(self._redraw)
 
     def again(self) -> None:
         """The same happened once more."""
@@ -96,17 +94,6 @@ class MessageView(QFrame):
         """Put everything the message knows on the clipboard."""
         parts = [part for part in (self.what, self.hint, self.details) if part]
         QGuiApplication.clipboard().setText("\n".join(parts))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._ratio != self.devicePixelRatioF():
-            self._redraw()
-        super().paintEvent(event)
-
-    def _redraw(self) -> None:
-        self._ratio = self.devicePixelRatioF()
-        tokens = theme()
-        shade = tokens.error if self.level == "error" else tokens.second
-        self._sign.setPixmap(icon_pixmap(_ICONS[self.level], 16, shade, self._ratio))
 
 
 class MessageBar(QWidget):

@@ -30,10 +30,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.icons import icon_pixmap
 from app.theme import colour, news, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.sign import Sign
 from core.language import tr
 
 WIDEST = 896
@@ -229,15 +229,14 @@ class _Card(QFrame):
         super().__init__()
         set_look(self, role="card")
         self.setAccessibleName(title)
-        self._sign, self._ratio = sign, 0.0
-        self._picture, self._title, self._text = QLabel(), QLabel(title), QLabel(_airy(text))
+        self._title, self._text = QLabel(title), QLabel(_airy(text))
         self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         set_look(self._title, role="outcome")
         set_look(self._text, role="second")
         self.button = QPushButton(button)
         head = hbox(spacing=12)
-        head.addWidget(self._picture)
+        head.addWidget(Sign(sign, "text", 18))
         head.addWidget(self._title, 1)
         foot = QHBoxLayout()
         foot.addWidget(self.button)
@@ -250,7 +249,6 @@ class _Card(QFrame):
         column.addLayout(head)
         column.addWidget(self._text, 1)
         column.addLayout(foot)
-        news.changed.connect(self._redraw)
         news.changed.connect(self._fit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -263,15 +261,6 @@ class _Card(QFrame):
         text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
         rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
         self.setMinimumHeight(max(theme().px(178), text + rest))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._ratio != self.devicePixelRatioF():
-            self._redraw()
-        super().paintEvent(event)
-
-    def _redraw(self) -> None:
-        self._ratio = self.devicePixelRatioF()
-        self._picture.setPixmap(icon_pixmap(self._sign, 18, theme().text, self._ratio))
 
 
 class _DropZone(QWidget):

@@ -34,6 +34,7 @@ from app.theme import BASE, SMALL, colour, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.lettering import RIGHT, lettering
 from app.widgets.rule import Rule
+from app.widgets.sign import Sign
 from core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
@@ -122,9 +123,8 @@ class CommandPalette(QWidget):
     def _frame(self) -> QFrame:
         panel = QFrame(self)
         set_look(panel, role="palette")
-        head = hbox(spacing=10, margins=(16, 10, 12, 10))
-        self._sign = _Sign()
-        head.addWidget(self._sign)
+        head = hbox(spacing=11, margins=(17, 10, 12, 10))
+        head.addWidget(Sign("search"))
         head.addWidget(self.field, 1)
         keys = QLabel(tr("Enter runs    ↑ ↓ moves    Esc closes"))
         keys.setContentsMargins(18, 8, 18, 8)
@@ -283,14 +283,3 @@ class _Line(QStyledItemDelegate):
             x += width
             begin = end
         return round(x)
-
-
-class _Sign(QWidget):
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedSize(18, 18)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.drawPixmap(1, 1, icon_pixmap("search", 16, theme().second, self.devicePixelRatioF()))
-        painter.end()

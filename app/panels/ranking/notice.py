@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy
 
-from app.icons import icon_pixmap
 from app.models.deck import distance_text
-from app.theme import news, set_look, theme
+from app.theme import set_look
 from app.widgets.boxes import hbox, vbox
+from app.widgets.sign import Sign
 from app.widgets.words import Words
 from core.language import tr
 from core.searches.search import UNUSUAL
@@ -24,9 +23,6 @@ class RankingNotice(QFrame):
     def __init__(self, change: Callable[[], None]) -> None:
         super().__init__()
         set_look(self, message="warning")
-        self._sign = QLabel()
-        self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
-        self._ratio = 0.0
         self.title, self.words = Words(role="title"), Words(role="second")
         self.change = QPushButton(tr("Change…"))
         self.change.setToolTip(tr("Choose how unusual a query must be to have no good match"))
@@ -36,11 +32,10 @@ class RankingNotice(QFrame):
         told.addWidget(self.title)
         told.addWidget(self.words)
         row = hbox(self, spacing=8, margins=(10, 6, 8, 6))
-        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(Sign("warning"), 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(told, 1)
         row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        news.changed.connect(self._redraw)
         self.hide()
 
     def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
@@ -64,12 +59,3 @@ class RankingNotice(QFrame):
         self.setAccessibleName(f"{self.title.text()}: {self.words.text()}" if said else "")
         self.change.setVisible(far)
         self.setVisible(bool(said))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self._ratio != self.devicePixelRatioF():
-            self._redraw()
-        super().paintEvent(event)
-
-    def _redraw(self) -> None:
-        self._ratio = self.devicePixelRatioF()
-        self._sign.setPixmap(icon_pixmap("warning", 16, theme().second, self._ratio))
