@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QWidget,
 )
@@ -33,6 +32,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.reading_order import Dialog
+from app.widgets.scrolled import Scrolled
 from app.widgets.words import Words
 from core.errors import BadArguments, SemblanceError
 from core.language import tr
@@ -102,10 +102,6 @@ class ExperimentsDialog(Dialog):
         self._tell()
 
     def _lay_out(self, help_button: QPushButton) -> None:
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(self.form)
         foot = QFrame()
         set_look(foot, role="bar")
         named = hbox(spacing=8)
@@ -122,7 +118,7 @@ class ExperimentsDialog(Dialog):
         below.addLayout(buttons)
         self._left = Panel()
         side = vbox(self._left)
-        side.addWidget(scroll, 1)
+        side.addWidget(Scrolled(self.form), 1)
         side.addWidget(foot)
         head = hbox(spacing=8, margins=(12, 6, 12, 6))
         head.addWidget(self._told)

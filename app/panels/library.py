@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QWidget,
 )
 
@@ -26,6 +25,7 @@ from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.panel import Panel
+from app.widgets.scrolled import Scrolled
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
 from core.language import tr, tr_n
@@ -203,10 +203,7 @@ class _Choices(QWidget):
         self.setAccessibleName(title)
         self._inner = QWidget()
         self._rows = vbox(self._inner, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(self._inner)
+        self._scroll = Scrolled(self._inner)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -30,6 +29,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.nearest_chips import NEAREST
 from app.widgets.panel_header import PanelHeader
 from app.widgets.rule import Rule
+from app.widgets.scrolled import Scrolled
 from app.widgets.segmented import Segmented
 from core.errors import SemblanceError
 from core.language import tr
@@ -91,12 +91,8 @@ class TwoMetricsPanel(FullPage):
         around.setContentsMargins(8, 8, 8, 0)
         around.addWidget(self.picture)
         left.addLayout(around)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll = Scrolled(self.facts)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(self.facts)
         left.addWidget(scroll, 1)
 
         self._pages = QStackedWidget()

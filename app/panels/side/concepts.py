@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QWidget,
 )
@@ -24,6 +23,7 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
+from app.widgets.scrolled import Scrolled
 from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
@@ -62,10 +62,7 @@ class ConceptsSection(Panel):
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(inner)
+        self._scroll = Scrolled(inner)
         top = hbox(spacing=8)
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)

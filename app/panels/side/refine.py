@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -26,6 +25,7 @@ from app.widgets.judgement_list import JudgementList
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
+from app.widgets.scrolled import Scrolled
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
 from core.language import tr, tr_n
@@ -115,12 +115,8 @@ class RefinePanel(Panel):
         self._sections.addWidget(self._empty, 1)
         self._sections.addWidget(self._body, 1)
         # In a low window all of it scrolls together, and every section keeps its room; the foot stays.
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
         column = vbox(self)
-        column.addWidget(scroll, 1)
+        column.addWidget(Scrolled(inner), 1)
         column.addWidget(foot)
 
     def _show_page(self, page: QWidget) -> None:

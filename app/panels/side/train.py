@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
     QFrame,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QWidget,
 )
 
@@ -27,6 +26,7 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.parameter_form import ParameterForm
+from app.widgets.scrolled import Scrolled
 from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
@@ -175,10 +175,6 @@ class TrainPanel(Panel):
         body.addWidget(self._split_form)
         body.addWidget(self._split)
         body.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
         foot = QFrame()
         set_look(foot, role="bar")
         buttons = hbox(spacing=8)
@@ -196,7 +192,7 @@ class TrainPanel(Panel):
         below.addLayout(ending)
         below.addLayout(buttons)
         column = vbox(self)
-        column.addWidget(scroll, 1)
+        column.addWidget(Scrolled(inner), 1)
         column.addWidget(foot)
 
     def _unfold(self, opened: bool) -> None:

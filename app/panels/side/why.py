@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.operations import explaining
@@ -15,6 +14,7 @@ from app.widgets.boxes import vbox
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.rule import Rule
+from app.widgets.scrolled import Scrolled
 from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.waterfall import Line, Waterfall
@@ -91,12 +91,7 @@ class WhyPanel(Panel):
         body.addWidget(Rule())
         body.addWidget(self.card)
         body.addStretch(1)
-        area = QScrollArea()
-        area.setWidget(inner)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        return area
+        return Scrolled(inner)
 
     @property
     def shown(self) -> Why | None:
