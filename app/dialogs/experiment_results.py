@@ -60,14 +60,17 @@ class ExperimentResults(QWidget):
         self.protocol.hide()
         self.scores = PlainTable(tr("Scores of every learner"))
         self.score = QComboBox()
+        self.score.hide()
         self.score.setAccessibleName(tr("Score that is compared"))
         self.differences = PlainTable(tr("Every two learners compared"))
         self.test = QComboBox()
+        self.test.hide()
         self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._ranks_told = Words(role="second")
         self.row = QComboBox()
+        self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
         self.queries = PlainTable(tr("Worst queries; Enter shows the case"))
         self.findings = PlainTable(tr("Worst findings"))
@@ -84,7 +87,7 @@ class ExperimentResults(QWidget):
         self.tabs.addTab(
             self._stacked(self.score, self._differences_told, self.differences), tr("Differences")
         )
-        worst = QSplitter(Qt.Orientation.Horizontal)
+        worst = self._worst = QSplitter(Qt.Orientation.Horizontal)
         worst.setChildrenCollapsible(False)
         worst.addWidget(self.queries)
         worst.addWidget(self.findings)
@@ -161,6 +164,7 @@ class ExperimentResults(QWidget):
                 if some
                 else tr("Known at the end, where two learners have two repeats.")
             )
+            self.differences.setVisible(some)
         elif tab == 3:
             self._show_worst()
 
@@ -171,9 +175,10 @@ class ExperimentResults(QWidget):
         words = (
             tr("Lowest {score} first; a click shows the case.", score=score)
             if score
-            else tr("Known when a cell is finished.")
+            else tr("Known at the end, or when measuring is cancelled.")
         )
         self._worst_told.setText(words)
+        self._worst.setVisible(bool(score))
 
     def _show_finding(self, row: int) -> None:
         """The worst queries of the finding in that line."""
@@ -198,7 +203,11 @@ class ExperimentResults(QWidget):
         place = self.test.currentIndex()
         if not 0 <= place < len(tests):
             self.ranks.clear()
-            self._ranks_told.setText(tr("Ranks need two learners, measured on two tables or feature sets."))
+            self._ranks_told.setText(
+                tr("Ranks need two learners, measured on two tables or feature sets.")
+                if "over_tables" in self._document
+                else tr("Known at the end, or when measuring is cancelled.")
+            )
             return
         test = tests[place]
         self._ranks_told.setText(
@@ -244,3 +253,4 @@ def _refill(box: QComboBox, texts: list[str]) -> None:
     box.addItems(texts)
     box.setCurrentIndex(max(0, box.findText(before)) if texts else -1)
     box.blockSignals(blocked)
+    box.setVisible(bool(texts))
