@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from app.context import Context
 from app.dialogs.experiment_tables import (
@@ -18,6 +19,7 @@ from app.dialogs.experiment_tables import (
     show_scores,
     show_worst,
 )
+from app.dialogs.query_preview import QueryPreview
 from app.operations import experimenting
 from app.plots.figure_view import theme_name
 from app.theme import font, news, theme
@@ -49,7 +51,7 @@ class ExperimentResults(QWidget):
         self.findings.entered.connect(self._show_finding)
         self.findings.cellClicked.connect(lambda row, _column: self._show_finding(row))
         self.queries.entered.connect(self._enter_query)
-        self.queries.cellClicked.connect(lambda row, _column: self._enter_query(row))
+        self.queries.currentCellChanged.connect(lambda row, *_rest: self._preview(row))
         self.tabs.currentChanged.connect(lambda _place: self._show_tab())
         news.changed.connect(self._fit)
 
@@ -68,6 +70,8 @@ class ExperimentResults(QWidget):
         self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        # A picture as wide as its room would otherwise widen the window at every drawing.
+        self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._ranks_told = Words(role="second")
         self.row = QComboBox()
         self.row.hide()
@@ -90,7 +94,12 @@ class ExperimentResults(QWidget):
         worst = self._worst = QSplitter(Qt.Orientation.Horizontal)
         worst.setChildrenCollapsible(False)
         worst.addWidget(self.queries)
-        worst.addWidget(self.findings)
+        self.preview = QueryPreview()
+        aside = QWidget()
+        column = vbox(aside, spacing=8)
+        column.addWidget(self.findings, 1)
+        column.addWidget(self.preview)
+        worst.addWidget(aside)
         worst.setStretchFactor(0, 2)
         worst.setStretchFactor(1, 1)
         self.tabs.addTab(self._stacked(self.row, self._worst_told, worst), tr("Worst queries"))
@@ -126,6 +135,7 @@ class ExperimentResults(QWidget):
         names = list(dict.fromkeys(row["protocol"] for row in document["results"]))
         _refill(self.protocol, names)
         self.protocol.setVisible(len(names) > 1)
+        fresh = self.row.count() == 0
         _refill(self.test, [f"{one['score']} ({one['protocol']})" for one in document.get("over_tables", ())])
         _refill(
             self.row,
@@ -134,6 +144,8 @@ class ExperimentResults(QWidget):
                 for one in document.get("worst_queries", ())
             ],
         )
+        if fresh:
+            self._begin_with_pictures()
         self._drawn = ()
         self._show_protocol()
         notes = [*document["notes"]]
@@ -142,6 +154,18 @@ class ExperimentResults(QWidget):
         notes += [f"{r['cases']}, {r['learner']}: {r['failed']}" for r in document["results"] if r["failed"]]
         self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
+
+    def _begin_with_pictures(self) -> None:
+        """Worst queries of the open library before those of tables, which have no pictures."""
+        there = str(self._context.state.path or "")
+        blocked = self.row.blockSignals(True)
+        for place in range(self.row.count()):
+            self.row.setCurrentIndex(place)
+            if there and self._library() == there:
+                break
+        else:
+            self.row.setCurrentIndex(0 if self.row.count() else -1)
+        self.row.blockSignals(blocked)
 
     def _show_protocol(self) -> None:
         _refill(self.score, compared_scores(self._document, self.protocol.currentText()))
@@ -173,7 +197,7 @@ class ExperimentResults(QWidget):
         told = self._document.get("worst_queries", ())
         score = told[self.row.currentIndex()]["score"] if 0 <= self.row.currentIndex() < len(told) else ""
         words = (
-            tr("Lowest {score} first; a click shows the case.", score=score)
+            tr("Lowest {score} first; Enter or a double click shows the case large.", score=score)
             if score
             else tr("Known at the end, or when measuring is cancelled.")
         )
@@ -188,15 +212,33 @@ class ExperimentResults(QWidget):
             show_queries(self.queries, line["queries"], told[self.row.currentIndex()]["score"])
             self._worst_told.setText(tr("Worst queries of the finding {finding}.", finding=line["finding"]))
 
+    def _preview(self, row: int) -> None:
+        """The picture of a query, where its library is the open one."""
+        case, item = self.queries.case(row), self.queries.item(row, 0)
+        library, there = self._library(), self._context.state.path
+        here = case is not None and there is not None and library == str(there)
+        self.preview.show_case(case if here else None, item.text() if item is not None else "")
+        if item is not None and not here:
+            self._worst_told.setText(
+                tr("A row of a table has no picture.")
+                if case is None
+                else tr("Open {name} to see its pictures.", name=Path(library).name)
+            )
+
     def _enter_query(self, row: int) -> None:
-        case, place = self.queries.case(row), self.row.currentIndex()
-        if case is None or place < 0:
+        case, library = self.queries.case(row), self._library()
+        if case is None:
             self._worst_told.setText(tr("A row of a table has no picture."))
-            return
-        cases = self._document["worst_queries"][place]["cases"]
-        found = next((one for one in self._document["cases"] if one["name"] == cases), None)
-        if found is not None and found["source"]:
-            self.case_wanted.emit(str(found["source"]["path"]).rpartition(" → ")[2], case)
+        elif library:
+            self.case_wanted.emit(library, case)
+
+    def _library(self) -> str:
+        """The library whose worst queries are shown; empty for a table."""
+        told, place = self._document.get("worst_queries", ()), self.row.currentIndex()
+        if not 0 <= place < len(told):
+            return ""
+        found = next((one for one in self._document["cases"] if one["name"] == told[place]["cases"]), None)
+        return str(found["source"]["path"]).rpartition(" → ")[2] if found and found["source"] else ""
 
     def _draw_ranks(self) -> None:
         tests = self._document.get("over_tables", ())

@@ -19,7 +19,8 @@ def show(window: MainWindow) -> ExperimentsDialog:
     there = window.findChild(ExperimentsDialog)
     if there is None:
         there = ExperimentsDialog(window.context, window)
-        there.case_wanted.connect(lambda library, row: _show_case(window, Path(library), row))
+        there.case_wanted.connect(lambda library, row: _show_case(window, there, Path(library), row))
+        there.results.preview.set_source(window.thumbnails)
         there.help_wanted.connect(lambda: window.commands.show_help("experiments"))
     there.form.offer(window.state.library, window.state.features)
     there.show()
@@ -28,10 +29,12 @@ def show(window: MainWindow) -> ExperimentsDialog:
     return there
 
 
-def _show_case(window: MainWindow, library: Path, row: int) -> None:
-    """The picture of a case, where its library is the open one."""
+def _show_case(window: MainWindow, dialog: ExperimentsDialog, library: Path, row: int) -> None:
+    """The picture of a case, where its library is the open one; the dialog would lie on top of it."""
     if window.state.path is not None and window.state.path == library:
         window.full.look_at_case(row)
+        dialog.hide()
+        window.context.messages.info(tr("The experiment is where it was: Metric > Experiments…"))
     else:
         window.context.messages.info(
             tr("This case is of {name}.", name=library.name),

@@ -170,17 +170,17 @@ def test_worst_queries_and_findings(shown):
     shown.results.findings.cellClicked.emit(0, 0)
     finding = shown.results.findings.item(0, 0).text()
     assert {line[1] for line in cells(shown.results.queries)} == {finding}
-    shown.results.queries.cellClicked.emit(0, 0)
+    shown.results.queries.setCurrentCell(0, 0)
     assert shown.results._worst_told.text() == "A row of a table has no picture."
 
 
-def test_a_case_of_a_library_is_wanted_by_click_and_enter(qtbot, dialog, context, tmp_path):
+def test_a_case_of_a_library_is_wanted_by_double_click_and_enter(qtbot, dialog, context, tmp_path):
     library = table_library(tmp_path / "l", n=40)
     choose(dialog, library, learners=("euclidean",), repeats=1)
     measured(dialog, context)
     dialog.results.tabs.setCurrentIndex(3)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:
-        dialog.results.queries.cellClicked.emit(0, 0)
+        dialog.results.queries.cellDoubleClicked.emit(0, 0)
     assert wanted.args == [str(library), dialog.results.queries.case(0)]
     dialog.results.queries.setCurrentCell(1, 0)
     with qtbot.waitSignal(dialog.case_wanted) as wanted:

@@ -41,12 +41,14 @@ def test_from_the_command_to_the_picture(qtbot, window):
     wait_for(window, lambda: dialog._document and dialog._document["complete"])
     dialog.results.tabs.setCurrentIndex(3)
     dialog.results.queries.setCurrentCell(0, 0)
+    assert dialog.results.preview.isVisible()
+    assert dialog.results.preview.row == dialog.results.queries.case(0)
     qtbot.keyClick(dialog.results.queries, Qt.Key.Key_Return)
     assert window.pages.currentWidget() is window.large
     row = dialog.results.queries.case(0)
     shown = window.state.columns.index_of_id(window.large.source.case)
     assert int(window.state.columns.case_row[shown]) == row
-    dialog.close()
+    assert not dialog.isVisible()
     window.actions_["experiments"].trigger()
     assert window.findChildren(ExperimentsDialog) == [dialog]
     assert dialog.isVisible()
