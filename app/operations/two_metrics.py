@@ -29,13 +29,15 @@ def compare(context: Context, left: str | Search, right: str | Search) -> Job | 
     )
 
 
-def find_disagreements(context: Context, left: str, right: str) -> Job | None:
-    """Every case asked under both metrics, in the background; ``None`` without a library."""
+def find_disagreements(
+    context: Context, left: str | Search, right: str | Search, names: tuple[str, str]
+) -> Job | None:
+    """Every case asked under both metrics, called ``names``, in the background; ``None``: no library."""
     state = context.state
     if state.path is None:
         return None
     return context.jobs.run(
-        tr("Asking every case under {left} and {right}", left=left, right=right),
+        tr("Asking every case under {left} and {right}", left=names[0], right=names[1]),
         two_metrics.disagreements,
         state.path,
         left,

@@ -56,6 +56,8 @@ class TwoMetricsPanel(FullPage):
         self._compared: Compared | None = None
         self._problem = ""
         self._due, self._all_due = True, True
+        #: What refined the search when every case was asked.
+        self._asked_with = self._of_others
         self._scored: dict[str, scoreboard.ScoredMetric] = {}
         self.far_only = QCheckBox(tr("Only moves of {n} ranks or more", n=FAR))
         self.far_only.setToolTip(tr("Lines of cases that hardly moved are left out (3)"))
@@ -261,21 +263,36 @@ class TwoMetricsPanel(FullPage):
 
     def _show_all(self, left: str, right: str) -> None:
         self._pages.setCurrentWidget(self.every)
-        if REFINED in (left, right):
+        refined = REFINED in (left, right)
+        if refined and self._of_others == ((), 0.0, ()):
             self._all_due = True
             self.every.say(
-                tr("A refined search has one query"), tr("Choose two metrics to ask every case under both.")
+                tr("Nothing here speaks of other queries"),
+                tr("Examples and concepts move this query alone. Judge cases, or choose two metrics."),
             )
-        elif self._all_due:
+        elif self._all_due or (refined and self._asked_with != self._of_others):
             self.ask_all()
+
+    @property
+    def _of_others(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
+        """What refines every query and not the present one alone: judgements in force, how strongly they are
+        followed, and groups left out."""
+        search, asked = self._state.search, self._state.asked
+        if search is None:
+            return (), 0.0, ()
+        told = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
+        told = told if search.strength > 0 else ()
+        return told, search.strength if told else 0.0, search.without
 
     def ask_all(self) -> None:
         """Ask every case under both metrics, in the background."""
         left, right = self.metrics
-        job = two_metrics.find_disagreements(self._context, left, right)
+        job = two_metrics.find_disagreements(
+            self._context, self._side(left), self._side(right), (left, right)
+        )
         if job is None:
             return
-        self._all_due = False
+        self._all_due, self._asked_with = False, self._of_others
         self.every.say(
             tr("Asking every case under both metrics"),
             tr("It goes on in the background."),

@@ -11,14 +11,16 @@ from core.errors import BadArguments
 from core.evaluation.held_out_votes import VOTERS
 from core.language import say
 from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
-from core.retrieval.index import Matrix, Rows
+from core.retrieval.index import Index, Matrix, Rows
 from core.retrieval.ranking import Query as RankQuery
 from core.retrieval.ranking import rank
+from core.retrieval.scan import ScanIndex
 from core.searches.query import Query
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import Desk, desk_for
+from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import asked_of
 from core.workflows.searches.trusting import Vote, vote_of
 
@@ -142,8 +144,8 @@ def compare_metrics(
 
 def disagreements(
     library: Path,
-    left: str,
-    right: str,
+    left: str | Search,
+    right: str | Search,
     *,
     hide_same_patient: bool = True,
     fold_duplicates: bool = True,
@@ -153,12 +155,15 @@ def disagreements(
 ) -> Disagreements:
     """Every case asked under both metrics, a seeded sample of ``most`` where there are more.
 
+    A search stands for its metric as its judgements refine it, without the feature groups it leaves out; its
+    examples and concepts speak of its own query and are left aside.
+
     Raises:
         BadArguments: no such metric.
-        BadInput: no case has the metric's features.
+        BadInput: no case has the metric's features, or clicks cannot refine it.
     """
-    one, two = desk_for(library, left, reporter), desk_for(library, right, reporter)
-    both = np.intersect1d(one.rows, two.rows)
+    one, two = (_Field.of(library, side, reporter) for side in (left, right))
+    both = np.intersect1d(one.desk.rows, two.desk.rows)
     chosen = both
     if len(both) > most:
         chosen = np.sort(np.random.default_rng(seed).choice(both, most, replace=False))
@@ -166,10 +171,55 @@ def disagreements(
     for done, row in enumerate(chosen.tolist()):
         reporter.check_cancelled()
         if done % 20 == 0:
-            reporter.progress(done, len(chosen), say("Asking {left} and {right}", left=left, right=right))
+            reporter.progress(
+                done, len(chosen), say("Asking {left} and {right}", left=one.name, right=two.name)
+            )
         lines.append(_disagreement(one, two, row, hide_same_patient, fold_duplicates))
     lines.sort(key=lambda line: (line.shared, 1.0 if line.agreement is None else line.agreement.tau))
     return Disagreements(tuple(lines), len(chosen), len(both), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """The cases of a desk where every one of them can be asked."""
+
+    name: str
+    desk: Desk
+    index: Index | ScanIndex
+    embedding: Matrix
+    ties: Matrix | None
+
+    @classmethod
+    def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
+        if isinstance(side, str):
+            desk = desk_for(library, side, reporter)
+            return cls(side, desk, desk.index, desk.embedding, desk.ties)
+        desk = desk_for(library, side.metric, reporter, without=side.without)
+        judged = desk.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
+        name = say("{metric}, refined", metric=side.metric)
+        if not judged:
+            return cls(name, desk, desk.index, desk.embedding, desk.ties)
+        bench = bench_for(library, side.metric, reporter, without=side.without)
+        embedding = bench.embedded(np.arange(len(desk.rows)), judged, side.strength)
+        return cls(name, desk, Index(embedding), embedding, None)
+
+    def asked(self, row: int) -> RankQuery:
+        place = self.desk.place_of(row)
+        assert place is not None
+        tie = None if self.ties is None else self.ties[place]
+        return RankQuery(self.embedding[place], tie, place, self.desk.patient_of(row), self.desk.key_of(row))
+
+    def agreement(self, asked: RankQuery, order: Rows) -> Agreement | None:
+        """How this orders the cases that another gives in ``order``."""
+        desk = self.desk
+        known = [
+            (place, at) for place, row in enumerate(order.tolist()) if (at := desk.place_of(row)) is not None
+        ]
+        places = np.array([at for _, at in known], dtype=np.int64)
+        keys = [places, self.index.distances(asked.embedded, places)]
+        if self.ties is not None and asked.tie_break is not None:
+            keys.insert(1, ((self.ties[places] - asked.tie_break) ** 2).sum(axis=1))
+        return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +251,9 @@ class _Side:
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
         if self.asked is not None:
-            return _agreement(self.desk, self.asked, order)
+            desk = self.desk
+            field = _Field(desk.record.name, desk, desk.index, desk.embedding, desk.ties)
+            return field.agreement(self.asked, order)
         ranks = ranks_in(self.order, order)
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
@@ -225,48 +277,32 @@ def _compared(left: _Side, right: _Side) -> Compared:
     )
 
 
-def _agreement(desk: Desk, asked: RankQuery, order: Rows) -> Agreement | None:
-    """How ``desk`` orders the cases that another metric gives in ``order``."""
-    known = [
-        (place, at) for place, row in enumerate(order.tolist()) if (at := desk.place_of(row)) is not None
-    ]
-    places = np.array([at for _, at in known], dtype=np.int64)
-    keys = [places, desk.index.distances(asked.embedded, places)]
-    if desk.ties is not None and asked.tie_break is not None:
-        keys.insert(1, ((desk.ties[places] - asked.tie_break) ** 2).sum(axis=1))
-    return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
-
-
-def _disagreement(one: Desk, two: Desk, row: int, hide: bool, fold: bool) -> Disagreement:
+def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) -> Disagreement:
     """Only the first ranks of both: the others of a case are measured, not looked for."""
     nearest: list[Rows] = []
-    for desk in (one, two):
+    for field in (one, two):
+        desk = field.desk
         found = rank(
-            desk.index,
-            _asked(desk, row),
+            field.index,
+            field.asked(row),
             DEPTH,
             patients=desk.patients if hide else None,
             keys=desk.keys if fold else None,
         )
         nearest.append(desk.rows[found.rows])
-    finding = one.finding_of(row)
+    finding = one.desk.finding_of(row)
     same = [
-        None if finding is None else sum(desk.finding_of(int(other)) == finding for other in rows[:VOTERS])
-        for desk, rows in zip((one, two), nearest, strict=True)
+        None
+        if finding is None
+        else sum(field.desk.finding_of(int(other)) == finding for other in rows[:VOTERS])
+        for field, rows in zip((one, two), nearest, strict=True)
     ]
     return Disagreement(
         row,
-        one.case_ids[row],
+        one.desk.case_ids[row],
         finding,
         shared(nearest[0], nearest[1], VOTERS),
-        _agreement(two, _asked(two, row), nearest[0]),
+        two.agreement(two.asked(row), nearest[0]),
         same[0],
         same[1],
     )
-
-
-def _asked(desk: Desk, row: int) -> RankQuery:
-    place = desk.place_of(row)
-    assert place is not None
-    tie = None if desk.ties is None else desk.ties[place]
-    return RankQuery(desk.embedding[place], tie, place, desk.patient_of(row), desk.key_of(row))

@@ -212,7 +212,7 @@ class Bench:
         part = self._held_out(entries, most)
         if part is None:
             return None
-        per_query = part.accuracies(self._embedded(part.places, entries, strength))
+        per_query = part.accuracies(self.embedded(part.places, entries, strength))
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
     def held_out_score(self, entries: Sequence[Entry], strength: float, most: int) -> HeldOutScore | None:
@@ -220,8 +220,8 @@ class Bench:
         part = self._held_out(entries, most)
         if part is None:
             return None
-        now = part.accuracies(self._embedded(part.places, entries, strength))
-        before = part.accuracies(self._embedded(part.places, (), strength))
+        now = part.accuracies(self.embedded(part.places, entries, strength))
+        before = part.accuracies(self.embedded(part.places, (), strength))
         if np.isnan(now).all():
             return None
         mean, low, high = (
@@ -230,7 +230,7 @@ class Bench:
         words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
 
-    def _embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
+    def embedded(self, places: Rows, entries: Sequence[Entry], strength: float) -> Matrix:
         """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
         if not entries or not strength > 0.0:
             plain: Matrix = self.desk.embedding[places]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -10,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.context import Context
 from app.messages import Messages
 from app.models.thumbnails import Thumbnails
-from app.panels.comparing.two_metrics import REFINED, TwoMetricsPanel
+from app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
@@ -218,6 +220,19 @@ def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     jobs.let_run()
     assert _ids(panel, RIGHT) == [line.case_id for line in state.ranking.ranked[:15]]
     assert _ids(panel, LEFT) == ranked[:15]
+    panel.which.set_value(ALL)
+    panel._renew()
+    jobs.let_run()
+    assert panel.every.model.rowCount() == 40
+    assert "same finding, This search, refined" in [
+        panel.every.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
+        for column in range(panel.every.model.columnCount())
+    ]
+    state.set_asked(replace(state.asked, entries=()))
+    state.change_search(like=(Query(case=ranked[3]),))
+    jobs.let_run()
+    panel._renew()
+    assert "Nothing here speaks of other queries" in panel.every._empty.accessibleName()
 
 
 def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
@@ -229,8 +244,6 @@ def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
 
 
 def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
-    from dataclasses import replace
-
     snapshot = panel.state.library
     panel.state.renew_library(replace(snapshot, metrics=snapshot.metrics[:1]))
     jobs.let_run()

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.errors import BadArguments
+from core.searches.judgement import Judgement, Kind
+from core.searches.search import Search
 from core.tasks import Cancelled
 from core.workflows.evaluation.two_metrics import compare_metrics, disagreements
 from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.searches.asking import ask
+from core.workflows.searches.desk import desk_for
 from core.workflows.searches.searching import Query, search
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library
@@ -102,3 +108,22 @@ def test_each_side_has_the_vote_its_own_search_has(library):
     both = compare_metrics(library, "plain", "learnt", Query(case=case))
     for name, vote in zip(("plain", "learnt"), both.votes, strict=True):
         assert vote == search(library, name, Query(case=case), k=20).vote
+
+
+def test_every_case_is_asked_as_judgements_refine_its_metric(library):
+    case = _some_case(library)
+    plain = _orders(library, case)[0]
+    refined = Search("plain", Query(case=case), ledger="mine")
+    nothing = disagreements(library, "plain", refined)
+    assert nothing.mean_shared == 1.0
+    judgements = [Judgement(Kind.ALIKE, case, far) for far in plain[-8:]]
+    judgements += [Judgement(Kind.NOT_ALIKE, case, near) for near in plain[:8]]
+    desk_for(library, "plain").ledger("mine").add(judgements)
+    found = disagreements(library, "plain", refined)
+    assert found.mean_shared < 1.0
+    (own,) = [line for line in found.lines if line.case_id == case]
+    asked = ask(library, refined, k=10).result.ranked
+    assert own.shared == len({line.case_id for line in asked} & set(plain[:10]))
+    # Examples belong to the search's own query.
+    moved = replace(refined, like=(Query(case=plain[3]),))
+    assert disagreements(library, "plain", moved) == found
