@@ -294,6 +294,8 @@ class RankingPanel(Panel):
             )
         elif self._awaited is not None:
             self._empty.say(tr("Searching"), tr("The first answer takes longer: the library is read once."))
+        elif self._state.query is not None:
+            self._empty.say(tr("No answer yet"), tr("Search > Rank again (F5) asks now."))
         else:
             self._empty.say(
                 tr("Ask with a case"), tr("Double-click a case in the library, or drop a picture on Query.")

@@ -118,6 +118,7 @@ def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.LeftDockWidgetArea
         assert query.isHidden()
         assert window.side.current == "refine"
+        assert window.focusWidget() is window.library.grid
         window.actions_["layout"].trigger()
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea
         assert query.isVisible()
