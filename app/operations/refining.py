@@ -186,5 +186,9 @@ def _score(context: Context, path: Path, name: str) -> None:
             tr("{name} has no score: {reason}", name=name, reason=error.message), error.hint
         )
 
-    job.done.connect(lambda _scores: library.renew(context) if context.state.path == path else None)
+    def show(_scores: object) -> None:
+        if context.state.path == path:
+            library.renew(context, lambda: searching.rank_by_scored(context, name))
+
+    job.done.connect(show)
     job.failed.connect(tell)

@@ -72,6 +72,13 @@ def rank(context: Context) -> None:
     job.failed.connect(fail)
 
 
+def rank_by_scored(context: Context, metric: str) -> None:
+    """Rank anew where the ranking is by ``metric``, which was scored: its vote is an estimate now."""
+    search = context.state.search
+    if search is not None and search.metric == metric:
+        rank(context)
+
+
 def differences(context: Context, cases: Sequence[str], then: Callable[[list[str]], None]) -> None:
     """In what each of ``cases`` of the present ranking differs most from the query goes to ``then``.
 

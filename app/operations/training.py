@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from app.context import Context
 from app.jobs import Job
@@ -72,4 +73,6 @@ def score(context: Context) -> Job | None:
         state.metric.name,
         channel="score",
     )
-    return context.follow(job, lambda _result: library.renew(context))
+    name = state.metric.name
+    again = partial(searching.rank_by_scored, context, name)
+    return context.follow(job, lambda _result: library.renew(context, again))

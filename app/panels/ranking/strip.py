@@ -22,6 +22,7 @@ from core.workflows.searches.searching import SearchResult
 from core.workflows.searches.trusting import (
     NO_FINDINGS,
     NOT_CALIBRATED,
+    NOT_SCORED,
     OWN_PATIENT,
     REFINED,
     SCORE_AGAIN,
@@ -34,6 +35,7 @@ NARROW = 460
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: tr("not calibrated"),
+    NOT_SCORED: tr("not scored"),
     SCORE_AGAIN: tr("score the metric again"),
     REFINED: tr("refined ranking"),
     OWN_PATIENT: tr("own patient shown"),

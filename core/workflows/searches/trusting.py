@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NOT_CALIBRATED = say(
     "The vote of this metric was not calibrated: too few cases with a finding were held out."
 )
+NOT_SCORED = say("This metric has no score yet, on which an estimate would rest.")
 SCORE_AGAIN = say("This metric was scored before votes were calibrated. Score it again to get an estimate.")
 REFINED = say("The ranking was refined since the metric was scored. Save it as a metric and score it.")
 OWN_PATIENT = say(
@@ -88,7 +89,11 @@ def vote_of(
     if refined:
         reason = REFINED
     elif calibration is None:
-        reason = SCORE_AGAIN if scores and "calibration" not in scores else NOT_CALIBRATED
+        reason = NOT_CALIBRATED
+        if not scores:
+            reason = NOT_SCORED
+        elif "calibration" not in scores:
+            reason = SCORE_AGAIN
     elif not as_calibrated:
         reason = OWN_PATIENT
     if reason or calibration is None:

@@ -19,7 +19,7 @@ from app.theme import set_theme
 from core.searches.query import Query
 from core.workflows.searches import asking, differing
 from core.workflows.searches.searching import RankedCase, SearchResult
-from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, Vote
+from core.workflows.searches.trusting import NOT_CALIBRATED, NOT_SCORED, OWN_PATIENT, REFINED, Vote
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 
@@ -135,6 +135,7 @@ def test_a_library_that_grew_makes_the_estimate_stale(show, context):
     ("why", "words"),
     [
         (NOT_CALIBRATED, "Counts only: not calibrated"),
+        (NOT_SCORED, "Counts only: not scored"),
         (REFINED, "Counts only: refined ranking"),
         (OWN_PATIENT, "Counts only: own patient shown"),
     ],

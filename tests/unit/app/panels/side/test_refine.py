@@ -17,6 +17,7 @@ from app.theme import set_theme
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.searches.query import Query
 from core.workflows.searches import refining
+from core.workflows.searches.trusting import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 
 LEFT = Qt.MouseButton.LeftButton
@@ -310,6 +311,8 @@ def test_it_is_saved_as_a_metric_scored_and_chosen(asked, context, jobs):
     assert state.search.ledger != old.ledger
     assert state.asked.entries == ()
     assert [case.row for case in state.asked.result.ranked] == before
+    # Its vote follows the score, which came last: of so few cases there is no calibration.
+    assert state.asked.result.vote.why_not == NOT_CALIBRATED
     assert [message.level for message in context.messages.history] == ["info"]
     settle(asked, jobs)
     assert len(asked.rows.rows) == 0
