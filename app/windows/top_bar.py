@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -50,12 +50,15 @@ def with_keys(titles: Iterable[str]) -> list[str]:
 
 
 class Picker(QAbstractButton):
-    """A label and a value; a click opens the choices."""
+    """A label and a value; a click opens the choices. ``value_changed``: it may want another room."""
+
+    value_changed = Signal()
 
     def __init__(self, label: str, choices: Callable[[], Sequence[QAction]]) -> None:
         super().__init__()
         self._label, self._value, self._choices = label, "", choices
         self.labelled = True
+        self._room = WIDE * 4
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -71,22 +74,34 @@ class Picker(QAbstractButton):
         self.setToolTip(f"{self._label}: {value}" if value else "")
         self.updateGeometry()
         self.update()
+        self.value_changed.emit()
 
     def show_label(self, shown: bool) -> None:
-        self.labelled = shown
-        self.updateGeometry()
-        self.update()
+        if shown != self.labelled:
+            self.labelled = shown
+            self.updateGeometry()
+            self.update()
 
     def width_with_label(self) -> int:
         """px that the label and a short value take."""
         label = self.fontMetrics().horizontalAdvance(self._label)
         return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _AFTER
 
-    def sizeHint(self) -> QSize:
-        least, most = (theme().px(side) for side in (NARROW, WIDE))
-        label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if self.labelled else 0
+    def width_wanted(self, *, labelled: bool) -> int:
+        """px that the whole value takes, with or without its label."""
+        least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
+        label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
         value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
-        return QSize(min(most, max(least, _BEFORE + label + value + 2 + _AFTER)), theme().px(26))
+        return min(most, max(least, _BEFORE + label + value + 2 + _AFTER))
+
+    def set_room(self, room: int) -> None:
+        """It is at most ``room`` px wide."""
+        if room != self._room:
+            self._room = room
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(min(self._room, self.width_wanted(labelled=self.labelled)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(80), theme().px(26))
@@ -171,6 +186,7 @@ class TopBar(QFrame):
         row.addWidget(line)
         for picker in self._pickers:
             row.addWidget(picker)
+            picker.value_changed.connect(self._fit)
         row.addWidget(likeness)
         row.addStretch(1)
         row.addWidget(self.commands)
@@ -197,9 +213,17 @@ class TopBar(QFrame):
         )
         labelled = sum(picker.width_with_label() for picker in self._pickers)
         labels = words and self.width() >= theme().px(ROOMY)
-        labels = labels and rest >= labelled + self.likeness.width_with(words=True)
+        room = rest - self.likeness.width_with(words=words)
+        labels = labels and room >= labelled
+        wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
+        bare = [picker.width_wanted(labelled=False) for picker in self._pickers]
+        if labels and sum(wanted) > room >= sum(bare):
+            # What is chosen is worth more than the word that says what it is.
+            labels, wanted = False, bare
+        most = _cut_longest(wanted, room)
         for picker in self._pickers:
             picker.show_label(labels)
+            picker.set_room(most)
         self.likeness.show_words(words)
 
     def _always(self) -> int:
@@ -208,3 +232,14 @@ class TopBar(QFrame):
         between = self._row.spacing() * (self._row.count() - 1)
         fixed = self.menus.sizeHint().width() + self.commands.sizeHint().width() + self._line.width()
         return margins.left() + margins.right() + between + fixed
+
+
+def _cut_longest(widths: Sequence[int], room: int) -> int:
+    """The width to which the longest are cut so that all fit into ``room``; the shorter stay whole."""
+    left, most = room, max(widths)
+    for number, width in enumerate(sorted(widths)):
+        share = left // (len(widths) - number)
+        if width > share:
+            return max(1, share)
+        left -= width
+    return most

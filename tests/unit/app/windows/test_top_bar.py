@@ -78,6 +78,22 @@ def test_larger_text_needs_more_room(bar, qapp):
     assert at(made, 1600, qapp)[0] is False
 
 
+def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    library, features, metric = made._pickers
+    for picker, value in zip(made._pickers, ("busi_256", "gabor", "BDM+V"), strict=True):
+        picker.set_value(value)
+    assert at(made, 1400, qapp) == (True, True)
+    metric.set_value("with clicks refined")
+    assert at(made, 1400, qapp) == (False, True)
+    assert metric.width() == metric.width_wanted(labelled=False)
+    metric.set_value("a name that nobody would find too short for a metric, were it not on a bar")
+    at(made, 1280, qapp)
+    for picker in (library, features):
+        assert picker.width() == picker.width_wanted(labelled=False)
+    assert metric.width() < metric.width_wanted(labelled=False)
+
+
 def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     short, long, _ = made._pickers
