@@ -6,7 +6,7 @@ Lists, tables and texts fill their panel: theirs is drawn inside.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QWindow
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -46,11 +46,13 @@ class FocusRing(QObject):
         self._around: QWidget | None = None
         self._followed: list[QWidget] = []
         self._frame: _Frame | None = None
+        self._hand = _Hand(self)
         app.focusChanged.connect(self._moved)
+        app.focusWindowChanged.connect(self._hand.watch)
 
     def _moved(self, _old: QWidget | None, new: QWidget | None) -> None:
         self._leave()
-        by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        by_mouse = self._hand.on_mouse or QApplication.mouseButtons() != Qt.MouseButton.NoButton
         if new is None or by_mouse or not _is_ringed(new):
             return
         self._around = new
@@ -110,6 +112,26 @@ def _is_ringed(widget: QWidget) -> bool:
     if widget.property("ring") is False or widget.window().windowType() == Qt.WindowType.Popup:
         return False
     return isinstance(widget, _RINGED) or _is_inside(widget)
+
+
+class _Hand(QObject):
+    """Knows whether the hand was last on the mouse: what a click closes hands the focus on too."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.on_mouse = False
+
+    def watch(self, window: QWindow | None) -> None:
+        """Windows of the system get few events; a filter of the whole program would see every one."""
+        if window is not None:
+            window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self.on_mouse = True
+        elif event.type() == QEvent.Type.KeyPress:
+            self.on_mouse = False
+        return False
 
 
 class _Frame(QWidget):

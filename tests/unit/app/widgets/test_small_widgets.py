@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets import focus_ring
@@ -258,6 +259,13 @@ def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:
     qtbot.waitUntil(lambda: ring._frame.geometry().contains(first.geometry()))
     field.setFocus()
     assert ring._frame is None
+    # Focus that a click hands on, as when it closes a dialog, is no keyboard's.
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=field.geometry().center())
+    first.setFocus()
+    assert ring._frame is None
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Tab)
+    assert ring._frame is not None
+    field.setFocus()
     qtbot.mouseClick(second, Qt.MouseButton.LeftButton)
     assert ring._frame is None
     first.setFocus()
