@@ -216,10 +216,10 @@ class TopBar(QFrame):
         room = rest - self.likeness.width_with(words=words)
         labels = labels and room >= labelled
         wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
-        bare = [picker.width_wanted(labelled=False) for picker in self._pickers]
-        if labels and sum(wanted) > room >= sum(bare):
+        plain = [picker.width_wanted(labelled=False) for picker in self._pickers]
+        if labels and sum(wanted) > room >= sum(plain):
             # What is chosen is worth more than the word that says what it is.
-            labels, wanted = False, bare
+            labels, wanted = False, plain
         most = _cut_longest(wanted, room)
         for picker in self._pickers:
             picker.show_label(labels)
