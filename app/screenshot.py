@@ -77,7 +77,7 @@ def settle(window: object) -> None:
     rest.start()
     while rest.elapsed() < REST_MS:
         turn()
-        if window.jobs.active:
+        if window.jobs.active or not window.built:
             rest.restart()
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import SemblanceError
-from core.imaging.region import Region
-from core.library.columns import CaseColumns, no_cases
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
-from core.workflows.imaging.looking import Greys
-from core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from core.workflows.metrics.training import CurvePoint
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.keeping import record
-from core.workflows.searches.searching import SearchResult
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from core.imaging.region import Region
+    from core.library.columns import CaseColumns
+    from core.workflows.imaging.looking import Greys
+    from core.workflows.library.opening import LibrarySnapshot, MetricFacts
+    from core.workflows.metrics.training import CurvePoint
+    from core.workflows.searches.asking import Asked
+    from core.workflows.searches.searching import SearchResult
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,19 @@ class State(QObject):
         #: How the present search is seen, in the window's own words; kept with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NOTHING, new_ledger())
-        self._empty = no_cases()
         #: How many judgements are in force, counted once for each answer.
         self._counted: tuple[Asked | None, int] = (None, 0)
 
     @property
     def columns(self) -> CaseColumns:
         """The cases of the open library (none without one)."""
-        return self.library.columns if self.library else self._empty
+        return self.library.columns if self.library else self._no_cases
+
+    @cached_property
+    def _no_cases(self) -> CaseColumns:
+        from core.library.columns import no_cases
+
+        return no_cases()
 
     @property
     def path(self) -> Path | None:
@@ -291,6 +299,8 @@ class State(QObject):
 
     def set_picked(self, rows: npt.NDArray[np.int64] | None) -> None:
         """Show these cases of the library alone, or all again; none at all stands for all."""
+        import numpy as np
+
         chosen = None if rows is None or not len(rows) else np.unique(rows)
         before = self.picked
         if (chosen is None) != (before is None) or (
@@ -357,4 +367,6 @@ class State(QObject):
 
     def memory(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
+        from core.workflows.searches.keeping import record
+
         return record(self._search, self.asked, self.view, self.search_name)

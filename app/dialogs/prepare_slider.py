@@ -15,7 +15,7 @@ from app.widgets.words import Words
 from core.language import tr
 from core.library.records import unique_name
 from core.workflows.library.opening import LibrarySnapshot
-from core.workflows.metrics.slider import PLACES, gather
+from core.workflows.metrics.slider_steps import PLACES, gather
 from core.workflows.metrics.training import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")

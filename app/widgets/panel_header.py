@@ -26,7 +26,9 @@ class _Header(QFrame):
         self._row = hbox(self, spacing=8, margins=(12, 0, 8, 0))
         self._help = header_button("help", tr("Help for this panel (F1)"))
         self._help.clicked.connect(self.help_wanted)
-        self._help.setVisible(help_button)
+        # Shown before it has its place, it would be a window for a moment.
+        if not help_button:
+            self._help.hide()
         news.changed.connect(self._fit)
         self._fit()
 

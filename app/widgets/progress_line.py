@@ -92,8 +92,10 @@ class ProgressLine(QWidget):
         self._pause = _button("pause", tr("Pause"), self.pause_wanted)
         self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_wanted)
         self._cancel = _button("close", tr("Cancel"), self.cancel_wanted)
-        self._pause.setVisible(can_pause)
-        self._stop.setVisible(can_stop)
+        # Shown without a parent they would be windows for a moment.
+        for button, wanted in ((self._pause, can_pause), (self._stop, can_stop)):
+            if not wanted:
+                button.hide()
         self._title.setMinimumHeight(theme().px(26))
         row = QHBoxLayout()
         row.setSpacing(10)

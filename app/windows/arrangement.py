@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from app.panels.side.panel import NAMES
 from app.theme import theme
 from app.windows.rail import LibraryRail
 
 if TYPE_CHECKING:
+    from app.windows.docks import Dock
     from app.windows.main import MainWindow
 
 #: Below this width the Library panel folds to a rail.
@@ -33,9 +34,9 @@ class Arrangement(QObject):
         """Whether the library gives its room to the ranking."""
         return self._window.width() < theme().px(NARROW)
 
-    def place(self) -> None:
+    def place(self, docks: Mapping[str, Dock]) -> None:
         """Every dock where it usually is."""
-        window, docks = self._window, self._window.docks
+        window = self._window
         left, right, bottom = (
             Qt.DockWidgetArea.LeftDockWidgetArea,
             Qt.DockWidgetArea.RightDockWidgetArea,
@@ -44,7 +45,9 @@ class Arrangement(QObject):
         window.setCorner(Qt.Corner.BottomLeftCorner, bottom)
         window.setCorner(Qt.Corner.BottomRightCorner, bottom)
         for dock in docks.values():
-            dock.setFloating(False)
+            # Even where it floats it no more, this costs a new window each.
+            if dock.isFloating():
+                dock.setFloating(False)
         window.addDockWidget(left, docks["library"])
         window.splitDockWidget(docks["library"], docks["query"], Qt.Orientation.Horizontal)
         window.addDockWidget(right, docks["side"])
@@ -72,9 +75,10 @@ class Arrangement(QObject):
 
     def follow_width(self) -> None:
         """Fold the Library panel, or unfold it, where the window became narrow or wide."""
-        if self.narrow != self._was_narrow:
+        docks = type(self._window).docks.built(self._window)
+        if docks is not None and self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
-            self._window.docks["library"].fold(self._make_rail() if self.narrow else None)
+            docks["library"].fold(self._make_rail() if self.narrow else None)
             if self._laid_out:
                 self.usual_sizes()
 
@@ -90,6 +94,8 @@ class Arrangement(QObject):
             QTimer.singleShot(0, self, self._lay_out)
 
     def _lay_out(self) -> None:
+        from app.panels.side.panel import NAMES
+
         window = self._window
         self._laid_out = True
         layout = window.context.settings.bytes(_KEY)

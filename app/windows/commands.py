@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ class Commands(QObject):
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
         self.searches = SearchCommands(window)
-        runs = {
+        self.examples = ExampleCommands(window)
+        self._runs: dict[str, Callable[[], object]] = {
             "new_library": lambda: library_files.new_from_file(window),
             "new_library_folder": lambda: library_files.new_from_folder(window),
             "open_library": lambda: library_files.open_library(window),
@@ -89,16 +91,16 @@ class Commands(QObject):
             "go_evaluation": lambda: going.to_evaluation(window),
             "judge_alike": lambda: window.ranking.judging.judge(1),
             "judge_not_alike": lambda: window.ranking.judging.judge(-1),
-            "judge_closer": window.ranking.judging.compare_current,
+            "judge_closer": self.judge_closer,
             "ask_next": window.full.ask_next,
             "undo_judgement": window.full.undo_judgement,
             "redo_judgement": lambda: refining.redo(self._context),
             "reset_judgements": lambda: refining.reset(self._context),
             "save_refined": self.save_refined,
             "extract": self.extract,
-            "train": window.train.train,
+            "train": self.start_training,
             "prepare_slider": self.prepare_slider,
-            "stop_training": window.train.stop,
+            "stop_training": self.stop_training,
             "score": lambda: training.score(self._context),
             "two_metrics": window.full.two_metrics,
             "experiments": lambda: experiments.show(window),
@@ -110,31 +112,22 @@ class Commands(QObject):
             "branch_search": self.searches.branch,
             "searches": self.searches.show,
             "rank_again": lambda: searching.rank(self._context),
-            "save_plot": window.evaluation.save_plot,
+            "save_plot": self.save_plot,
             "help": lambda: self.show_help(window.focused_panel()),
             "words": lambda: self.show_help("words"),
             "about": self.about,
-            "show_alike": window.ranking.show_alike,
-            "no_good_match": window.ranking.options.open,
-        }
-        for command, run in runs.items():
-            window.actions_.connect_to(command, run)
-        self.examples = ExampleCommands(window)
-        for command, box in (("same_patient", window.ranking.same_patient), ("alike", window.ranking.alike)):
-            action = window.actions_[command]
-            action.setChecked(box.isChecked())
-            action.toggled.connect(box.setChecked)
-            box.toggled.connect(action.setChecked)
-
-        diverse, same = window.actions_["diverse"], window.ranking.options.diverse
-        diverse.setChecked(same.isChecked())
-        diverse.toggled.connect(same.setChecked)
-        same.toggled.connect(diverse.setChecked)
+            "show_alike": self.show_alike,
+            "no_good_match": self.show_options,
+        } | self.examples.runs
         glide = window.actions_["glide"]
         glide.setChecked(self._context.settings.flag(GLIDE, default=True))
         glide.toggled.connect(lambda on: self._context.settings.set_flag(GLIDE, on))
-        for command in ("judge_alike", "judge_not_alike", "judge_closer"):
-            window.actions_.keep_within(command, window.ranking)
+
+    def run(self, command: str) -> None:
+        """What the command does, unless it is one that is only switched on and off."""
+        run = self._runs.get(command)
+        if run is not None:
+            run()
 
     # Asking
 
@@ -144,9 +137,8 @@ class Commands(QObject):
 
     def ask_case(self) -> None:
         """With the region drawn on the case that is compared, else with a whole case."""
-        compare = self._window.compare
-        if self._window.comparing and compare.drawn is not None:
-            compare.ask_region()
+        if self._window.comparing and self._window.compare.drawn is not None:
+            self._window.compare.ask_region()
         else:
             self._cases_in_use().ask_current()
 
@@ -186,7 +178,7 @@ class Commands(QObject):
         """What the file says of the large picture, of the case the keyboard is at, or of the query."""
         window = self._window
         row = self._case_at_hand()
-        if window.pages.currentWidget() is window.large:
+        if window.pages.currentWidget() is window.full.pages().get("large"):
             self.show_header(window.large.pane)
         elif row is not None:
             self._read_header(row)
@@ -230,6 +222,12 @@ class Commands(QObject):
         self._window.show_side("train")
         self._window.train.train_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def start_training(self) -> None:
+        self._window.train.train()
+
+    def stop_training(self) -> None:
+        self._window.train.stop()
+
     def prepare_slider(self) -> None:
         """Train the steps between visual and diagnostic likeness."""
         if self._state.library is None:
@@ -247,6 +245,19 @@ class Commands(QObject):
         """Show the judgements; the keyboard goes to the newest."""
         self._window.show_side("refine")
         self._window.side.refine.go_to_judgements()
+
+    def judge_closer(self) -> None:
+        self._window.ranking.judging.compare_current()
+
+    def show_alike(self) -> None:
+        self._window.ranking.show_alike()
+
+    def show_options(self) -> None:
+        """When nothing in the ranking is called near."""
+        self._window.ranking.options.open()
+
+    def save_plot(self) -> None:
+        self._window.evaluation.save_plot()
 
     def save_refined(self) -> None:
         """Ask for a name, then keep the refined metric."""
@@ -299,7 +310,7 @@ class Commands(QObject):
             set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
 
     def reset_layout(self) -> None:
-        self._window.arrangement.place()
+        self._window.arrangement.place(self._window.docks)
         for dock in self._window.docks.values():
             dock.wanted = True
             dock.setVisible(self._state.library is not None)

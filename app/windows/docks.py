@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.widgets.panel_header import PanelHeader
 
@@ -32,6 +32,7 @@ class Dock(QDockWidget):
 
     def __init__(
         self,
+        window: QMainWindow,
         title: str,
         name: str,
         panel: QWidget,
@@ -40,7 +41,7 @@ class Dock(QDockWidget):
         header: QWidget | None = None,
     ) -> None:
         """``header`` of the panel's own takes the place of the usual one with ``actions`` in it."""
-        super().__init__(title)
+        super().__init__(title, window)
         self.setObjectName(name)
         self.wanted = True
         self._panel = panel

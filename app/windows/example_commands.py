@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ class ExampleCommands(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window, self._context, self._concepts = window, window.context, window.concepts
-        runs = {
+        self.runs: dict[str, Callable[[], object]] = {
             "example_like": lambda: examples.add_cases(self._context, self.at_hand(), like=True),
             "example_unlike": lambda: examples.add_cases(self._context, self.at_hand(), like=False),
             "example_file": self.add_file,
@@ -34,15 +34,12 @@ class ExampleCommands(QObject):
             "concept_unmark": lambda: self.mark(has=None),
             "undo_concept": self._concepts.undo,
         }
-        for command, run in runs.items():
-            window.actions_.connect_to(command, run)
 
     def at_hand(self) -> list[int]:
         """Catalogue rows of the cases that are chosen where the keyboard is."""
         window, focus = self._window, QApplication.focusWidget()
         columns = self._context.state.columns
-        page = window.pages.currentWidget()
-        if page is window.compare:
+        if window.comparing:
             index = columns.index_of_id(window.compare.current_case() or "")
             return [int(columns.case_row[index])] if index >= 0 else []
         in_library = focus is not None and window.library.isAncestorOf(focus)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from app.operations import refining
 from app.panels.query.source import QuerySource
 
 if TYPE_CHECKING:
+    from app.viewer.picture_pane import PicturePane
     from app.windows.main import MainWindow
 
 
@@ -27,9 +28,18 @@ class FullPages:
     @property
     def open(self) -> bool:
         """Whether one of them is shown."""
-        window = self._window
-        pages = (window.compare, window.large, window.two_metrics, window.ask_next)
-        return window.pages.currentWidget() in pages
+        return self._window.pages.currentWidget() in self.pages().values()
+
+    def pages(self) -> dict[str, QWidget]:
+        """Those that were shown before, by the names of their help pages."""
+        window, kind = self._window, type(self._window)
+        built = {
+            "compare": kind.compare.built(window),
+            "large": kind.large.built(window),
+            "two_metrics": kind.two_metrics.built(window),
+            "ask_next": kind.ask_next.built(window),
+        }
+        return {name: page for name, page in built.items() if page is not None}
 
     def two_metrics(self) -> None:
         """The query under two metrics."""
@@ -42,7 +52,10 @@ class FullPages:
     @property
     def asking(self) -> bool:
         """Whether questions are asked in full size."""
-        return self._window.pages.currentWidget() is self._window.ask_next
+        return self._is_shown("ask_next")
+
+    def _is_shown(self, name: str) -> bool:
+        return self._window.pages.currentWidget() is self.pages().get(name)
 
     def ask_next(self) -> None:
         """Questions in full size, one after another."""
@@ -58,7 +71,9 @@ class FullPages:
         if self.asking and window.ask_next.questions.can_undo:
             window.ask_next.questions.undo()
         else:
-            refining.undo(window.context)
+            from app.operations.refining import undo
+
+            undo(window.context)
 
     def compare(self, case_row: int) -> None:
         """The query beside a ranked case."""
@@ -91,7 +106,7 @@ class FullPages:
         if not self.open:
             return
         window = self._window
-        window.large.leave()
+        self._leave_large()
         if self._from_two and window.state.library is not None:
             self.two_metrics()
             return
@@ -114,13 +129,13 @@ class FullPages:
 
     def _enter(self, page: QWidget) -> None:
         window = self._window
-        self._from_two = window.pages.currentWidget() is window.two_metrics or (self.open and self._from_two)
+        self._from_two = self._is_shown("two_metrics") or (self.open and self._from_two)
         if not self.open:
             window.arrangement.keep()
             self._came_from = window.focusWidget()
             self._sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
-        elif page is not window.large:
-            window.large.leave()
+        elif page is not self.pages().get("large"):
+            self._leave_large()
         for dock in window.docks.values():
             dock.setVisible(False)
         self._share_memory(page)
@@ -128,11 +143,18 @@ class FullPages:
 
     def _share_memory(self, page: QWidget) -> None:
         """Slices are kept for what is on ``page`` only."""
-        window = self._window
-        shown = ((window.ranking, [window.query.pane]), (window.compare, window.compare.panes))
-        for owner, panes in (*shown, (window.ask_next, window.ask_next.panes)):
+        window, kind = self._window, type(self._window)
+        shown: list[tuple[QWidget, Sequence[PicturePane]]] = [(window.ranking, [window.query.pane])]
+        built = (kind.compare.built(window), kind.ask_next.built(window))
+        shown += [(owner, owner.panes) for owner in built if owner is not None]
+        for owner, panes in shown:
             for pane in panes:
                 pane.slices.wake() if page is owner else pane.slices.rest()
+
+    def _leave_large(self) -> None:
+        large = type(self._window).large.built(self._window)
+        if large is not None:
+            large.leave()
 
     def _restore_sizes(self) -> None:
         docks = [self._window.docks[name] for name in self._sizes]

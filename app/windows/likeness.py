@@ -7,10 +7,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
 
 from app.context import Context
-from app.operations import likeness
+from app.models import likeness
 from app.theme import news, plain_tip, set_look, theme
 from core.language import tr
-from core.workflows.metrics.slider import Slider, SliderStep
+from core.workflows.metrics.slider_steps import Slider, SliderStep
 
 _BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
@@ -94,13 +94,20 @@ class LikenessSlider(QWidget):
             # A click on the groove, or a wheel: there is nothing between the steps.
             self.bar.setValue(step.place)
             return
-        likeness.move(self._context, step)
+        self._rank_by(step)
+
+    def _rank_by(self, step: SliderStep) -> None:
+        from app.operations.likeness import move
+
+        move(self._context, step)
 
     def _make_ready(self) -> None:
         """Once for a slider: its first ranking at each step takes a second in a large library."""
         if self._steps is not None and self._ready != (self._state.path, self._steps.name):
             self._ready = (self._state.path, self._steps.name)
-            likeness.warm(self._context, self._steps)
+            from app.operations.likeness import warm
+
+            warm(self._context, self._steps)
 
     def _step(self, by: int) -> None:
         if self._steps is None:
@@ -108,7 +115,7 @@ class LikenessSlider(QWidget):
         self._make_ready()
         steps = self._steps.steps
         here = steps.index(self._steps.nearest(self.bar.value()))
-        likeness.move(self._context, steps[min(max(here + by, 0), len(steps) - 1)])
+        self._rank_by(steps[min(max(here + by, 0), len(steps) - 1)])
 
 
 def told(steps: Slider, current: SliderStep) -> str:

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
-    QGuiApplication,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QStyle, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QStyle, QWidget
 
-from app.actions import Actions
+from app.actions import COMMANDS, Actions
 from app.context import Context
 from app.jobs import Jobs, Lane
+from app.later import Idle, later
 from app.messages import Message, Messages
-from app.models.thumbnails import Done, Thumbnails
-from app.operations import library as libraries
-from app.operations import refining, searching
-from app.operations.concepts import Concepts
-from app.panels.asking.ask_next import AskNextPanel
-from app.panels.asking.ask_section import AskSection
-from app.panels.comparing.compare import ComparePanel
-from app.panels.comparing.two_metrics import TwoMetricsPanel
-from app.panels.evaluation.panel import EvaluationPanel
-from app.panels.large import LargePanel
-from app.panels.library import LibraryPanel
-from app.panels.query.panel import QueryPanel
-from app.panels.ranking.judgement_strip import JudgementStrip
-from app.panels.ranking.panel import RankingPanel
-from app.panels.side.panel import SidePanel
 from app.settings import Settings
 from app.state import State
 from app.theme import news
@@ -41,28 +29,53 @@ from app.widgets.boxes import vbox
 from app.widgets.message_bar import MessageBar
 from app.widgets.reading_order import move_on
 from app.widgets.start_page import StartPage
-from app.windows import library_files
 from app.windows.arrangement import Arrangement
-from app.windows.commands import Commands
-from app.windows.docks import Dock
 from app.windows.full_pages import FullPages
 from app.windows.library_lock import LibraryLock
 from app.windows.likeness import LikenessSlider
-from app.windows.map_links import MapLinks
 from app.windows.pickers import make_pickers
-from app.windows.search_view import SearchView
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
-from app.windows.warming import warm_asking, warm_looking
-from core.language import tr
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import CardImage
+from app.windows.warming import TO_OPEN, TO_SHOW, warm_asking, warm_looking
+
+if TYPE_CHECKING:
+    from app.models.thumbnails import Thumbnails
+    from app.operations.concepts import Concepts
+    from app.panels.asking.ask_next import AskNextPanel
+    from app.panels.asking.ask_section import AskSection
+    from app.panels.comparing.compare import ComparePanel
+    from app.panels.comparing.two_metrics import TwoMetricsPanel
+    from app.panels.evaluation.panel import EvaluationPanel
+    from app.panels.large import LargePanel
+    from app.panels.library import LibraryPanel
+    from app.panels.query.panel import QueryPanel
+    from app.panels.ranking.judgement_strip import JudgementStrip
+    from app.panels.ranking.panel import RankingPanel
+    from app.panels.side.panel import SidePanel
+    from app.panels.side.train import TrainPanel
+    from app.windows.commands import Commands
+    from app.windows.docks import Dock
+    from app.windows.map_links import MapLinks
+    from app.windows.parts import Parts
+    from app.windows.search_view import SearchView
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
-#: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
-THUMBNAIL = 160
+#: What is seen once a library is open, in the order it is built.
+PARTS = (
+    "_parts",
+    "commands",
+    "thumbnails",
+    "concepts",
+    "ranking",
+    "library",
+    "query",
+    "side",
+    "evaluation",
+    "docks",
+    "map_links",
+    "search_view",
+)
 
 
 class MainWindow(QMainWindow):
@@ -77,13 +90,11 @@ class MainWindow(QMainWindow):
         self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings())
         self.state, self.jobs = self.context.state, self.context.jobs
         self.actions_ = Actions(self)
-        self.thumbnails = Thumbnails(self._fetch, self)
         self._lock = LibraryLock(self.context)
+        self._idle = Idle(self)
         self.arrangement = Arrangement(self)
         self.full = FullPages(self)
         self._make_centre()
-        self._make_docks()
-        self.commands = Commands(self)
         self.top = TopBar(self.actions_, make_pickers(self.context), LikenessSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
@@ -94,22 +105,9 @@ class MainWindow(QMainWindow):
     # Making
 
     def _make_centre(self) -> None:
-        self.ranking = RankingPanel(self.context, self.thumbnails)
-        self.compare = ComparePanel(self.context, self.thumbnails)
-        self.large = LargePanel(self.context)
-        self.two_metrics = TwoMetricsPanel(self.context, self.thumbnails)
-        self.ask_next = AskNextPanel(self.context)
         self.start_page = StartPage()
         self.pages = QStackedWidget()
-        for page in (
-            self.start_page,
-            self.ranking,
-            self.compare,
-            self.large,
-            self.two_metrics,
-            self.ask_next,
-        ):
-            self.pages.addWidget(page)
+        self.pages.addWidget(self.start_page)
         self.message_bar = MessageBar()
         centre = QWidget()
         column = vbox(centre)
@@ -121,34 +119,32 @@ class MainWindow(QMainWindow):
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.status, 1)
 
-    def _make_docks(self) -> None:
-        self.concepts = Concepts(self.context, self)
-        self.library = LibraryPanel(self.context, self.thumbnails)
-        self.query = QueryPanel(self.context, thumbnails=self.thumbnails)
-        self.judgements = JudgementStrip(self.context, self.thumbnails)
-        self.judgements.wanted.connect(lambda: self.show_side("refine"))
-        self.query.add_foot(self.judgements)
-        self.side = SidePanel(self.context, self.thumbnails, self.concepts)
-        self.train = self.side.train
-        self.question = AskSection(self.context, self.thumbnails)
-        self.side.refine.set_questions(self.question)
-        self.evaluation = EvaluationPanel(self.context, self.thumbnails)
-        self.docks = {
-            "library": Dock(tr("Library"), "library", self.library, [self.library.view]),
-            "query": Dock(tr("Query"), "query", self.query, header=self.query.header),
-            "side": Dock(tr("Why, Train, Refine"), "side", self.side, header=self.side.header),
-            "evaluation": Dock(
-                tr("Evaluation"), "evaluation", self.evaluation, header=self.evaluation.header
-            ),
-        }
-        self.arrangement.place()
-        for dock in self.docks.values():
-            dock.help_wanted.connect(self._help)
-        self.ranking.header.help_wanted.connect(lambda: self._help("ranking"))
-        self.query.help_wanted.connect(lambda: self._help("query"))
-        self.side.help_wanted.connect(self._help)
-        self.ranking.grid.current_changed.connect(self.side.why.follow)
-        self.evaluation.header.help_wanted.connect(lambda: self._help("evaluation"))
+    def _connect(self) -> None:
+        for command in COMMANDS:
+            self.actions_.connect_to(command.id, partial(self._run, command.id))
+        state, page = self.state, self.start_page
+        state.library_changed.connect(self._show_library)
+        for signal in (
+            state.cases_changed,
+            state.metric_changed,
+            state.query_changed,
+            state.ranking_changed,
+            state.training_changed,
+            state.search_changed,
+            state.refusal_changed,
+        ):
+            signal.connect(self.enable)
+        state.named.connect(self._tell_name)
+        news.changed.connect(self.arrangement.follow_width)
+        self.context.messages.shown.connect(self._show_message)
+        self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
+        self.status.jobs_wanted.connect(self._show_jobs)
+        page.demo_wanted.connect(self.actions_["demo"].trigger)
+        page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
+        page.open_wanted.connect(self.actions_["open_library"].trigger)
+        page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
+        page.dropped.connect(lambda path: self._bring_in(Path(path)))
+        page.words_wanted.connect(self.actions_["words"].trigger)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return move_on(self, forward)
@@ -157,90 +153,156 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
         self.arrangement.follow_width()
 
-    def _connect(self) -> None:
-        self.state.library_changed.connect(self._show_library)
-        self.state.cases_changed.connect(self._enable)
-        self.state.metric_changed.connect(self._enable)
-        self.state.query_changed.connect(self._enable)
-        self.state.ranking_changed.connect(self._enable)
-        self.state.training_changed.connect(self._enable)
-        self.state.search_changed.connect(self._enable)
-        self.concepts.changed.connect(self._enable)
-        self.state.refusal_changed.connect(self._enable)
-        news.changed.connect(self.arrangement.follow_width)
-        self.context.messages.shown.connect(self._show_message)
-        self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
-        self.status.jobs_wanted.connect(self.commands.show_jobs)
-        self.library.menu_wanted.connect(self._case_menu)
-        self.ranking.menu_wanted.connect(self._case_menu)
-        self.ranking.compare_wanted.connect(self.show_compare)
-        self.compare.closed.connect(self.leave_compare)
-        self.compare.menu_wanted.connect(self._case_menu)
-        self.compare.header.help_wanted.connect(lambda: self._help("compare"))
-        self.large.closed.connect(self.leave_large)
-        self.two_metrics.closed.connect(self.leave_two_metrics)
-        self.question.large_wanted.connect(self.full.ask_next)
-        self.ask_next.closed.connect(lambda: self.full.leave() if self.full.asking else None)
-        self.ask_next.header.help_wanted.connect(lambda: self._help("ask_next"))
-        self.two_metrics.compare_wanted.connect(self.show_compare)
-        self.two_metrics.menu_wanted.connect(self._case_menu)
-        self.two_metrics.header.help_wanted.connect(lambda: self._help("two_metrics"))
-        self.large.header.help_wanted.connect(lambda: self._help("large"))
-        self.query.large_wanted.connect(self.full.look_at_query)
-        self.query.header_wanted.connect(lambda: self.commands.show_header(self.query.pane))
-        self.large.header_wanted.connect(lambda: self.commands.show_header(self.large.pane))
-        self.side.refine.save_wanted.connect(self.actions_["save_refined"].trigger)
-        self.side.refine.case_wanted.connect(self.ranking.grid.set_current)
-        self.ranking.extract_wanted.connect(self.actions_["extract"].trigger)
-        self.ranking.train_wanted.connect(self.commands.train)
-        self.train.slider_wanted.connect(self.actions_["prepare_slider"].trigger)
-        self.evaluation.extract_wanted.connect(self.actions_["extract"].trigger)
-        self.evaluation.train_wanted.connect(self.commands.train)
-        self.map_links = MapLinks(self)
-        self.search_view = SearchView(self)
-        self.state.named.connect(self._tell_name)
-        self.start_page.demo_wanted.connect(self.actions_["demo"].trigger)
-        self.start_page.new_wanted.connect(self.actions_["new_library_folder"].trigger)
-        self.start_page.open_wanted.connect(self.actions_["open_library"].trigger)
-        self.start_page.recent_wanted.connect(lambda path: self.open_library(Path(path)))
-        self.start_page.dropped.connect(lambda path: library_files.bring_in(self, Path(path)))
-        self.start_page.words_wanted.connect(self.actions_["words"].trigger)
+    # What a library needs: built when first asked for, or while nobody waits
+
+    @later
+    def _parts(self) -> Parts:
+        from app.windows.parts import Parts
+
+        return Parts(self)
+
+    @later
+    def commands(self) -> Commands:
+        from app.windows.commands import Commands
+
+        return Commands(self)
+
+    @later
+    def thumbnails(self) -> Thumbnails:
+        return self._parts.thumbnails()
+
+    @later
+    def concepts(self) -> Concepts:
+        return self._parts.concepts()
+
+    @later
+    def ranking(self) -> RankingPanel:
+        return self._parts.ranking()
+
+    @later
+    def compare(self) -> ComparePanel:
+        return self._parts.compare()
+
+    @later
+    def large(self) -> LargePanel:
+        return self._parts.large()
+
+    @later
+    def two_metrics(self) -> TwoMetricsPanel:
+        return self._parts.two_metrics()
+
+    @later
+    def ask_next(self) -> AskNextPanel:
+        return self._parts.ask_next()
+
+    @later
+    def library(self) -> LibraryPanel:
+        return self._parts.library()
+
+    @later
+    def query(self) -> QueryPanel:
+        return self._parts.query()
+
+    @later
+    def judgements(self) -> JudgementStrip:
+        return self._parts.judgements()
+
+    @later
+    def side(self) -> SidePanel:
+        return self._parts.side()
+
+    @later
+    def evaluation(self) -> EvaluationPanel:
+        return self._parts.evaluation()
+
+    @later
+    def docks(self) -> dict[str, Dock]:
+        return self._parts.docks()
+
+    @later
+    def map_links(self) -> MapLinks:
+        from app.windows.map_links import MapLinks
+
+        return MapLinks(self)
+
+    @later
+    def search_view(self) -> SearchView:
+        from app.windows.search_view import SearchView
+
+        return SearchView(self)
+
+    @property
+    def train(self) -> TrainPanel:
+        return self.side.train
+
+    @property
+    def question(self) -> AskSection:
+        return self.side.question
+
+    def case_menu(self, case_row: int, where: QPoint) -> None:
+        """What can be done with a case of the library, wherever it is shown."""
+        self._parts.case_menu(case_row, where)
+
+    @property
+    def built(self) -> bool:
+        """Whether nothing is left to build while nobody waits."""
+        return self._idle.done
+
+    def _build(self) -> None:
+        """All that is seen once a library is open."""
+        for part in PARTS:
+            getattr(self, part)
+        self.arrangement.follow_width()
 
     # Opening and closing
 
     def start(self, library: Path | None = None) -> None:
         """After the first paint: open ``library`` or the last one, and warm up what will be asked for."""
         self.context.messages.install_hooks()
-        QTimer.singleShot(0, self, lambda: self._start(library))
+        # What comes from other processes is on its way while the rest of the window is built.
+        self._idle.add((partial(self.jobs.warm, Lane.LOOK, warm_looking),))
+        self._idle.add(partial(import_module, name) for name in TO_OPEN)
+        self._idle.add((partial(self._open_first, library),))
+        self._idle.add(partial(import_module, name) for name in TO_SHOW)
+        self._idle.add(partial(getattr, self, part) for part in PARTS)
+        self._idle.add((partial(self.jobs.warm, Lane.ASK, warm_asking),))
 
-    def _start(self, library: Path | None) -> None:
+    def _open_first(self, library: Path | None) -> None:
         chosen = library or self.context.settings.last_library
         if chosen is not None and (library is not None or chosen.exists()):
             self.open_library(chosen)
-        self.jobs.warm(Lane.LOOK, warm_looking)
-        self.jobs.warm(Lane.ASK, warm_asking)
 
     def open_library(self, path: Path) -> None:
         """Open the library at ``path``; for looking only where another window has it."""
-        path = path.absolute()
-        libraries.open_library(self.context, path)
+        from app.operations.library import open_library
+
+        open_library(self.context, path.absolute())
+
+    def _bring_in(self, source: Path) -> None:
+        from app.windows.library_files import bring_in
+
+        bring_in(self, source)
 
     def _show_library(self) -> None:
-        library = self.state.library
-        self.thumbnails.clear()
+        there = self.state.library is not None
+        thumbnails = MainWindow.thumbnails.built(self)
+        if thumbnails is not None:
+            thumbnails.clear()
         self._tell_name()
-        there = library is not None
-        self.pages.setCurrentWidget(self.ranking if there else self.start_page)
-        if not there:
+        while self.full.open:
+            self.full.leave()
+        if there:
+            self._build()
+        else:
             self.arrangement.keep()
             self.start_page.set_recent(self.context.settings.recent)
-        for dock in self.docks.values():
+        self.pages.setCurrentWidget(self.ranking if there else self.start_page)
+        for dock in (MainWindow.docks.built(self) or {}).values():
             dock.setVisible(there and dock.wanted)
         if there:
             self.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
-        if there:
             self.arrangement.lay_out_once()
-        self._enable()
+        self.enable()
         self._lock.follow()
 
     def _tell_name(self) -> None:
@@ -256,10 +318,13 @@ class MainWindow(QMainWindow):
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
-        self.search_view.keeper.look()
+        self._idle.stop()
+        seen, parts = MainWindow.search_view.built(self), MainWindow._parts.built(self)
+        if seen is not None:
+            seen.keeper.look()
         self.hide()
-        refining.finish(self.context)
-        libraries.remember_before_end(self.context)
+        if parts is not None:
+            parts.finish()
         self.jobs.shutdown()
         self.context.messages.remove_hooks()
         self._lock.release()
@@ -288,7 +353,7 @@ class MainWindow(QMainWindow):
 
     @property
     def comparing(self) -> bool:
-        return self.pages.currentWidget() is self.compare
+        return self.pages.currentWidget() is MainWindow.compare.built(self)
 
     def show_compare(self, case_row: int) -> None:
         """The query beside a ranked case, on the whole window."""
@@ -301,21 +366,30 @@ class MainWindow(QMainWindow):
 
     def leave_large(self) -> None:
         """Back to the ranking from the large picture."""
-        if self.pages.currentWidget() is self.large:
+        if self.pages.currentWidget() is MainWindow.large.built(self):
             self.full.leave()
 
     def leave_two_metrics(self) -> None:
         """Back to the ranking from two metrics."""
-        if self.pages.currentWidget() is self.two_metrics:
+        if self.pages.currentWidget() is MainWindow.two_metrics.built(self):
             self.full.leave()
 
     # Showing
 
-    def _enable(self) -> None:
-        self.actions_.enable(self.state.there | self.concepts.there)
+    def enable(self) -> None:
+        """Offer the commands that have now what they need."""
+        concepts = MainWindow.concepts.built(self)
+        self.actions_.enable(self.state.there | (concepts.there if concepts is not None else set()))
 
-    def _help(self, page: str) -> None:
+    def show_help(self, page: str) -> None:
+        """A help page by its name."""
         self.commands.show_help(page)
+
+    def _show_jobs(self) -> None:
+        self.commands.show_jobs()
+
+    def _run(self, command: str) -> None:
+        self.commands.run(command)
 
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
@@ -326,41 +400,20 @@ class MainWindow(QMainWindow):
 
     def focused_panel(self) -> str:
         """Which panel the keyboard is in: its help page's name."""
+        if self.state.library is None:
+            return "start"
         widget = QApplication.focusWidget()
+        pages = self.full.pages() | {"ranking": self.ranking}
         while widget is not None:
-            for name, dock in self.docks.items():
-                if widget is dock:
-                    return self.side.current if name == "side" else name
-            if widget is self.ranking:
-                return "ranking"
-            if widget is self.compare:
-                return "compare"
-            if widget is self.large:
-                return "large"
-            if widget is self.two_metrics:
-                return "two_metrics"
-            if widget in (self.ask_next, self.question):
+            if widget in pages.values():
+                return next(name for name, page in pages.items() if widget is page)
+            if self.side.asks_in(widget):
                 return "ask_next"
+            if widget in self.docks.values():
+                name = widget.objectName()
+                return self.side.current if name == "side" else name
             widget = widget.parentWidget()
-        return "start" if self.state.library is None else "ranking"
-
-    def _case_menu(self, case_row: int, where: QPoint) -> None:
-        index = self.state.columns.index_of_row(case_row)
-        if index < 0:
-            return
-        case_id = self.state.columns.ids[index]
-        menu = QMenu(self)
-        ranked = self.state.ranking.ranked if self.state.ranking is not None else ()
-        if not self.comparing and any(case.row == case_row for case in ranked):
-            menu.addAction(tr("Compare with the query"), lambda: self.show_compare(case_row))
-        menu.addAction(tr("Look at it large"), lambda: self.full.look_at_case(case_row))
-        menu.addAction(tr("Ask with this case"), lambda: searching.ask(self.context, Query(case=case_id)))
-        menu.addAction(tr("Copy the case's id"), lambda: QGuiApplication.clipboard().setText(case_id))
-        if not self.comparing and self.ranking.isAncestorOf(QApplication.focusWidget() or self):
-            self.ranking.judging.fill_menu(menu)
-        self.commands.examples.fill_menu(menu, case_row)
-        menu.exec(where)
-        menu.deleteLater()
+        return "ranking"
 
     # Dropping
 
@@ -376,24 +429,6 @@ class MainWindow(QMainWindow):
         self.start_page.set_dropping(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
-                library_files.bring_in(self, Path(url.toLocalFile()))
+                self._bring_in(Path(url.toLocalFile()))
                 event.acceptProposedAction()
                 return
-
-    # Thumbnails
-
-    def _fetch(self, rows: list[int], done: Done) -> None:
-        path = self.state.path
-        if path is None:
-            done([])
-            return
-        job = self.jobs.run(
-            tr("Thumbnails"), looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
-        )
-
-        def show(images: list[CardImage]) -> None:
-            done(images)
-
-        job.done.connect(show)
-        job.failed.connect(lambda _error: done([]))
-        job.cancelled.connect(lambda: done([]))

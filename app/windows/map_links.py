@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt
 from app.theme import theme
 
 if TYPE_CHECKING:
+    from app.panels.evaluation.map import MapPanel
     from app.windows.main import MainWindow
 
 #: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
@@ -22,13 +23,21 @@ class MapLinks(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._map = window.evaluation.map
-        self._map.chosen.connect(self._chosen)
-        self._map.menu_wanted.connect(window._case_menu)
+        #: The map, once it was looked at, and the case that is current.
+        self._map: MapPanel | None = None
+        self._current = -1
+        window.evaluation.map_built.connect(self._begin)
         window.library.grid.set_multiple(True)
         for grid in (window.library.grid, window.ranking.grid):
-            grid.current_changed.connect(self._map.view.set_current)
+            grid.current_changed.connect(self._follow)
         window.library.grid.selection_changed.connect(self._selected)
+
+    def _begin(self, panel: MapPanel) -> None:
+        self._map = panel
+        panel.chosen.connect(self._chosen)
+        panel.menu_wanted.connect(self._window.case_menu)
+        panel.view.set_current(self._current)
+        self._selected()
 
     def show(self) -> None:
         """The map, with room for it."""
@@ -49,4 +58,10 @@ class MapLinks(QObject):
         self._window.library.grid.set_current(row)
 
     def _selected(self) -> None:
-        self._map.mark(np.array(self._window.library.grid.selected(), dtype=np.int64))
+        if self._map is not None:
+            self._map.mark(np.array(self._window.library.grid.selected(), dtype=np.int64))
+
+    def _follow(self, row: int) -> None:
+        self._current = row
+        if self._map is not None:
+            self._map.view.set_current(row)

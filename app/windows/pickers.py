@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction
 
 from app.context import Context
-from app.operations import library as libraries
-from app.operations import likeness
 from app.windows.top_bar import Picker
 from core.language import tr
-from core.workflows.library.opening import MetricFacts
-from core.workflows.metrics.slider import slider_of
+from core.workflows.metrics.slider_steps import slider_of
+
+if TYPE_CHECKING:
+    from core.workflows.library.opening import MetricFacts
 
 
 def make_pickers(context: Context) -> list[Picker]:
@@ -27,8 +28,10 @@ def make_pickers(context: Context) -> list[Picker]:
         ]
 
     def _open(path: Path) -> None:
+        from app.operations.library import open_library
+
         if path != state.path:
-            libraries.open_library(context, path)
+            open_library(context, path)
 
     def feature_sets() -> list[QAction]:
         sets = state.library.feature_sets if state.library else ()
@@ -41,12 +44,17 @@ def make_pickers(context: Context) -> list[Picker]:
             for s in sets
         ]
 
+    def choose(name: str) -> None:
+        from app.operations import likeness
+
+        likeness.choose(context, name)
+
     def metrics() -> list[QAction]:
         there = state.library.metrics if state.library else ()
         # The steps of a slider are one choice; where between them is the slider's matter.
         names = dict.fromkeys(_shown(m) for m in there)
         chosen = _shown(state.metric) if state.metric else ""
-        return [_action(n, n == chosen, partial(likeness.choose, context, n)) for n in names]
+        return [_action(n, n == chosen, partial(choose, n)) for n in names]
 
     pickers = [
         Picker(tr("Library"), recent),

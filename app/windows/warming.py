@@ -1,8 +1,27 @@
-"""Imports that the asking and looking processes will need, done before somebody waits for them."""
+"""Imports the window, the asking and the looking process will need, done before somebody waits for them."""
 
 from __future__ import annotations
 
 from core.tasks import SILENT, Reporter
+
+#: What opening a library needs and the first paint does not, in portions of at most 0.05 s.
+TO_OPEN = (
+    "numpy._core",
+    "core.library.importers.registry",
+    "core.workflows.library.opening",
+    "core.metrics.registry",
+    "core.workflows.searches.asking",
+    "app.operations.library",
+)
+#: What showing it needs.
+TO_SHOW = (
+    "app.operations.refining",
+    "app.viewer.picture_pane",
+    "app.panels.ranking.panel",
+    "pyqtgraph",
+    "app.windows.parts",
+    "app.windows.commands",
+)
 
 
 def warm_looking(*, reporter: Reporter = SILENT) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from core.imaging.region import Region
+if TYPE_CHECKING:
+    from core.imaging.region import Region
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Query:
         Raises:
             KeyError, TypeError, ValueError: other data.
         """
+        from core.imaging.region import Region
+
         image, region = data.get("image"), data.get("region")
         return cls(
             data.get("case_id"),

@@ -20,8 +20,22 @@ assert not window.grab().isNull()
 print(json.dumps(sorted(sys.modules)))
 window.close()
 """
-#: Each costs 0.3 to 0.9 s and is needed by no first paint.
-LATER = ("sklearn", "matplotlib", "skimage", "zarr", "pydicom", "torch", "scipy", "sqlalchemy")
+#: Each costs 0.05 to 0.9 s and is needed by no first paint.
+LATER = (
+    "sklearn",
+    "matplotlib",
+    "skimage",
+    "zarr",
+    "pydicom",
+    "torch",
+    "scipy",
+    "sqlalchemy",
+    "numpy",
+    "pyqtgraph",
+    "app.windows.parts",
+    "app.windows.commands",
+    "core.metrics.registry",
+)
 
 
 def test_heavy_libraries_come_after_the_first_paint(private_home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -12,18 +13,17 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.context import Context
 from app.jobs import Job
+from app.later import later
 from app.models.measured import measured_note
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, searching, training
 from app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
 from app.panels.evaluation.calibration import CalibrationPage
-from app.panels.evaluation.map import MapPanel
 from app.panels.evaluation.overview import SHORT, Overview, PlotCell
 from app.plots.figure_view import FigureView, ask_where, theme_name
 from app.plots.live_curve import NOTHING, LiveCurve
@@ -39,6 +39,9 @@ from core.workflows.evaluation import scoreboard
 from core.workflows.evaluation.scoreboard import ScoredMetric
 from core.workflows.library.opening import LibrarySnapshot
 
+if TYPE_CHECKING:
+    from app.panels.evaluation.map import MapPanel
+
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
     tr("Overview"),
@@ -49,22 +52,30 @@ TABS = (
     tr("Map"),
     tr("Table"),
 )
+#: What each tab shows: an attribute of the panel.
+PAGES = ("overview", "accuracy", "roc", "calibration", "curve", "map", "table")
 #: The overview shows the accuracy of this many nearest cases; its own tab shows all.
 OVERVIEW_K = 20
 
 
 class EvaluationPanel(Panel):
-    """Plots of the current metric beside the others, with on what they were measured."""
+    """Plots of the current metric beside the others, with on what they were measured.
+
+    Each tab is built when it is first shown. ``map_built(MapPanel)``: the map is there from now on.
+    """
 
     extract_wanted = Signal()
     train_wanted = Signal()
+    map_built = Signal(object)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__(tr("Evaluation"))
-        self._context, self._state = context, context.state
+        self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._snapshot: LibrarySnapshot | None = None
         self._metrics: tuple[ScoredMetric, ...] = ()
         self._finding = ""
+        #: Findings that are told from the rest.
+        self._findings: list[str] = []
         self._scoring: Job | None = None
 
         self.header = TabHeader(TABS, title=tr("Evaluation"))
@@ -80,33 +91,11 @@ class EvaluationPanel(Panel):
         self.save_button.clicked.connect(self.save_plot)
 
         self.overview = Overview(context)
-        self.accuracy = PlotCell(tr("Retrieval accuracy @ k"), FigureView(context, ACCURACY))
-        self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
-        self.finding_box = QComboBox()
-        self.finding_box.setAccessibleName(tr("Finding told from the rest"))
-        self.finding_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.finding_box.activated.connect(self._finding_chosen)
-        self.roc.add_beside_title(self.finding_box)
-        self.calibration = CalibrationPage(context)
-        self.curve = LiveCurve(context)
-        self.map = MapPanel(context, thumbnails)
-        self.table = ScoreTable(FULL)
-        self._empty = EmptyState()
-        for table in (self.overview.table, self.table):
-            table.chosen.connect(self.choose)
+        self.overview.table.chosen.connect(self.choose)
         self.overview.table_shown.connect(lambda _shown: self._renew())
-
+        self._empty = EmptyState()
         self._pages = QStackedWidget()
-        for page in (
-            self.overview,
-            self.accuracy,
-            self.roc,
-            self.calibration,
-            _spaced(self.curve),
-            self.map,
-            self.table,
-        ):
-            self._pages.addWidget(page)
+        self._pages.addWidget(self.overview)
         self._outer = QStackedWidget()
         self._outer.addWidget(self._pages)
         self._outer.addWidget(self._empty)
@@ -120,6 +109,63 @@ class EvaluationPanel(Panel):
         self._state.training_changed.connect(self._tell)
         self._state.extracting_changed.connect(self._tell)
         self._renew()
+
+    @later
+    def accuracy(self) -> PlotCell:
+        made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
+        self._fill_accuracy(made)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def roc(self) -> PlotCell:
+        made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
+        box = self._finding_box = QComboBox(made)
+        box.setAccessibleName(tr("Finding told from the rest"))
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        box.activated.connect(self._finding_chosen)
+        made.add_beside_title(box)
+        self._pages.addWidget(made)
+        self._fill_roc(made)
+        return made
+
+    @property
+    def finding_box(self) -> QComboBox:
+        """Which finding the ROC tells from the rest."""
+        _ = self.roc
+        return self._finding_box
+
+    @later
+    def calibration(self) -> CalibrationPage:
+        made = CalibrationPage(self._context)
+        made.show_metric(self._metrics, self._current_metric)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def curve(self) -> LiveCurve:
+        made = LiveCurve(self._context)
+        made.setContentsMargins(0, 4, 0, 4)
+        self._fill_curve(made)
+        self._pages.addWidget(made)
+        return made
+
+    @later
+    def map(self) -> MapPanel:
+        from app.panels.evaluation.map import MapPanel
+
+        made = MapPanel(self._context, self._thumbnails)
+        self._pages.addWidget(made)
+        self.map_built.emit(made)
+        return made
+
+    @later
+    def table(self) -> ScoreTable:
+        made = ScoreTable(FULL)
+        made.chosen.connect(self.choose)
+        self._fill_table(made)
+        self._pages.addWidget(made)
+        return made
 
     def choose(self, name: str) -> None:
         """Make ``name`` the current metric and rank by it."""
@@ -215,49 +261,70 @@ class EvaluationPanel(Panel):
         if self._state.library is not self._snapshot:
             self._snapshot = self._state.library
             self._metrics = scoreboard.scored_metrics(self._snapshot) if self._snapshot else ()
-        self._renew_findings()
-        current, metrics, finding = self._current, self._metrics, self._finding
-        shown = scoreboard.drawn(metrics, current)
-        lines = {metric.name: line for metric, line in shown}
-        weakest = scoreboard.weakest([metric for metric, _ in shown])
-        note, titles, named = self._measured_on(), self._titles(), not self.overview.has_table
-        brief = scoreboard.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
-        full = scoreboard.accuracy_curves(metrics, current)
-        roc = scoreboard.roc_curves(metrics, current, finding)
-        for cell, curves, kind, key in (
-            (self.overview.accuracy, brief, ACCURACY, named),
-            (self.overview.roc, roc, ROC, named),
-            (self.accuracy, full, ACCURACY, True),
-            (self.roc, roc, ROC, True),
-        ):
-            cell.view.set_curves(curves, named=key, title=titles[kind], note=note)
-            cell.set_title(titles[kind])
-            text = SHORT[weakest] if cell in (self.overview.accuracy, self.overview.roc) else ""
-            cell.set_badge(weakest, text, shown=bool(curves))
-        self.roc.set_title(tr("ROC") if self.finding_box.isVisibleTo(self.roc) else titles[ROC])
-        fresh = [metric for metric, _ in shown if not metric.stale]
-        self.overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
-        for table in (self.overview.table, self.table):
-            table.set_metrics(metrics, current, lines)
-        self.calibration.show_metric(metrics, self._current_metric)
-        curve = next(iter(scoreboard.training_curves(metrics, current)), None)
-        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
-        for live in (self.overview.curve, self.curve):
-            live.set_stored(curve, words)
+        self._findings = scoreboard.findings(self._metrics, self._state.columns.findings)
+        if self._finding not in self._findings:
+            self._finding = self._findings[0] if self._findings else ""
+        self._fill_overview()
+        kind = EvaluationPanel
+        if (accuracy := kind.accuracy.built(self)) is not None:
+            self._fill_accuracy(accuracy)
+        if (roc := kind.roc.built(self)) is not None:
+            self._fill_roc(roc)
+        if (calibration := kind.calibration.built(self)) is not None:
+            calibration.show_metric(self._metrics, self._current_metric)
+        if (curve := kind.curve.built(self)) is not None:
+            self._fill_curve(curve)
+        if (table := kind.table.built(self)) is not None:
+            self._fill_table(table)
         self._tell()
 
-    def _renew_findings(self) -> None:
-        known = scoreboard.findings(self._metrics, self._state.columns.findings)
-        if self._finding not in known:
-            self._finding = known[0] if known else ""
-        if known != [self.finding_box.itemText(place) for place in range(self.finding_box.count())]:
-            self.finding_box.clear()
-            self.finding_box.addItems(known)
-        self.finding_box.setCurrentText(self._finding)
-        self.finding_box.setVisible(len(known) > 2)
+    def _fill_overview(self) -> None:
+        overview, metrics, current = self.overview, self._metrics, self._current
+        named = not overview.has_table
+        brief = scoreboard.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
+        roc = scoreboard.roc_curves(metrics, current, self._finding)
+        self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
+        self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
+        fresh = [metric for metric, _ in scoreboard.drawn(metrics, current) if not metric.stale]
+        overview.metrics.set_badge(scoreboard.weakest(fresh), shown=bool(fresh))
+        self._fill_table(overview.table)
+        self._fill_curve(overview.curve)
+
+    def _fill_accuracy(self, cell: PlotCell) -> None:
+        self._fill_plot(cell, scoreboard.accuracy_curves(self._metrics, self._current), ACCURACY)
+
+    def _fill_roc(self, cell: PlotCell) -> None:
+        box, known = self._finding_box, self._findings
+        if known != [box.itemText(place) for place in range(box.count())]:
+            box.clear()
+            box.addItems(known)
+        box.setCurrentText(self._finding)
+        box.setVisible(len(known) > 2)
+        self._fill_plot(cell, scoreboard.roc_curves(self._metrics, self._current, self._finding), ROC)
+        if box.isVisibleTo(cell):
+            cell.set_title(tr("ROC"))
+
+    def _fill_plot(
+        self, cell: PlotCell, curves: Sequence[Curve], kind: str, *, named: bool = True, short: bool = False
+    ) -> None:
+        title = self._titles()[kind]
+        weakest = scoreboard.weakest([m for m, _ in scoreboard.drawn(self._metrics, self._current)])
+        cell.view.set_curves(curves, named=named, title=title, note=self._measured_on())
+        cell.set_title(title)
+        cell.set_badge(weakest, SHORT[weakest] if short else "", shown=bool(curves))
+
+    def _fill_table(self, table: ScoreTable) -> None:
+        lines = {metric.name: line for metric, line in scoreboard.drawn(self._metrics, self._current)}
+        table.set_metrics(self._metrics, self._current, lines)
+
+    def _fill_curve(self, live: LiveCurve) -> None:
+        current = self._current
+        curve = next(iter(scoreboard.training_curves(self._metrics, current)), None)
+        words = tr("{metric} was not trained in rounds.", metric=current) if current else NOTHING
+        live.set_stored(curve, words)
 
     def _finding_chosen(self) -> None:
-        self._finding = self.finding_box.currentText()
+        self._finding = self._finding_box.currentText()
         self._renew()
 
     def _measured_on(self) -> str:
@@ -268,7 +335,8 @@ class EvaluationPanel(Panel):
         return measured_note(metric.scores.n_test, metric.scores.measured_on, stale=metric.stale)
 
     def _show_tab(self, tab: int) -> None:
-        self._pages.setCurrentIndex(tab)
+        page: QWidget = getattr(self, PAGES[tab])
+        self._pages.setCurrentWidget(page)
         self._tell()
 
     def _scored(self) -> None:
@@ -327,11 +395,3 @@ class EvaluationPanel(Panel):
         return tr(
             "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
         ).replace("%", " %")
-
-
-def _spaced(widget: QWidget) -> QWidget:
-    around = QWidget()
-    column = QVBoxLayout(around)
-    column.setContentsMargins(0, 4, 0, 4)
-    column.addWidget(widget)
-    return around

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.errors import BadInput
-from core.imaging.display import DisplayPicture
-from core.imaging.region import Region
-from core.library.columns import CaseColumns
+
+if TYPE_CHECKING:
+    from core.imaging.display import DisplayPicture
+    from core.imaging.region import Region
+    from core.library.columns import CaseColumns
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.context import Context
+from app.later import later
 from app.models.thumbnails import ThumbnailSource
 from app.operations.concepts import Concepts
+from app.panels.asking.ask_section import AskSection
 from app.panels.side.concepts import ConceptsSection
 from app.panels.side.refine import RefinePanel
 from app.panels.side.train import TrainPanel
@@ -20,37 +22,92 @@ NAMES = ("why", "train", "refine")
 
 
 class SidePanel(QWidget):
-    """Three panels, of which one is seen; ``help_wanted(name)``."""
+    """Three panels, of which one is seen; each is built when it is first shown.
+
+    ``help_wanted(name)`` · ``save_wanted``: name the refined metric · ``case_wanted(case_row)``: show a
+    judged case in the ranking · ``slider_wanted``: prepare the steps between visual and diagnostic likeness ·
+    ``questions_wanted``: ask in full size.
+    """
 
     help_wanted = Signal(str)
+    save_wanted = Signal()
+    case_wanted = Signal(int)
+    slider_wanted = Signal()
+    questions_wanted = Signal()
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, concepts: Concepts) -> None:
         super().__init__()
-        self.why = WhyPanel(context)
-        self.train = TrainPanel(context)
-        self.refine = RefinePanel(context, thumbnails)
-        self.refine.train_wanted.connect(lambda: self.show_tab("train"))
-        self.concepts = ConceptsSection(context, concepts)
-        self.concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
-        self.refine.add_section(self.concepts)
+        self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
+        #: The case that is current in the ranking.
+        self._case = -1
         self.header = TabHeader((tr("Why"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()
-        for page in (self.why, self.train, self.refine):
-            # A tab nobody looks at asks for no room.
-            page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-            self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.show_tab("train")
 
+    @later
+    def why(self) -> WhyPanel:
+        made = WhyPanel(self._context)
+        made.follow(self._case)
+        self._add(made)
+        return made
+
+    @later
+    def train(self) -> TrainPanel:
+        made = TrainPanel(self._context)
+        made.slider_wanted.connect(self.slider_wanted)
+        self._add(made)
+        return made
+
+    @property
+    def refine(self) -> RefinePanel:
+        return self._refining[0]
+
+    @property
+    def question(self) -> AskSection:
+        return self._refining[1]
+
+    @property
+    def concepts(self) -> ConceptsSection:
+        return self._refining[2]
+
+    @later
+    def _refining(self) -> tuple[RefinePanel, AskSection, ConceptsSection]:
+        """The panel with the two sections that stand in it."""
+        made = RefinePanel(self._context, self._thumbnails)
+        made.train_wanted.connect(lambda: self.show_tab("train"))
+        made.save_wanted.connect(self.save_wanted)
+        made.case_wanted.connect(self.case_wanted)
+        self._add(made)
+        question = AskSection(self._context, self._thumbnails)
+        question.large_wanted.connect(self.questions_wanted)
+        made.set_questions(question)
+        concepts = ConceptsSection(self._context, self._concepts)
+        concepts.help_wanted.connect(lambda: self.help_wanted.emit("concepts"))
+        made.add_section(concepts)
+        return made, question, concepts
+
+    def asks_in(self, widget: QWidget) -> bool:
+        """Whether ``widget`` is the question."""
+        built = SidePanel._refining.built(self)
+        return built is not None and widget is built[1]
+
+    def follow(self, case_row: int) -> None:
+        """Tell of this case of the ranking why it stands where it does."""
+        self._case = case_row
+        why = SidePanel.why.built(self)
+        if why is not None:
+            why.follow(case_row)
+
     @property
     def current(self) -> str:
         """The name of the panel that is seen."""
-        return NAMES[self._pages.currentIndex()]
+        return NAMES[self.header.tabs.currentIndex()]
 
     def show_tab(self, name: str) -> None:
         """Bring a panel to the front: one of :data:`NAMES`."""
@@ -58,4 +115,10 @@ class SidePanel(QWidget):
         self._show(NAMES.index(name))
 
     def _show(self, index: int) -> None:
-        self._pages.setCurrentIndex(index)
+        page: QWidget = getattr(self, NAMES[index])
+        self._pages.setCurrentWidget(page)
+
+    def _add(self, page: QWidget) -> None:
+        # A tab nobody looks at asks for no room.
+        page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._pages.addWidget(page)

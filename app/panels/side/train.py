@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -18,10 +19,10 @@ from PySide6.QtWidgets import (
 
 from app.context import Context
 from app.jobs import Job
+from app.later import later
 from app.operations import training
 from app.panels.side.train_sources import TrainSources
-from app.plots.live_curve import LiveCurve
-from app.theme import set_look
+from app.theme import set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
@@ -38,6 +39,9 @@ from core.metrics.registry import grouped_learners, learners
 from core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
 from core.parameters import Parameter, Value
 from core.workflows.metrics.training import HELD_OUT, TrainRequest
+
+if TYPE_CHECKING:
+    from app.plots.live_curve import LiveCurve
 
 #: The learner ticked at first; and where there are too few findings to learn from.
 USUAL, NEEDING_NONE = "bdm_v", "euclidean"
@@ -77,11 +81,8 @@ class TrainPanel(Panel):
         super().__init__(tr("Train"))
         self._context, self._state = context, context.state
         self._choices = {learner.name: _LearnerLine(learner) for learner in learners()}
-        self._forms = {
-            learner.name: ParameterForm(learner.parameters, title=learner.title)
-            for learner in learners()
-            if learner.parameters
-        }
+        #: The parameters of learners that were ticked, by name.
+        self._forms: dict[str, ParameterForm] = {}
         #: The library and the name of the metric of each training under way.
         self._running: dict[Job, tuple[Path | None, str]] = {}
         self._make_data_fields()
@@ -89,8 +90,6 @@ class TrainPanel(Panel):
         self._lay_out()
         for line in self._choices.values():
             line.box.toggled.connect(self._learners_chosen)
-        for form in self._forms.values():
-            form.valuesChanged.connect(self._tell_buttons)
         self._choices[USUAL].box.setChecked(True)
         self._state.library_changed.connect(self._choose_usual)
         self._state.cases_changed.connect(self._renew)
@@ -99,6 +98,15 @@ class TrainPanel(Panel):
         self._state.ranking_changed.connect(self._tell_buttons)
         self._learners_chosen()
         self._renew()
+
+    @later
+    def curve(self) -> LiveCurve:
+        from app.plots.live_curve import LiveCurve
+
+        made = LiveCurve(self._context)
+        made.setMinimumHeight(theme().px(150))
+        self._foot.insertWidget(1, made)
+        return made
 
     def _make_data_fields(self) -> None:
         self._features = Choice()
@@ -138,8 +146,6 @@ class TrainPanel(Panel):
         self.stop_button.clicked.connect(self.stop)
         self.cancel_button = QPushButton(tr("Cancel"))
         self.cancel_button.clicked.connect(self.cancel)
-        self.curve = LiveCurve(self._context)
-        self.curve.setMinimumHeight(150)
 
     def _lay_out(self) -> None:
         inner = QWidget()
@@ -157,8 +163,8 @@ class TrainPanel(Panel):
         for learner in others:
             body.addWidget(self._choices[learner.name])
         self._unfold(False)
-        for form in self._forms.values():
-            body.addWidget(form)
+        self._form_places = vbox(spacing=8)
+        body.addLayout(self._form_places)
         body.addWidget(self.sources)
         body.addWidget(SectionHeader(tr("Data")))
         data = QFormLayout()
@@ -188,9 +194,9 @@ class TrainPanel(Panel):
             row.addStretch(1)
         below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
         below.addWidget(self._problem)
-        below.addWidget(self.curve)
         below.addLayout(ending)
         below.addLayout(buttons)
+        self._foot = below
         column = vbox(self)
         column.addWidget(Scrolled(inner), 1)
         column.addWidget(foot)
@@ -266,9 +272,23 @@ class TrainPanel(Panel):
     def _learners_chosen(self) -> None:
         chosen = self.chosen()
         self._unfold(self.others.is_open())
+        for name in chosen:
+            self._make_form(name)
         for name, form in self._forms.items():
             form.setVisible(name in chosen)
         self._tell_buttons()
+
+    def _make_form(self, name: str) -> None:
+        """The parameters of a learner, in the order of the learners."""
+        learner = self._choices[name].learner
+        if name in self._forms or not learner.parameters:
+            return
+        form = ParameterForm(learner.parameters, title=learner.title)
+        form.valuesChanged.connect(self._tell_buttons)
+        order = list(self._choices)
+        place = sum(order.index(other) < order.index(name) for other in self._forms)
+        self._forms[name] = form
+        self._form_places.insertWidget(place, form)
 
     def _choose_usual(self) -> None:
         """Tick the learner that fits the library now open, unless others were chosen."""
@@ -327,7 +347,9 @@ class TrainPanel(Panel):
         self.slider_button.setEnabled(ready)
         self.stop_button.setVisible(running)
         self.cancel_button.setVisible(running)
-        self.curve.setVisible(self._state.training is not None)
+        training = self._state.training is not None
+        if training or TrainPanel.curve.built(self) is not None:
+            self.curve.setVisible(training)
 
     def _check_steps(self, text: str) -> None:
         library = self._state.library

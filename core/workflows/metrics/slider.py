@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,75 +18,11 @@ from core.library import open_library
 from core.library.records import checked_name
 from core.metrics.papers.bdm_between import BDMBetween
 from core.tasks import SILENT, Reporter
+from core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
 from core.workflows.metrics.training import TrainRequest, fit_and_score, keep_metric
 
-#: Places of the slider, in per cent diagnostic: of the pairs a step learns from, so many are findings' word,
-#: the others those of looks.
-PLACES = (0, 30, 50, 70, 85, 100)
-#: Where the slider begins: findings count most, and looks are kept.
-BEGIN = 70
-#: Key of a card that says which slider a metric is a step of.
-CARD_KEY = "slider"
 #: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000
-
-
-@dataclass(frozen=True)
-class SliderStep:
-    """One step: the name of its metric, its place in per cent diagnostic, and its held-out accuracy@10."""
-
-    metric: str
-    place: int
-    accuracy: float | None = None
-    measured_on: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Slider:
-    """The steps of one slider, from visual to diagnostic."""
-
-    name: str
-    steps: tuple[SliderStep, ...]
-
-    def nearest(self, place: float) -> SliderStep:
-        """The step nearest to ``place``, in per cent diagnostic."""
-        return min(self.steps, key=lambda step: abs(step.place - place))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"slider": self.name, "steps": [step.to_json() for step in self.steps]}
-
-
-def step_name(slider: str, place: int) -> str:
-    """The name of the metric that is one step."""
-    return f"{slider} {place} %"
-
-
-def slider_of(card: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Slider and place of a metric with this card; ``None`` where it is no step of one."""
-    told = card.get(CARD_KEY)
-    if not isinstance(told, Mapping):
-        return None
-    name, place = told.get("name"), told.get("place")
-    return (name, place) if isinstance(name, str) and isinstance(place, int) else None
-
-
-def gather(cards: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Slider]:
-    """The sliders among metrics, (name, card) each, by name; steps that are gone are passed over."""
-    found: dict[str, list[SliderStep]] = {}
-    for metric, card in cards:
-        belongs = slider_of(card)
-        if belongs is not None:
-            scores = card.get("scores") or {}
-            step = SliderStep(
-                metric, belongs[1], scores.get("retrieval_accuracy@10"), str(card.get("measured_on") or "")
-            )
-            found.setdefault(belongs[0], []).append(step)
-    return {
-        name: Slider(name, tuple(sorted(steps, key=lambda step: step.place))) for name, steps in found.items()
-    }
 
 
 def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> Slider:

@@ -10,10 +10,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDialog
 
 from app.dialogs.prepare_slider import PrepareSliderDialog
+from app.models.likeness import current, sliders, why_not
 from app.operations import likeness, searching
 from app.windows import commands
 from core.searches.query import Query
-from core.workflows.metrics.slider import PLACES, prepare_slider, step_name
+from core.workflows.metrics.slider import prepare_slider
+from core.workflows.metrics.slider_steps import PLACES, step_name
 from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
@@ -49,7 +51,7 @@ def test_it_says_why_it_cannot_be_moved(window):
     assert window.state.metric.name == "plain"
     assert not slider.bar.isEnabled()
     assert "Choose the metric between" in slider.toolTip()
-    assert slider.bar.accessibleDescription() == likeness.why_not(window.state)
+    assert slider.bar.accessibleDescription() == why_not(window.state)
 
 
 def test_a_slider_is_one_metric_to_choose(window):
@@ -102,7 +104,7 @@ def test_dragged_it_ranks_on_the_way_and_snaps_when_let_go(qtbot, window):
 def test_a_step_that_is_gone_is_passed_over(window):
     likeness.choose(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
-    found, step = likeness.current(window.state)
+    found, step = current(window.state)
     assert [one.place for one in found.steps] == list(PLACES)
     assert step.place == 70
 
@@ -123,7 +125,7 @@ def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):
     window.actions_["prepare_slider"].trigger()
     wait_for(window, lambda: window.state.metric.name == "second 70 %")
     assert asked
-    assert set(likeness.sliders(window.state)) == {"between", "second"}
+    assert set(sliders(window.state)) == {"between", "second"}
     assert commands.PrepareSliderDialog is PrepareSliderDialog
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, QSize, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
@@ -330,6 +330,52 @@ def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
         window.library.grid.setFocus()
         window.actions_["copy_case_id"].trigger()
         assert QGuiApplication.clipboard().text() == window.state.query.case
+
+
+class Windows(QObject):
+    """Takes down every window that is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(type(watched).__name__)
+        return False
+
+
+def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, library):
+    seen = Windows()
+    qtbot.addWidget(holder := QWidget())
+    seen.setParent(holder)
+    with open_window() as window:
+        QApplication.instance().installEventFilter(seen)
+        window.open_library(library)
+        settle(window)
+        asked(window)
+        for name in ("why", "train", "refine"):
+            window.show_side(name)
+        for tab in range(window.evaluation.header.tabs.count()):
+            window.evaluation.header.tabs.setCurrentIndex(tab)
+        window.full.look_at_query()
+        window.full.ask_next()
+        window.show_compare(window.state.ranking.ranked[0].row)
+        window.full.leave()
+        settle(window)
+        assert window.isActiveWindow()
+        QApplication.instance().removeEventFilter(seen)
+    assert seen.shown == []
+
+
+def test_only_what_was_looked_at_is_built(library):
+    with open_window(library) as window:
+        asked(window)
+        assert window.full.pages() == {}
+        before = len(window.findChildren(QWidget))
+        window.full.look_at_query()
+        assert list(window.full.pages()) == ["large"]
+        assert len(window.findChildren(QWidget)) > before
 
 
 def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):

@@ -14,7 +14,7 @@ from app.dialogs.save_refined import SaveRefinedDialog
 from app.screenshot import settle
 from app.settings import Settings
 from app.widgets.cards.card_pieces import thumbs_of
-from app.windows import main
+from app.windows import parts
 from core.library.library import Library
 from core.searches.judgement import Kind
 from core.workflows.features.extracting import extract_features
@@ -160,7 +160,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
             def exec(self, _where: QPoint) -> None:
                 seen.append([action.text().partition("\t")[0] for action in self.actions()])
 
-        monkeypatch.setattr(main, "QMenu", Shown)
+        monkeypatch.setattr(parts, "QMenu", Shown)
         grid = window.ranking.grid
         grid.setFocus()
         grid.set_current(grid.deck().case_row(0))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 
 from app.operations import searching
 from app.panels.side.concepts import STEPS
-from app.windows import main
+from app.windows import parts
 from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import close_desks
@@ -139,9 +139,9 @@ def test_the_menu_of_a_case_marks_it(window, monkeypatch):
         assert ticked == ["Without it\tN"]
         high.actions()[0].trigger()
 
-    monkeypatch.setattr(main, "QMenu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(parts, "QMenu", type("Taken", (QMenu,), {"exec": take}))
     columns = window.state.columns
-    window._case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
+    window.case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
     wait_for(window, lambda: "t/c4" in fact(window).with_)
 
 

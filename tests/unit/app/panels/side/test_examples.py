@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from app.operations import examples, searching
 from app.panels.ranking.panel import moved_by
 from app.widgets.cards.case_drag import CASE_MIME
-from app.windows import main
+from app.windows import parts
 from core.imaging.region import Region
 from core.library.library import Library
 from core.searches.query import Query
@@ -205,8 +205,8 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
         chosen.extend(texts)
         texts["A negative example"].trigger()
 
-    monkeypatch.setattr(main, "QMenu", type("Taken", (QMenu,), {"exec": take}))
-    window._case_menu(row(window, 8), QPoint())
+    monkeypatch.setattr(parts, "QMenu", type("Taken", (QMenu,), {"exec": take}))
+    window.case_menu(row(window, 8), QPoint())
     assert "A positive example" in chosen
     count(window, 1)
     assert names(window, like=False) == [ids(window)[8]]

@@ -10,7 +10,8 @@ from core.library.library import Library
 from core.metrics.storage import load_metric
 from core.tasks import Cancelled, Reporter
 from core.workflows.metrics import slider as slider_module
-from core.workflows.metrics.slider import PLACES, gather, prepare_slider, slider_of, step_name
+from core.workflows.metrics.slider import prepare_slider
+from core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
 from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 
