@@ -6,14 +6,14 @@ import logging
 import sys
 import threading
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import SemblanceError
-from core.language import tr
+from core.language import shown, tr
 
 log = logging.getLogger("semblance")
 
@@ -49,6 +49,7 @@ class Messages(QObject):
         self._show(Message("info", what, hint))
 
     def _show(self, message: Message) -> None:
+        message = replace(message, what=shown(message.what), hint=shown(message.hint))
         self.history.append(message)
         levels = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
         log.log(levels[message.level], "%s %s %s", message.what, message.hint, message.details)

@@ -110,6 +110,11 @@ def shown(text: str) -> str:
     return _filled(table().get(text.form, text.form), text.values) if text.values else _looked_up(text)
 
 
+def named(text: str) -> str:
+    """A name out of a registry, or a kept text of ours, in the language in force."""
+    return shown(known(text))
+
+
 def tr(text: str, /, **values: object) -> str:
     """``text`` in the language in force, its places filled in from ``values``; it stands in the call as for
     :func:`say`."""
@@ -131,6 +136,14 @@ def in_marks(text: str) -> str:
     """An English text that holds nothing but numbers, with the marks of the language in force."""
     marks = _MARKS.get(chosen())
     return text.translate(marks) if marks else text
+
+
+def in_english(text: str) -> str:
+    """A number as it is typed in the language in force, with the marks of English; both ways are understood
+    where only one can be meant."""
+    if chosen() not in _MARKS or "," not in text:
+        return text
+    return text.replace(".", "").replace(",", ".")
 
 
 class _Filler(string.Formatter):

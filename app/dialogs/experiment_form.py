@@ -31,7 +31,7 @@ from core.errors import BadArguments
 from core.evaluation.builtin_tables import NAMES, PREFIX
 from core.evaluation.protocols.registry import protocols
 from core.experiments.spec import EACH, NESTED, ExperimentSpec
-from core.language import tr
+from core.language import named, tr
 from core.metrics.registry import grouped_learners
 from core.parameters import Parameter
 from core.workflows.experiments.experiment_options import Options, spec_of
@@ -189,10 +189,12 @@ class ExperimentForm(QWidget):
             self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")
         for group in grouped_learners():
             for learner in group:
-                self.learners.add(learner.name, learner.title, f"{learner.summary}\n{learner.paper}".strip())
+                self.learners.add(
+                    learner.name, named(learner.title), f"{named(learner.summary)}\n{learner.paper}".strip()
+                )
         self.learners.tick(LEARNERS)
         for protocol in sorted(protocols(), key=lambda one: one.name != PROTOCOL):
-            self.protocols.add(protocol.name, protocol.title, protocol.summary)
+            self.protocols.add(protocol.name, named(protocol.title), named(protocol.summary))
         self.protocols.tick([PROTOCOL])
 
     def _lay_out(self) -> None:

@@ -27,7 +27,7 @@ from app.timers import one_shot
 from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.words import Words
-from core.language import tr
+from core.language import named, tr
 
 
 class ExperimentResults(QWidget):
@@ -148,10 +148,14 @@ class ExperimentResults(QWidget):
             self._begin_with_pictures()
         self._drawn = ()
         self._show_protocol()
-        notes = [*document["notes"]]
+        notes = [named(note) for note in document["notes"]]
         for cases in document["cases"]:
-            notes += [f"{cases['name']}: {text}" for text in (*cases["notes"], cases["problem"]) if text]
-        notes += [f"{r['cases']}, {r['learner']}: {r['failed']}" for r in document["results"] if r["failed"]]
+            notes += [
+                f"{cases['name']}: {named(text)}" for text in (*cases["notes"], cases["problem"]) if text
+            ]
+        notes += [
+            f"{r['cases']}, {r['learner']}: {named(r['failed'])}" for r in document["results"] if r["failed"]
+        ]
         self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.theme import news, theme
 from app.widgets.badge import KINDS, badge_size, paint_badge
 from core.evaluation.friedman import smaller_is_better
-from core.language import tr
+from core.language import figure, in_marks, tr
 
 Document = Mapping[str, Any]
 
@@ -157,7 +157,7 @@ def interval_text(score: Mapping[str, Any] | None) -> str:
         return "–"
     low, high = score["ci95"] or (None, None)
     spread = f" ({low:.3f}–{high:.3f})" if low is not None and high is not None else ""
-    return f"{score['mean']:.3f}{spread}"
+    return in_marks(f"{score['mean']:.3f}{spread}")
 
 
 def show_scores(table: PlainTable, document: Document, protocol: str) -> None:
@@ -251,7 +251,7 @@ def _signed(text: str) -> str:
 
 
 def _chance(p: float | None) -> str:
-    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    return "–" if p is None else in_marks("<0.001" if p < 0.001 else f"{p:.3f}")
 
 
 def show_worst(queries: PlainTable, findings: PlainTable, document: Document, place: int) -> None:
@@ -264,7 +264,7 @@ def show_worst(queries: PlainTable, findings: PlainTable, document: Document, pl
     told = document["worst_findings"][place]["findings"] if there else ()
     findings.set_lines(
         [tr("finding"), tr("mean"), tr("cases")],
-        [[one["finding"], f"{one['mean']:.3f}", f"{one['cases']:,}"] for one in told],
+        [[one["finding"], figure(one["mean"], ".3f"), figure(one["cases"], ",")] for one in told],
     )
 
 
@@ -276,7 +276,7 @@ def show_queries(table: PlainTable, queries: Sequence[Mapping[str, Any]], score:
             [
                 one["case_id"] or tr("case {number}", number=one["place"] + 1),
                 one["finding"],
-                f"{one['mean']:.3f}",
+                figure(one["mean"], ".3f"),
                 f"{one['asked']}",
             ]
             for one in queries

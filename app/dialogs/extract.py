@@ -17,7 +17,7 @@ from app.widgets.parameter_form import ParameterForm
 from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.features.registry import extractor_class
-from core.language import tr
+from core.language import named, shown, tr
 from core.parameters import Value
 from core.workflows.library.opening import LibrarySnapshot
 
@@ -33,7 +33,7 @@ class ExtractDialog(Dialog):
         self._library = library
         self._choice = QComboBox()
         for extractor in self._extractors:
-            self._choice.addItem(extractor.title, extractor.name)
+            self._choice.addItem(named(extractor.title), extractor.name)
         self._told = Words(role="second")
         self._others = Words(_others(library), "small")
         self._others.setVisible(bool(self._others.text()))
@@ -74,7 +74,7 @@ class ExtractDialog(Dialog):
             self.go.setEnabled(False)
             return
         extractor = self._extractors[place]
-        self._told.setText(extractor.summary)
+        self._told.setText(named(extractor.summary))
         self._name.setText(extractor.name)
         if self._parameters is not None:
             self._slot.removeWidget(self._parameters)
@@ -121,6 +121,6 @@ def _others(library: LibrarySnapshot) -> str:
     reasons: dict[str, list[str]] = {}
     for fit in library.extractors:
         if not fit.fits:
-            reasons.setdefault(fit.reason, []).append(extractor_class(fit.name).title)
+            reasons.setdefault(shown(fit.reason), []).append(named(extractor_class(fit.name).title))
     told = "; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in reasons.items())
     return tr("Not offered: {told}.", told=told) if told and len(library.columns) else ""

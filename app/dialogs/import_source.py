@@ -21,7 +21,7 @@ from app.theme import theme
 from app.widgets.boxes import hbox
 from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
-from core.language import tr
+from core.language import shown, tr
 from core.library.importers.importer import Recognition
 from core.library.importers.registry import get_importer
 from core.library.records import SUFFIX
@@ -104,7 +104,7 @@ class ImportDialog(Dialog):
 
     def _tell(self) -> None:
         place = self._kinds.currentIndex()
-        self._told.setText(self._found[place][2].explanation if place >= 0 else "")
+        self._told.setText(shown(self._found[place][2].explanation) if place >= 0 else "")
         headers = place >= 0 and get_importer(self.kind()).reads_headers
         for row in (self._identified, self._codes):
             self._form.setRowVisible(row, headers)

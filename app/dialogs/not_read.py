@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.dialogs.parts import closing_row, column_of
 from app.widgets.plain_table import PlainTable
 from app.widgets.reading_order import Dialog
-from core.language import tr, tr_n
+from core.language import named, tr, tr_n
 from core.reports.cells import csv_text
 from core.workflows.library.opening import LibrarySnapshot
 
@@ -64,7 +64,7 @@ class NotReadDialog(Dialog):
         self._told.setText(
             tr_n("{n} file", "{n} files", len(lines)) if lines else tr("Every file could be read.")
         )
-        self.table.fill(lines)
+        self.table.fill([(where, state, named(reason)) for where, state, reason in lines])
 
     def _save(self) -> None:
         chosen, _ = QFileDialog.getSaveFileName(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from core.language import tr
+from core.language import figure, tr
 from core.library.columns import CaseColumns, Indices, no_cases
 
 #: What a thumb says of a case.
@@ -94,5 +94,5 @@ class Deck:
 def distance_text(distance: float) -> str:
     """Three decimals for ordinary distances, three figures for very small and very large ones."""
     if distance == 0 or 0.001 <= distance < 100:
-        return f"{distance:.3f}"
-    return f"{distance:.2e}" if distance < 0.001 or distance >= 100_000 else f"{distance:.0f}"
+        return figure(distance, ".3f")
+    return figure(distance, ".2e" if distance < 0.001 or distance >= 100_000 else ".0f")

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor
 
 from app.theme import plain_tip, theme
 from core.imaging.dicom.listing import HeaderLine
-from core.language import tr
+from core.language import shown, tr
 
 COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))
 HIDDEN = tr("hidden")
@@ -76,7 +76,7 @@ class HeaderRows(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         line = self.found[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            name = _INDENT * line.depth + line.name
+            name = _INDENT * line.depth + shown(line.name)
             text = (line.tag, name, line.vr, self.value(line))[index.column()]
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import resources
-from core.language import tr
+from core.language import named, tr
 from core.parameters import Parameter
 
 FIRST = "start"
@@ -145,7 +145,7 @@ def _learners() -> Iterator[tuple[str, str, str]]:
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
-        yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
+        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
 
 
 def _extractors() -> Iterator[tuple[str, str, str]]:
@@ -153,7 +153,7 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
 
     for one in extractors():
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
-        yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
+        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
 
 
 def _kinds() -> Iterator[tuple[str, str, str]]:
@@ -162,7 +162,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for one in importers():
         headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
-        yield one.kind, one.title, _head(one.title, one.summary, facts, ())
+        yield one.kind, named(one.title), _head(named(one.title), named(one.summary), facts, ())
 
 
 def _protocols() -> Iterator[tuple[str, str, str]]:
@@ -175,7 +175,7 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
             (tr("Repeats"), str(one.repeats)),
             (tr("Judged by"), ", ".join(f"`{score}`" for score in one.compared)),
         ]
-        yield one.name, one.title, _head(one.title, one.summary, facts, one.parameters)
+        yield one.name, named(one.title), _head(named(one.title), named(one.summary), facts, one.parameters)
 
 
 def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]) -> str:
@@ -184,7 +184,10 @@ def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters
     if parameters:
         heads = (tr("parameter"), tr("default"), tr("meaning"))
         lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
-        lines += [f"| {_cell(p.title)} (`{p.name}`) | {_value(p)} | {_cell(p.meaning)} |" for p in parameters]
+        lines += [
+            f"| {_cell(named(p.title))} (`{p.name}`) | {_value(p)} | {_cell(named(p.meaning))} |"
+            for p in parameters
+        ]
     return "\n".join([*lines, ""])
 
 

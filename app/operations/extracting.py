@@ -8,7 +8,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library
 from core.features.registry import extractor_class
-from core.language import tr
+from core.language import named, tr
 from core.parameters import Value
 from core.workflows.features import extracting
 from core.workflows.features.extracting import ExtractResult
@@ -54,7 +54,7 @@ def extract(
             )
         library.renew(context, then)
 
-    context.state.set_extracting(extractor_class(extractor).title)
+    context.state.set_extracting(named(extractor_class(extractor).title))
     # A second extraction ends the one before at once, and then is the one that is told.
     job.ended.connect(lambda: context.state.set_extracting(""))
     context.follow(job, show)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from app.context import Context
 from app.jobs import Job, Lane
 from app.timers import one_shot
-from core.language import tr
+from core.language import shown, tr
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
 from core.workflows.searches import keeping
@@ -158,7 +158,7 @@ def show_reopened(context: Context, found: Reopened) -> None:
         again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
             tr("'{name}' was opened as far as it can be shown.", name=found.name),
-            " ".join((*found.told, again)),
+            " ".join((*map(shown, found.told), again)),
         )
 
 

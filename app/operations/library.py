@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from app.context import Context
 from app.jobs import Job, Jobs, Lane
 from app.operations import searching
-from core.language import tr, tr_n
+from core.language import shown, tr, tr_n
 from core.searches.search import Search
 from core.workflows.library import importing, opening, relinking
 from core.workflows.library.importing import ImportResult
@@ -126,10 +126,14 @@ def import_source(
                     name=source.name,
                     said=said,
                 ),
-                " ".join((tr("File > Files not read… lists each with its reason."), *result.notes)),
+                " ".join(
+                    (tr("File > Files not read… lists each with its reason."), *map(shown, result.notes))
+                ),
             )
         else:
-            context.messages.info(tr("{name}: {said}.", name=source.name, said=said), " ".join(result.notes))
+            context.messages.info(
+                tr("{name}: {said}.", name=source.name, said=said), " ".join(map(shown, result.notes))
+            )
         if context.state.path == library:
             renew(context)
         else:

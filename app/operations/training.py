@@ -9,7 +9,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library, searching
 from app.state import TrainingRun
-from core.language import tr
+from core.language import named, tr
 from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
 
@@ -45,7 +45,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     def show(result: TrainResult) -> None:
         if result.warning:
-            context.messages.warning(tr("{name} is trained.", name=result.metric), result.warning)
+            context.messages.warning(tr("{name} is trained.", name=result.metric), named(result.warning))
         else:
             context.messages.info(tr("{name} is trained.", name=result.metric))
 

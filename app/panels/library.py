@@ -28,7 +28,7 @@ from app.widgets.panel import Panel
 from app.widgets.scrolled import Scrolled
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
-from core.language import tr, tr_n
+from core.language import figure, tr, tr_n
 from core.library.columns import NO_FINDING
 from core.searches.query import Query
 
@@ -226,12 +226,12 @@ class _Choices(QWidget):
             row.setContentsMargins(0, 0, 0, 0)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
-            box.setAccessibleName(f"{text}, {count:,}")
+            box.setAccessibleName(f"{text}, {figure(count, ',')}")
             box.setToolTip(plain_tip(text))
             if picture is not None:
                 box.setIcon(picture)
             box.toggled.connect(lambda _on: self.changed.emit())
-            number = QLabel(f"{count:,}")
+            number = QLabel(figure(count, ","))
             number.setProperty("role", "second")
             row.addWidget(box, 1)
             row.addWidget(number)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
 from app.theme import OUTCOME, SMALL, colour, font, theme
 from app.viewer.viewport import Viewport
+from core.language import in_marks
 
 MARGIN = 8
 #: Sides below which a picture has no room for words, or for its scale.
@@ -107,7 +108,7 @@ def draw_scale(
         painter.setPen(pen)
         painter.drawPath(path)
     metrics = QFontMetricsF(font(SMALL, 600))
-    label = f"{length:g} mm"
+    label = in_marks(f"{length:g} mm")
     begin = x - 12 - metrics.horizontalAdvance(label)
     cased_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
 

@@ -11,6 +11,7 @@ from app.theme import SMALL, font
 from app.viewer.outlines import stroke
 from app.viewer.overlay import cased_text
 from app.viewer.viewport import Viewport
+from core.language import in_marks
 
 REACH = 8
 _TICK = 5.0
@@ -81,7 +82,7 @@ class Ruler:
         if self.spacing_mm is None:
             return f"{hypot(bx - ax, by - ay):.0f} px"
         high, wide = self.spacing_mm
-        return f"{hypot((bx - ax) * wide, (by - ay) * high):.1f} mm"
+        return in_marks(f"{hypot((bx - ax) * wide, (by - ay) * high):.1f} mm")
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
         metrics = QFontMetricsF(font(SMALL, 600))

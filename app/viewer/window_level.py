@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.imaging.display import DisplayPicture
-from core.language import tr
+from core.language import figure, tr
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,4 @@ def window_text(picture: DisplayPicture, window: Window) -> str:
 
 
 def _figures(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+    return figure(value, ".3f" if abs(value) < 10 else ".4g")

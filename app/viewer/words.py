@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.viewer.window_level import Window, window_text
 from core.imaging.display import DisplayPicture
 from core.imaging.region import Region
-from core.language import tr
+from core.language import figure, in_marks, tr
 
 
 def zoom_text(zoom: float) -> str:
@@ -18,7 +18,7 @@ def size_text(picture: DisplayPicture | None, region: Region | None) -> str:
     if picture is None or picture.spacing_mm is None:
         return ""
     width, height = (picture.width, picture.height) if region is None else (region.width, region.height)
-    return f"{width * picture.spacing_mm[1]:.1f} × {height * picture.spacing_mm[0]:.1f} mm"
+    return in_marks(f"{width * picture.spacing_mm[1]:.1f} × {height * picture.spacing_mm[0]:.1f} mm")
 
 
 def greys_text(picture: DisplayPicture, window: Window | None) -> str:
@@ -36,5 +36,5 @@ def value_text(picture: DisplayPicture | None, under: tuple[int, int] | None) ->
         return f"x {x}  y {y}   {' '.join(str(int(channel)) for channel in stored)}"
     value = picture.value(float(stored))
     whole = picture.slope == round(picture.slope) and picture.intercept == round(picture.intercept)
-    number = f"{value:.0f}" if whole else f"{value:.4g}"
+    number = figure(value, ".0f" if whole else ".4g")
     return f"x {x}  y {y}   {number} {picture.unit}".rstrip().replace("-", "−")

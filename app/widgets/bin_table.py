@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from app.theme import news, theme
 from core.evaluation.reliability import Bin
-from core.language import tr
+from core.language import figure, in_marks, tr
 from core.reports.curves import interval_text
 
 ROW = 24
@@ -51,9 +51,9 @@ class BinTable(QTableWidget):
         self.setRowCount(len(bins))
         for row, one in enumerate(bins):
             cells = (
-                f"{one.low:.1f}–{one.high:.1f}",
-                f"{one.n:,}",
-                f"{one.predicted:.2f}",
+                in_marks(f"{one.low:.1f}–{one.high:.1f}"),
+                figure(one.n, ","),
+                figure(one.predicted, ".2f"),
                 interval_text(one.observed, *one.interval),
             )
             for column, text in enumerate(cells):

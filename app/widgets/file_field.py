@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from app.theme import theme
 from app.widgets.boxes import hbox
 from core.errors import BadArguments
-from core.language import tr
+from core.language import named, tr
 from core.parameters import Parameter, Value
 
 
@@ -26,7 +26,7 @@ class FileField(QWidget):
         self.line.setFixedWidth(theme().px(192))
         self.line.textEdited.connect(self.edited)
         self.button = QPushButton(tr("Choose …"))
-        self.button.setAccessibleName(tr("Choose {what}", what=parameter.title.lower()))
+        self.button.setAccessibleName(tr("Choose {what}", what=named(parameter.title)))
         self.button.clicked.connect(self._choose)
         row = hbox(self, spacing=8)
         row.addWidget(self.line)
@@ -44,7 +44,7 @@ class FileField(QWidget):
             told = (
                 tr("There is no file '{text}'.", text=text)
                 if text
-                else tr("No {what} is chosen.", what=self._parameter.title.lower())
+                else tr("No {what} is chosen.", what=named(self._parameter.title))
             )
             raise BadArguments(told, tr("Choose a file ({pattern}).", pattern=self._parameter.file))
         return self._parameter.check(text)
@@ -53,7 +53,7 @@ class FileField(QWidget):
         self.line.setText(str(value))
 
     def _choose(self) -> None:
-        title, pattern = self._parameter.title, self._parameter.file
+        title, pattern = named(self._parameter.title), self._parameter.file
         begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
         name, _ = QFileDialog.getOpenFileName(
             self, title, begin, f"{title} ({pattern});;{tr('All files')} (*)"

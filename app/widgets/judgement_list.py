@@ -30,7 +30,7 @@ from app.models.ledger_rows import NONE, ROW, LedgerRow, LedgerRows, ago
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
 from app.widgets.lettering import RIGHT, lettering
-from core.language import tr
+from core.language import shown, tr
 from core.searches.judgement import Kind
 
 HEIGHT, PICTURE, EDGE = 40, 30, 12
@@ -180,7 +180,7 @@ class JudgementList(QListView):
         for one in row.against:
             others = [self._rows.row_of(key) for key in one.entries if key != row.id]
             lines += [
-                tr("Contradicts, for {reason}:", reason=one.reason),
+                tr("Contradicts, for {reason}:", reason=shown(one.reason)),
                 *(other.words for other in others if other is not None),
             ]
         return plain_tip("\n".join(lines))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.theme import set_look
 from core.errors import BadArguments
-from core.language import tr
+from core.language import figure, in_english, shown, tr
 from core.parameters import Parameter, Value
 
 _STEPS: dict[int, int] = {
@@ -41,7 +41,7 @@ class NumberField(QLineEdit):
         Raises:
             BadArguments: it is not allowed; the hint says what is.
         """
-        text = self.text().strip()
+        text = in_english(self.text().strip())
         if self._parameter.default is None:
             return _as_number(text)
         return self._parameter.parse(text)
@@ -55,7 +55,7 @@ class NumberField(QLineEdit):
         try:
             self.value()
         except BadArguments as refused:
-            return refused.hint
+            return shown(refused.hint)
         return ""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -107,7 +107,7 @@ def value_text(value: Value) -> str:
         return ""
     if isinstance(value, bool):
         return tr("yes") if value else tr("no")
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return figure(value, ".10g") if isinstance(value, float) else str(value)
 
 
 def _as_number(text: str) -> Value:

@@ -17,7 +17,7 @@ from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
 from core.errors import BadArguments
-from core.language import tr
+from core.language import named, shown, tr
 from core.parameters import Parameter, Value
 
 _Editor = NumberField | FileField | QComboBox | QCheckBox
@@ -69,7 +69,7 @@ class ParameterForm(QWidget):
         self._rows = {}
         for line, parameter in enumerate(parameters):
             self._add(parameter, 2 * line)
-        self._header.set_title(title)
+        self._header.set_title(named(title))
         papers = any(parameter.paper is not None for parameter in parameters)
         self._header.set_action(tr("paper’s defaults") if papers else tr("defaults") if parameters else "")
         self._header.setVisible(bool(title or parameters))
@@ -117,15 +117,15 @@ class ParameterForm(QWidget):
         if event.type() == QEvent.Type.FocusIn:
             for row in self._rows.values():
                 if watched in (row.editor, row.editor.focusProxy()):
-                    self._meaning.setText(row.parameter.meaning)
+                    self._meaning.setText(named(row.parameter.meaning))
         return False
 
     def _add(self, parameter: Parameter, line: int) -> None:
         editor = self._editor(parameter)
-        editor.setToolTip(parameter.meaning)
-        editor.setStatusTip(parameter.meaning)
-        editor.setAccessibleName(parameter.title)
-        editor.setAccessibleDescription(parameter.meaning)
+        editor.setToolTip(named(parameter.meaning))
+        editor.setStatusTip(named(parameter.meaning))
+        editor.setAccessibleName(named(parameter.title))
+        editor.setAccessibleDescription(named(parameter.meaning))
         (editor.focusProxy() or editor).installEventFilter(self)
         problem = Words(role="error")
         problem.hide()
@@ -135,9 +135,9 @@ class ParameterForm(QWidget):
         if isinstance(editor, QCheckBox):
             self._grid.addWidget(editor, line, 0, 1, 2, left)
         else:
-            label = ElidedLabel(parameter.title, role="second")
+            label = ElidedLabel(named(parameter.title), role="second")
             label.setBuddy(editor)
-            label.set_tip(parameter.meaning)
+            label.set_tip(named(parameter.meaning))
             label.setMinimumWidth(48)
             self._grid.addWidget(label, line, 0)
             wide = 2 if isinstance(editor, QComboBox) and parameter.paper is None else 1
@@ -155,7 +155,7 @@ class ParameterForm(QWidget):
 
     def _editor(self, parameter: Parameter) -> _Editor:
         if isinstance(parameter.default, bool):
-            box = QCheckBox(parameter.title)
+            box = QCheckBox(named(parameter.title))
             box.setChecked(parameter.default)
             box.toggled.connect(self._changed)
             return box
@@ -220,5 +220,5 @@ def _problem(row: _Row) -> str:
     try:
         ParameterForm._value(row)
     except BadArguments as refused:
-        return refused.hint
+        return shown(refused.hint)
     return ""

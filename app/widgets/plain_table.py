@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
 from app.theme import plain_tip
+from core.language import shown
 
 
 class PlainTable(QTableWidget):
@@ -36,7 +37,7 @@ class PlainTable(QTableWidget):
         """Show these rows in place of what there was."""
         self.setRowCount(len(rows))
         for row, cells in enumerate(rows):
-            for place, text in enumerate(cells):
+            for place, text in enumerate(map(shown, cells)):
                 item = QTableWidgetItem(text)
                 item.setToolTip(plain_tip(text))
                 item.setTextAlignment(alignment)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.theme import BASE, SMALL, colour, font, news, theme
 from app.widgets.badge import badge_size, paint_badge
 from app.widgets.lettering import LEFT, RIGHT, lettering
-from core.language import tr
+from core.language import figure, tr
 from core.reports.axes import DASHES
 from core.reports.curves import interval_text
 from core.workflows.evaluation.scoreboard import ScoredMetric
@@ -220,7 +220,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:
             return "–", -1.0
-        return (f"{number:.2f}" if key in ("auc", "ece") else f"{number:,}"), float(number)
+        return figure(number, ".2f" if key in ("auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.measurable else tr("not scored")
         words = scores.measured_on if scores is not None else unscored

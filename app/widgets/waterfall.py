@@ -14,7 +14,7 @@ from app.theme import colour, news, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.rule import Rule
-from core.language import tr
+from core.language import in_marks, tr
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
@@ -133,7 +133,7 @@ def part_text(amount: float, total: float) -> str:
     sign = "−" if amount < 0 else "+"
     if size >= 0.001:
         return f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}"
-    return f"{sign}{abs(amount):.1e}"
+    return in_marks(f"{sign}{abs(amount):.1e}")
 
 
 class _Box(QCheckBox):

@@ -6,16 +6,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from app.theme import set_look
+from core.language import shown
 
 
 class Words(QLabel):
-    """Never taken for HTML, whatever a file or a finding is called.
+    """Never taken for HTML, whatever a file or a finding is called; what ``core`` says is said in the user's
+    language.
 
     ``role`` is a look of ``app.qss``; ``selectable``: can be marked and copied.
     """
 
     def __init__(self, text: str = "", role: str = "", *, selectable: bool = False) -> None:
-        super().__init__(text)
+        super().__init__(shown(text))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         if role:
@@ -26,3 +28,6 @@ class Words(QLabel):
             )
             self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
             self.setCursor(Qt.CursorShape.IBeamCursor)
+
+    def setText(self, text: str) -> None:
+        super().setText(shown(text))

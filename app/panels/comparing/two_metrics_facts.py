@@ -15,7 +15,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
 from app.widgets.nearest_chips import NEAREST
-from core.language import tr
+from core.language import figure, in_marks, tr
 from core.library.columns import NO_FINDING, CaseColumns
 from core.reports.curves import interval_text
 from core.workflows.evaluation import scoreboard
@@ -130,8 +130,10 @@ def _estimate(vote: Vote, counted: str | None, columns: CaseColumns) -> tuple[st
     if vote.finding != counted and len(vote.findings) == 2 and counted in vote.findings:
         share, low, high = 1 - share, 1 - high, 1 - low
     elif vote.finding != counted:
-        return f"{columns.letters.get(vote.finding, vote.finding)} {share:.2f}", _interval(low, high)
-    return f"{share:.2f}", _interval(low, high)
+        return f"{columns.letters.get(vote.finding, vote.finding)} {figure(share, '.2f')}", _interval(
+            low, high
+        )
+    return figure(share, ".2f"), _interval(low, high)
 
 
 def signed(text: str) -> str:
@@ -146,11 +148,11 @@ def _moved(columns: CaseColumns, line: Line, before: int | None, after: int | No
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "–" if value is None else figure(value, ".2f")
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.2f}–{high:.2f}"
+    return "" if low is None or high is None else in_marks(f"{low:.2f}–{high:.2f}")
 
 
 class _Table(QWidget):

@@ -29,7 +29,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
 from app.widgets.words import Words
 from core.errors import SemblanceError
-from core.language import tr, tr_n
+from core.language import figure, tr, tr_n
 from core.library.columns import NO_FINDING
 from core.reports.map_figure import MapDrawing
 from core.searches.query import Query
@@ -249,7 +249,7 @@ class MapPanel(QWidget):
         at = at[at >= 0]
         counts = np.bincount(columns.finding[at].astype(np.int64) + 1, minlength=len(columns.findings) + 1)
         parts = [
-            f"{count:,} {name}"
+            f"{figure(count, ',')} {name}"
             for count, name in zip(counts.tolist(), (tr("not given"), *columns.findings), strict=True)
             if count
         ]

@@ -7,7 +7,7 @@ from app.widgets.finding_chip import FindingChip
 from core.imaging.display import DisplayPicture
 from core.imaging.outline import Ellipse, Polygon
 from core.imaging.region import Region
-from core.language import tr
+from core.language import in_marks, tr
 from core.library.columns import CaseColumns
 
 FINDING, PATIENT, SIZE, REGION, SPACING = (
@@ -51,7 +51,7 @@ class QueryFacts(FactList):
             self.set_fact(SPACING, None)
         else:
             down, across = picture.spacing_mm
-            each = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+            each = in_marks(f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}")
             self.set_fact(SPACING, tr("{length} mm, from the file", length=each))
 
     def show_region(self, drawn: Region | None, own: Region | None, *, in_use: bool, asked: bool) -> None:
@@ -77,4 +77,4 @@ def _shape(region: Region) -> str:
 
 
 def _size(region: Region) -> str:
-    return f"{region.width:,} × {region.height:,}"
+    return in_marks(f"{region.width:,} × {region.height:,}")

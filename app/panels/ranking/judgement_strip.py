@@ -15,7 +15,7 @@ from app.theme import SMALL, colour, theme
 from app.widgets.boxes import vbox
 from app.widgets.lettering import lettering
 from app.widgets.section_header import SectionHeader
-from core.language import tr
+from core.language import figure, tr
 from core.searches.judgement import Kind
 
 PICTURE, STEP = 32, 68
@@ -51,7 +51,7 @@ class JudgementStrip(QWidget):
         rows.show(state.search, in_force[-_Pictures.MOST :], (), state.columns)
         ranks = {case.row: case.rank for case in state.asked.result.ranked}
         self.pictures.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
-        self.head.set_note(f"{judged:,}")
+        self.head.set_note(figure(judged, ","))
         self.head.set_action_enabled(state.library is not None and state.library.writable)
 
 

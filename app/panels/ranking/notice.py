@@ -12,7 +12,7 @@ from app.theme import set_look
 from app.widgets.boxes import hbox, vbox
 from app.widgets.sign import Sign
 from app.widgets.words import Words
-from core.language import tr
+from core.language import shown, tr
 from core.searches.search import UNUSUAL
 from core.workflows.searches.searching import SearchResult
 
@@ -40,7 +40,7 @@ class RankingNotice(QFrame):
 
     def show_ranking(self, ranking: SearchResult | None, unusual: float = UNUSUAL) -> None:
         """What is to be said of ``ranking``, made with the rate ``unusual``."""
-        said = [] if ranking is None else list(ranking.warnings)
+        said = [] if ranking is None else [shown(warning) for warning in ranking.warnings]
         far = ranking is not None and ranking.no_good_match
         if ranking is not None and far and ranking.ranked and ranking.usual_distance is not None:
             nearest = min(case.distance for case in ranking.ranked)

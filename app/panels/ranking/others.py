@@ -15,8 +15,9 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_strip import CaseStrip, StripCase
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
-from core.language import tr
+from core.language import shown, tr
 from core.library.columns import CaseColumns
+from core.retrieval.explanation.words import spoken
 from core.workflows.searches.searching import RankedCase, SearchResult
 
 
@@ -103,4 +104,7 @@ def _told(case: RankedCase, columns: CaseColumns, *, several: bool) -> StripCase
 
 def _within(name: str) -> str:
     """A name inside a sentence: "Grey inside" as "grey inside", "AUC" as it is."""
+    words = spoken(name)
+    if words != name:
+        return shown(words)
     return name[:1].lower() + name[1:] if name[1:2].islower() else name

@@ -24,7 +24,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
-from core.language import tr, tr_n
+from core.language import figure, tr, tr_n
 from core.library.columns import CaseColumns
 from core.searches.query import Query
 from core.workflows.evaluation.scoreboard import is_stale
@@ -152,7 +152,7 @@ class RankingPanel(Panel):
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         moved = moved_by(self._state.asked)
-        self.header.set_second(self.told, "" if ranking is None or moved else f"{ranking.compared:,}")
+        self.header.set_second(self.told, "" if ranking is None or moved else figure(ranking.compared, ","))
         self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)

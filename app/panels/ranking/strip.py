@@ -16,7 +16,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import tr
+from core.language import figure, in_marks, named, tr
 from core.library.columns import CaseColumns
 from core.workflows.searches.searching import SearchResult
 from core.workflows.searches.trusting import (
@@ -116,7 +116,7 @@ class Strip(QFrame):
             self._note.setText(
                 tr("Counts only: {why}", why=_SHORT.get(vote.why_not, tr("no calibrated estimate")))
             )
-            self._note.set_tip(vote.why_not)
+            self._note.set_tip(named(vote.why_not))
 
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
@@ -128,7 +128,8 @@ class Strip(QFrame):
         head = letter if narrow else tr("estimate {finding}", finding=letter)
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(head)}</span> '
-            f'<b>{vote.probability:.2f}</b> <span style="color:{second}">({low:.2f}–{high:.2f})</span>'
+            f'<b>{figure(vote.probability, ".2f")}</b> <span style="color:{second}">'
+            f"({in_marks(f'{low:.2f}–{high:.2f}')})</span>"
         )
         share, interval = vote.probability, (low, high)
         poles: tuple[Pole, Pole] = (None, _pole(vote.finding, columns))

@@ -27,7 +27,7 @@ from app.widgets.scrolled import Scrolled
 from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
-from core.language import tr
+from core.language import figure, tr
 from core.searches.concepts import Strength
 from core.workflows.searches.concepts import ConceptFacts
 
@@ -222,7 +222,7 @@ class ConceptRow(QWidget):
             self._concepts.set_amount(self._facts.name, self.bar.amount)
 
     def _tell(self, amount: float) -> None:
-        self.value.setText(f"{amount:+.2f}".replace("-", "−") if amount else "")
+        self.value.setText(figure(amount, "+.2f").replace("-", "−") if amount else "")
 
     @staticmethod
     def _below(widget: QWidget) -> QPoint:

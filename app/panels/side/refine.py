@@ -28,7 +28,7 @@ from app.widgets.rule import Rule
 from app.widgets.scrolled import Scrolled
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
-from core.language import tr, tr_n
+from core.language import shown, tr, tr_n
 from core.searches.influence import Influence
 from core.searches.search import Search
 
@@ -269,10 +269,10 @@ class RefinePanel(Panel):
                     "{judgement}, but {others}: {reason}.",
                     judgement=row.words,
                     others=told,
-                    reason=one.reason,
+                    reason=shown(one.reason),
                 )
                 if told
-                else f"{row.words}: {one.reason}."
+                else f"{row.words}: {shown(one.reason)}."
             )
         if len(against) > 2:
             lines.append(tr("{n:,} more contradictions.", n=len(against) - 2))

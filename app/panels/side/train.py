@@ -32,7 +32,7 @@ from app.widgets.scrolled_past import Choice
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
 from core.errors import BadArguments
-from core.language import tr
+from core.language import known, named, tr
 from core.library.records import unique_name
 from core.metrics.learner import Learner
 from core.metrics.registry import grouped_learners, learners
@@ -384,9 +384,9 @@ class _LearnerLine(QWidget):
     def __init__(self, learner: type[Learner]) -> None:
         super().__init__()
         self.learner = learner
-        self.box = QCheckBox(learner.title)
-        self.box.setToolTip(f"{learner.summary}\n{learner.paper}".strip())
-        told = Words(learner.summary, "small")
+        self.box = QCheckBox(named(learner.title))
+        self.box.setToolTip(f"{named(learner.summary)}\n{learner.paper}".strip())
+        told = Words(known(learner.summary), "small")
         told.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)
         column.addWidget(self.box)
