@@ -10,7 +10,7 @@ from app.jobs import Job, Lane
 from core.language import tr
 from core.reports.curves import Curve
 from core.reports.map_figure import MapDrawing
-from core.reports.sheet import ThemeName
+from core.reports.sheet import Page, ThemeName
 from core.workflows.reports import drawing
 
 
@@ -18,14 +18,9 @@ def draw(
     context: Context,
     kind: str,
     curves: Sequence[Curve],
+    page: Page,
     then: Callable[[bytes], None],
     *,
-    theme: ThemeName,
-    size: tuple[int, int],
-    ratio: float,
-    named: bool,
-    text_scale: float,
-    family: str,
     channel: str,
 ) -> Job:
     """A PNG of the plot goes to ``then``; a later one on the same channel takes its place."""
@@ -34,12 +29,7 @@ def draw(
         drawing.draw,
         kind,
         tuple(curves),
-        theme=theme,
-        size=size,
-        ratio=ratio,
-        named=named,
-        text_scale=text_scale,
-        family=family,
+        page,
         lane=Lane.DRAW,
         channel=channel,
         quiet=True,

@@ -27,7 +27,7 @@ from app.theme import colour, font, news, theme
 from app.timers import one_shot
 from core.language import tr
 from core.reports.curves import Curve, in_words
-from core.reports.sheet import ThemeName
+from core.reports.sheet import Page, ThemeName
 
 #: A pause in resizing before the plot is drawn anew.
 REDRAW_MS = 120
@@ -169,19 +169,15 @@ class FigureView(QWidget):
         if not self.isVisible() or self.width() < 2 or self.height() < 2:
             return
         self._due, self._asked = False, True
-        drawing.draw(
-            self._context,
-            self._kind,
-            self._curves,
-            self._show,
-            theme=theme_name(),
-            size=(self.width(), self.height()),
-            ratio=self.devicePixelRatioF(),
+        page = Page(
+            theme_name(),
+            (self.width(), self.height()),
+            self.devicePixelRatioF(),
             named=self._named,
             text_scale=theme().text_scale,
             family=QFontInfo(font()).family(),
-            channel=self._channel,
         )
+        drawing.draw(self._context, self._kind, self._curves, page, self._show, channel=self._channel)
 
     def _show(self, png: bytes) -> None:
         self._image = QImage.fromData(png)

@@ -7,35 +7,23 @@ from collections.abc import Sequence
 from core.language import figure, known, shown, tr
 from core.reports.axes import Scale, frame, heading, inner_box, style
 from core.reports.curves import CalibrationCurve
-from core.reports.sheet import TEXT, TICK, Box, Format, Run, Sheet, ThemeName
+from core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet
 
 #: From this width on, the numbers stand beside the plot.
 WIDE = 480
 _ROOM = 250
 
 
-def calibration_figure(
-    curves: Sequence[CalibrationCurve],
-    *,
-    theme: ThemeName = "dark",
-    size: tuple[int, int] = (480, 200),
-    ratio: float = 1.0,
-    format: Format = "png",
-    named: bool = True,
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
-) -> bytes:
+def calibration_figure(curves: Sequence[CalibrationCurve], page: Page) -> bytes:
     """Observed share over mean estimate of each bin, with its interval and number of cases; the first curve.
 
-    Arguments and errors as of :func:`core.reports.figures.retrieval_accuracy_figure`; ``named`` sets the
+    Arguments and errors as of :func:`core.reports.figures.retrieval_accuracy_figure`; ``page.named`` sets the
     numbers beside the plot.
     """
-    sheet = Sheet(theme, size, ratio, text_scale, family)
+    sheet = page.sheet()
     colours = sheet.colours
-    top = heading(sheet, title, note) + 3 + sheet.px(TICK) / 2
-    wide = named and sheet.width >= WIDE
+    top = heading(sheet, page.title, page.note) + 3 + sheet.px(TICK) / 2
+    wide = page.named and sheet.width >= WIDE
     box = inner_box(sheet, ["0.5"], top=top, right=sheet.px(_ROOM) if wide else 0.0)
     # Wider than high is easier to read than a square of the height of a dock.
     box = Box(box.left, box.top, min(box.right, box.left + max(2.4 * box.height, 160)), box.bottom)
@@ -43,7 +31,7 @@ def calibration_figure(
     frame(sheet, scale, [0, 0.5, 1], [0, 0.5, 1], x_label=tr("estimate"), y_label=tr("observed share"))
     sheet.line(scale.across([0, 1]), scale.up([0, 1]), colours.strong_line, 1)
     if not curves:
-        return sheet.save(format)
+        return sheet.save(page.format)
     curve = curves[0]
     look = style(sheet, current=curve.current, line=0, stale=curve.stale)
     sheet.line(scale.across(curve.predicted), scale.up(curve.observed), look.colour, 1.2)
@@ -62,7 +50,7 @@ def calibration_figure(
             sheet.write(x, below, figure(n, ","), colours.third, align="center")
     if wide:
         _tell(sheet, curve, Box(box.right + 28, box.top, sheet.width - 12, box.bottom))
-    return sheet.save(format)
+    return sheet.save(page.format)
 
 
 def _tell(sheet: Sheet, curve: CalibrationCurve, room: Box) -> None:

@@ -34,7 +34,7 @@ from core.reports.curves import (
     TrainingCurve,
     relative_objective,
 )
-from core.reports.sheet import TEXT, TICK, Box, Format, Run, Sheet, ThemeName, Values
+from core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet, Values
 
 #: From this width on, a key with numbers stands beside the plot.
 WIDE = 640
@@ -44,35 +44,21 @@ _C = TypeVar("_C", AccuracyCurve, RocCurve, TrainingCurve)
 _Drawn = list[tuple[_C, Style]]
 
 
-def retrieval_accuracy_figure(
-    curves: Sequence[AccuracyCurve],
-    *,
-    theme: ThemeName = "dark",
-    size: tuple[int, int] = (480, 200),
-    ratio: float = 1.0,
-    format: Format = "png",
-    named: bool = True,
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
-) -> bytes:
+def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], page: Page) -> bytes:
     """Accuracy over the number of cases retrieved, its interval, and the value at k = 10.
 
-    ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
-    names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
-    was measured) stand above. The same curves give the same bytes.
+    The same curves give the same bytes.
 
     Raises:
         KeyError: an unknown theme or format.
         ValueError: a size beyond reason.
     """
-    sheet = Sheet(theme, size, ratio, text_scale, family)
+    sheet = page.sheet()
     drawn = _styled(sheet, curves)
     entries = [Entry(look, curve.label, _told(sheet, *curve.at()[1:])) for curve, look in drawn]
     low, high = _reach(drawn)
-    top = heading(sheet, title, note)
-    room = _room(sheet, entries, named=named, header=tr("accuracy @10"), top=top)
+    top = heading(sheet, page.title, page.note)
+    room = _room(sheet, entries, named=page.named, header=tr("accuracy @10"), top=top)
     ticks, first, end = value_ticks(low, high, sheet.height - room.top - 36)
     box = _limited(inner_box(sheet, [tick_text(t) for t in ticks], top=room.top, right=room.right), 7)
     last = max((curve.k[-1] for curve, _ in drawn if curve.k), default=20)
@@ -88,36 +74,25 @@ def retrieval_accuracy_figure(
     if drawn:
         _accuracy_lines(sheet, scale, drawn)
     _finish_key(sheet, entries, room, box)
-    return sheet.save(format)
+    return sheet.save(page.format)
 
 
-def roc_figure(
-    curves: Sequence[RocCurve],
-    *,
-    theme: ThemeName = "dark",
-    size: tuple[int, int] = (480, 200),
-    ratio: float = 1.0,
-    format: Format = "png",
-    named: bool = True,
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
-) -> bytes:
+def roc_figure(curves: Sequence[RocCurve], page: Page) -> bytes:
     """Sensitivity over 1 − specificity, with the area under each curve; arguments and errors as above."""
-    sheet = Sheet(theme, size, ratio, text_scale, family)
+    sheet = page.sheet()
     drawn = _styled(sheet, curves)
     entries = [
         Entry(
             look,
-            curve.label if named else "",
+            curve.label if page.named else "",
             _told(sheet, curve.auc, curve.auc_low, curve.auc_high, bold=curve.current),
             Run("AUC ", sheet.colours.second),
         )
         for curve, look in drawn
     ]
-    wide = named and sheet.width >= WIDE
-    room = _room(sheet, entries if wide else [], named=True, header="", top=heading(sheet, title, note))
+    wide = page.named and sheet.width >= WIDE
+    top = heading(sheet, page.title, page.note)
+    room = _room(sheet, entries if wide else [], named=True, header="", top=top)
     ticks = [0, 0.5, 1]
     box = _limited(inner_box(sheet, ["0.5"], top=room.top, right=room.right), 3 if wide else 8)
     scale = Scale(box, (0, 1), (0, 1))
@@ -133,34 +108,22 @@ def roc_figure(
     else:
         corner = Box(box.left + 0.25 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
         key_column(sheet, entries, corner, bottom=True)
-    return sheet.save(format)
+    return sheet.save(page.format)
 
 
-def training_figure(
-    curves: Sequence[TrainingCurve],
-    *,
-    theme: ThemeName = "dark",
-    size: tuple[int, int] = (480, 200),
-    ratio: float = 1.0,
-    format: Format = "png",
-    named: bool = True,
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
-) -> bytes:
+def training_figure(curves: Sequence[TrainingCurve], page: Page) -> bytes:
     """The objective as a share of its start above, held-out accuracy @10 below, over the rounds; arguments
     and errors as above."""
-    sheet = Sheet(theme, size, ratio, text_scale, family)
+    sheet = page.sheet()
     colours = sheet.colours
     drawn = _styled(sheet, curves)
     entries = [Entry(look, curve.label, _best(sheet, curve)) for curve, look in drawn]
     room = _room(
         sheet,
         entries,
-        named=named and len(entries) > 1,
+        named=page.named and len(entries) > 1,
         header=tr("best, held-out"),
-        top=heading(sheet, title, note),
+        top=heading(sheet, page.title, page.note),
     )
     seen = [v for curve, _ in drawn for v in curve.heldout_accuracy if v is not None]
     best = drawn[0][0].best if drawn else None
@@ -198,7 +161,7 @@ def training_figure(
     if drawn and drawn[0][0].rounds:
         _name_ends(sheet, drawn[0], (above, below), relative[0], words)
     _finish_key(sheet, entries, room, whole)
-    return sheet.save(format)
+    return sheet.save(page.format)
 
 
 FIGURES: dict[str, Callable[..., bytes]] = {

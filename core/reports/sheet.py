@@ -71,6 +71,30 @@ PALETTES: dict[str, Palette] = {
 
 
 @dataclass(frozen=True)
+class Page:
+    """What a plot is drawn on, and what stands beside it.
+
+    ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
+    names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
+    was measured) stand above.
+    """
+
+    theme: ThemeName = "dark"
+    size: tuple[int, int] = (480, 200)
+    ratio: float = 1.0
+    format: Format = "png"
+    named: bool = True
+    text_scale: float = 1.0
+    family: str = ""
+    title: str = ""
+    note: str = ""
+
+    def sheet(self) -> Sheet:
+        """An empty page to draw on; errors as of :class:`Sheet`."""
+        return Sheet(self.theme, self.size, self.ratio, self.text_scale, self.family)
+
+
+@dataclass(frozen=True)
 class Run:
     """A stretch of text in one colour and weight."""
 

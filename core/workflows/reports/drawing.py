@@ -12,7 +12,7 @@ from core.reports.curves import KINDS, Curve, curves_csv
 from core.reports.figures import FIGURES
 from core.reports.map_figure import MapDrawing, map_csv, map_figure
 from core.reports.saving import put_file
-from core.reports.sheet import Format, ThemeName
+from core.reports.sheet import Format, Page, ThemeName
 from core.tasks import SILENT, Reporter
 
 #: What plots can be saved as.
@@ -27,16 +27,8 @@ FILE_NAMES = dict(zip(KINDS, ("accuracy", "roc", "training", "calibration"), str
 def draw(
     kind: str,
     curves: Sequence[Curve],
+    page: Page,
     *,
-    theme: ThemeName,
-    size: tuple[int, int],
-    ratio: float = 1.0,
-    format: Format = "png",
-    named: bool = True,
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
     reporter: Reporter = SILENT,
 ) -> bytes:
     """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`core.reports.figures`.
@@ -52,18 +44,7 @@ def draw(
             say("Use one of {figures}.", figures=", ".join(FIGURES)),
         )
     try:
-        return FIGURES[kind](
-            curves,
-            theme=theme,
-            size=size,
-            ratio=ratio,
-            format=format,
-            named=named,
-            text_scale=text_scale,
-            family=family,
-            title=title,
-            note=note,
-        )
+        return FIGURES[kind](curves, page)
     except (KeyError, ValueError) as problem:
         raise BadArguments(say("The plot cannot be drawn so: {problem}.", problem=problem)) from problem
 
@@ -107,17 +88,8 @@ def export_plots(
             content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
         else:
             format: Format = "png" if suffix == ".png" else "svg" if suffix == ".svg" else "pdf"
-            content = draw(
-                kind,
-                curves,
-                theme=theme,
-                size=SAVED_SIZE,
-                ratio=SAVED_RATIO,
-                format=format,
-                title=title,
-                note=note,
-                reporter=reporter,
-            )
+            page = Page(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
+            content = draw(kind, curves, page, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
         put_file(target, content)
         written.append(target)

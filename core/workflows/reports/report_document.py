@@ -28,6 +28,7 @@ from core.reports.document import (
     VoteFacts,
 )
 from core.reports.options import ReportOptions
+from core.reports.sheet import Page
 from core.searches.judgement import Judgement, Kind
 from core.searches.query import Query
 from core.searches.search import Search
@@ -237,8 +238,8 @@ def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple
     return tuple(
         Plot(
             caption,
-            draw(kind, curves, theme="print", size=PLOT, ratio=2.0),
-            draw(kind, curves, theme="print", size=PLOT, format="svg"),
+            draw(kind, curves, Page("print", PLOT, 2.0)),
+            draw(kind, curves, Page("print", PLOT, format="svg")),
             current.scores.measured_on,
         )
         for kind, caption, curves in figures

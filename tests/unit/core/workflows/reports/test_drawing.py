@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -10,6 +11,7 @@ from pypdf import PdfReader
 from core.engine import Engine
 from core.errors import BadArguments, SemblanceError
 from core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
+from core.reports.sheet import Page
 from core.tasks import Cancelled, Reporter
 from core.workflows.evaluation.scoreboard import (
     accuracy_curves,
@@ -30,7 +32,7 @@ PLOTS = {
     TRAINING: training_curves(METRICS, "BDM"),
     CALIBRATION: calibration_curves(METRICS, "BDM"),
 }
-LOOK = {"theme": "dark", "size": (300, 150)}
+PAGE = Page("dark", (300, 150))
 
 
 class Unwanted(Reporter):
@@ -41,7 +43,7 @@ class Unwanted(Reporter):
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_process_draws_the_same_picture(kind):
     with Engine(1) as engine:
-        assert engine.submit(draw, kind, PLOTS[kind], **LOOK).result() == draw(kind, PLOTS[kind], **LOOK)
+        assert engine.submit(draw, kind, PLOTS[kind], PAGE).result() == draw(kind, PLOTS[kind], PAGE)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +52,12 @@ def test_another_process_draws_the_same_picture(kind):
 )
 def test_what_cannot_be_drawn_is_said(kind, change, word):
     with pytest.raises(BadArguments, match=word):
-        draw(kind, (), **{**LOOK, **change})
+        draw(kind, (), replace(PAGE, **change))
 
 
 def test_a_drawing_nobody_wants_any_more_is_not_begun():
     with pytest.raises(Cancelled):
-        draw(ROC, PLOTS[ROC], **LOOK, reporter=Unwanted())
+        draw(ROC, PLOTS[ROC], PAGE, reporter=Unwanted())
 
 
 @pytest.mark.parametrize("kind", KINDS)
