@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import pickle
@@ -25,16 +26,19 @@ CANCEL, STOP = 1, 2
 _LONG_S = 0.5
 PROGRESS, PARTIAL, END = "progress", "partial", "end"
 
+#: Zarr's setting: its pool would grow by a thread a reading, to more than there are processors.
+_ZARR_THREADS = "ZARR_THREADING__MAX_WORKERS"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
 def limit_threads() -> None:
-    """One BLAS thread in this process and its children; call before numpy is loaded.
+    """One BLAS thread in this process and its children, and few of zarr's; call before these are loaded.
 
     Small eigenproblems run over a hundred times slower when two threads share a busy two-core machine.
     """
     for name in _ONE_THREAD:
         os.environ[name] = "1"
+    os.environ[_ZARR_THREADS] = "2"
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,10 @@ def run(
     finally:
         _worker.send(token, END, None)
         if _worker.after is not None:
+            # Nobody waits for the milliseconds of work in the background.
             _worker.after()
-        if time.monotonic() - begun > _LONG_S:
+            gc.collect()
+        if _worker.after is not None or time.monotonic() - begun > _LONG_S:
             give_free_memory_back()
 
 
