@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QIcon
+from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -65,7 +65,8 @@ class LibraryPanel(Panel):
         self.grid.activated.connect(self._ask)
         self.grid.menu_wanted.connect(self.menu_wanted)
 
-        self.search.down_wanted.connect(self.grid.setFocus)
+        self.search.down_wanted.connect(self._into_cases)
+        self.search.returnPressed.connect(self._into_cases)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
 
@@ -97,6 +98,17 @@ class LibraryPanel(Panel):
         """Type to find a case."""
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
+
+    def _into_cases(self) -> None:
+        """From the filter to the cases it leaves, of which one is current."""
+        self._apply()
+        self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():
+            self._into_cases()
+        else:
+            super().keyPressEvent(event)
 
     def current_case(self) -> str | None:
         """The id of the case that is current here."""

@@ -13,10 +13,12 @@ def stops(window: QWidget) -> list[QWidget]:
     return list(_stops_within(window))
 
 
-def _stops_within(parent: QWidget) -> Iterator[QWidget]:
+def _stops_within(parent: QWidget, also: QWidget | None = None) -> Iterator[QWidget]:
+    """``also`` is counted whether Tab would stop there or not."""
     for child in _as_read(parent):
-        inside = list(_stops_within(child)) if not isinstance(child, QLabel) else []
-        if _takes_tab(child) and not (isinstance(child, QScrollArea) and _leads_through(child, inside)):
+        inside = list(_stops_within(child, also)) if not isinstance(child, QLabel) else []
+        passed = isinstance(child, QScrollArea) and _leads_through(child, inside)
+        if child is also or (_takes_tab(child) and not passed):
             yield child
         yield from inside
 
@@ -76,20 +78,33 @@ def _as_read(parent: QWidget) -> list[QWidget]:
 
 def move_on(window: QWidget, forward: bool) -> bool:
     """What ``focusNextPrevChild`` of a window does: the keyboard goes to the next stop, or the one before."""
-    order = stops(window)
-    now: QWidget | None = window.focusWidget()
-    while now is not None and now not in order and now is not window:
-        now = now.parentWidget()
+    now = window.focusWidget()
+    order = list(_stops_within(window, now))
     if not order or order == [now]:
         return False
     if now in order:
         chosen = order[(order.index(now) + (1 if forward else -1)) % len(order)]
     else:
-        chosen = order[0 if forward else -1]
+        chosen = _nearest(now, order) if now is not None else order[0 if forward else -1]
     reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
     chosen.setFocus(reason)
     show_in_scroll_areas(chosen)
     return True
+
+
+def _nearest(gone: QWidget, order: list[QWidget]) -> QWidget:
+    """Where the keyboard goes from what is hidden now: to what stood nearest, in the same part."""
+    around, near = gone.parentWidget(), order
+    while around is not None:
+        near = [stop for stop in order if around.isAncestorOf(stop)]
+        if near:
+            break
+        around = around.parentWidget()
+    here = gone.mapToGlobal(gone.rect().center())
+    return min(
+        near or order,
+        key=lambda stop: (stop.mapToGlobal(stop.rect().center()) - here).manhattanLength(),
+    )
 
 
 def show_in_scroll_areas(widget: QWidget) -> None:

@@ -127,3 +127,13 @@ def test_of_buttons_that_arrows_choose_from_tab_reaches_the_one_that_is_on(qtbot
     dialog.show()
     qtbot.waitExposed(dialog)
     assert [stop.accessibleName() for stop in stops(dialog)] == ["As a list"]
+
+
+def test_what_goes_while_it_has_the_keyboard_leaves_it_to_its_neighbour(qtbot, dialog):
+    # A dialog that is shown gives the keyboard to its first field by itself.
+    gone = dialog.findChild(QLineEdit, "d")
+    gone.setFocus()
+    gone.hide()
+    assert dialog.focusWidget().objectName() == "c"
+    dialog.findChild(QLineEdit, "c").setEnabled(False)
+    assert dialog.focusWidget().objectName() == "go"
