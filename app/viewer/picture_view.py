@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app import theme as looks
 from app.viewer import tools, words
@@ -39,6 +39,7 @@ _BY_KEYBOARD = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
+    Qt.FocusReason.OtherFocusReason,
 )
 
 
@@ -348,7 +349,8 @@ class PictureView(QWidget):
         super().keyReleaseEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._by_keyboard = event.reason() in _BY_KEYBOARD
+        by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        self._by_keyboard = event.reason() in _BY_KEYBOARD and not by_mouse
         super().focusInEvent(event)
         self.update()
 

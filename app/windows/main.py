@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QKeyEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QStyle, QWidget
@@ -148,6 +149,13 @@ class MainWindow(QMainWindow):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return move_on(self, forward)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # From the bar on top, where Tab leads from a page on the whole window.
+        if event.key() == Qt.Key.Key_Escape and self.full.open:
+            self.full.leave()
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

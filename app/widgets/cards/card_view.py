@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QCursor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTip, QWidget
 
 from app import theme as themes
 from app.models.deck import Deck
@@ -20,11 +20,6 @@ from core.language import tr
 from core.library.columns import PictureState
 
 NONE = -1
-_BY_KEYS = (
-    Qt.FocusReason.TabFocusReason,
-    Qt.FocusReason.BacktabFocusReason,
-    Qt.FocusReason.ShortcutFocusReason,
-)
 
 
 class CardView(QAbstractScrollArea):
@@ -87,6 +82,7 @@ class CardView(QAbstractScrollArea):
             self._tell_current()
         else:
             self.setAccessibleDescription(self._in_words())
+        self._show_keyboard()
         self._hover_again()
 
     def _seen(self) -> dict[int, QPoint]:
@@ -176,6 +172,12 @@ class CardView(QAbstractScrollArea):
     def _tell_current(self) -> None:
         self.setAccessibleDescription(self._in_words())
         self.current_changed.emit(self.current())
+
+    def _show_keyboard(self) -> None:
+        """Without a current case nothing would show that the keyboard is here."""
+        by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        if self._place == NO_PLACE and len(self._deck) and self.hasFocus() and not by_mouse:
+            self._set_place(self.visible_places().start)
 
     def _in_words(self) -> str:
         if self._place == NO_PLACE:
@@ -332,9 +334,7 @@ class CardView(QAbstractScrollArea):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        # Without a current case nothing would show where the keyboard is.
-        if self._place == NO_PLACE and len(self._deck) and event.reason() in _BY_KEYS:
-            self._set_place(self.visible_places().start)
+        self._show_keyboard()
         self._update(self._place)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

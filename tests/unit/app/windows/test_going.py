@@ -125,3 +125,17 @@ def test_f10_opens_the_first_menu_and_escape_leads_back(qtbot, trained):
         # The menus' names keep the keyboard, so that Right opens the next; the second Escape leaves them.
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
         assert window.focusWidget() is window.library.grid
+
+
+def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot, trained):
+    with open_window(trained) as window:
+        asked(window)
+        window.activateWindow()
+        window.library.grid.setFocus()
+        qtbot.keyClick(window.library.grid, Qt.Key.Key_L, CTRL)
+        wait_for(window, lambda: window.large.pane.view.picture is not None)
+        window.top.commands.setFocus()
+        qtbot.keyClick(window.top.commands, Qt.Key.Key_Escape)
+        settle(window)
+        assert not window.full.open
+        assert window.focusWidget() is window.library.grid

@@ -362,3 +362,22 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
     grid._choose(5, SHIFT)
     grid.comparing.begin(6)
     assert grid.viewport().grab().toImage() != plain
+
+
+def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
+    grid.set_deck(sample_deck(40))
+    grid.set_current(1)
+    grid.set_judgements({})
+    before = grid.accessibleDescription()
+    grid.set_judgements({1: 1})
+    assert grid.accessibleDescription() == f"{before}, like the query"
+
+
+def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid) -> None:
+    grid.activateWindow()
+    qtbot.waitUntil(grid.isActiveWindow)
+    grid.setFocus()
+    assert grid.current_place() == 0
+    grid.set_deck(Deck())
+    grid.set_deck(sample_deck(5))
+    assert grid.current_place() == 0
