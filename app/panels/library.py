@@ -89,7 +89,7 @@ class LibraryPanel(Panel):
         self._state.cases_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew_split)
         self._state.query_changed.connect(self._follow_query)
-        self._state.picked_changed.connect(self._apply)
+        self._state.picked_changed.connect(self._follow_picked)
         news.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
         self._renew()
@@ -103,6 +103,12 @@ class LibraryPanel(Panel):
         """From the filter to the cases it leaves, of which one is current."""
         self._apply()
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _follow_picked(self) -> None:
+        """Cases chosen on a plot are shown all of them, whatever was typed here before."""
+        if self._state.picked is not None:
+            self.search.clear()
+        self._apply()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():

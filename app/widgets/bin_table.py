@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from app.theme import news, theme
@@ -61,6 +61,12 @@ class BinTable(QTableWidget):
                 item.setTextAlignment(_side(column))
                 item.setToolTip(tr("Click to see these cases in the library"))
                 self.setItem(row, column, item)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        # The row that Enter speaks of is seen, which Qt leaves out until an arrow is pressed.
+        if event.reason() != Qt.FocusReason.MouseFocusReason and not self.selectedIndexes():
+            self.selectRow(max(0, self.currentRow()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentRow() >= 0:

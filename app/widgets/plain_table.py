@@ -23,6 +23,7 @@ class PlainTable(QTableWidget):
         self.verticalHeader().hide()
         self.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
         self.setWordWrap(True)
         header = self.horizontalHeader()
         header.setHighlightSections(False)

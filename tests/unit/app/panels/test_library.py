@@ -233,3 +233,24 @@ def test_of_another_library_no_case_is_current(panel, context):
     assert panel.grid.current() == int(context.state.columns.case_row[5]), "the same library: it stays"
     context.state.set_library(replace(BOARD, path=BOARD.path.with_name("other.semblance")))
     assert panel.current_case() is None
+
+
+def test_cases_chosen_on_a_plot_are_shown_whatever_was_typed_before(qtbot, panel, context):
+    qtbot.keyClicks(panel.search, "no such case")
+    qtbot.waitUntil(lambda: shown(panel) == [])
+    rows = context.state.columns.case_row[:2]
+    context.state.set_picked(rows)
+    assert len(shown(panel)) == 2
+    assert panel.search.text() == ""
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape])
+def test_the_filter_leads_to_the_cases_it_leaves(qtbot, panel, key):
+    panel.show()
+    panel.activateWindow()
+    if key != Qt.Key.Key_Escape:
+        qtbot.keyClicks(panel.search, panel.grid.deck().columns.ids[2][:6])
+    panel.focus_filter()
+    qtbot.keyClick(panel.search, key)
+    assert panel.grid.hasFocus()
+    assert panel.grid.current_place() == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
 
 from app.models.deck import Deck
 from app.models.thumbnails import Thumbnails
@@ -47,6 +48,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
 
 
 def test_the_keyboard_reaches_every_case(qtbot, grid: CaseGrid) -> None:
+    grid.set_current(NONE)
     seen = []
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_End):
         qtbot.keyClick(grid, key)
@@ -373,9 +375,12 @@ def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) 
     assert grid.accessibleDescription() == f"{before}, like the query"
 
 
-def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid) -> None:
+def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid, monkeypatch) -> None:
+    # Tests of dragging leave a button down.
+    monkeypatch.setattr(QApplication, "mouseButtons", lambda: Qt.MouseButton.NoButton)
     grid.activateWindow()
     qtbot.waitUntil(grid.isActiveWindow)
+    grid.clearFocus()
     grid.setFocus()
     assert grid.current_place() == 0
     grid.set_deck(Deck())
