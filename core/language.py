@@ -186,7 +186,7 @@ def _recognised(text: str) -> str:
 
 
 _FIELD = re.compile(r"\{(\w+)[^{}]*\}")
-_NUMBER = re.compile(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
+_NUMBER = re.compile(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?")
 
 
 def _number_or_text(value: str) -> str:
@@ -210,7 +210,7 @@ def _forms() -> list[tuple[str, re.Pattern[str], list[str]]]:
         for piece, name, *_ in parts:
             pattern += re.escape(piece)
             if name:
-                pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+                pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
                 seen.add(name)
         found.append((form, re.compile(pattern, re.DOTALL), pieces))
     return sorted(found, key=lambda one: -sum(map(len, one[2])))

@@ -27,7 +27,7 @@ from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.reading_order import Dialog
 from app.widgets.search_field import SearchField
-from core.language import ENGLISH, chosen, tr
+from core.language import tr
 
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220
@@ -108,8 +108,6 @@ class HelpDialog(Dialog):
     def _list_contents(self) -> None:
         self.list.blockSignals(True)
         self.list.clear()
-        if chosen() != ENGLISH:
-            self._say(tr("The pages themselves are in English."))
         for title, entries in help_pages.contents():
             head = QListWidgetItem(title)
             head.setFlags(Qt.ItemFlag.NoItemFlags)

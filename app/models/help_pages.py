@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import resources
+from app.models import help_files
 from core.language import named, tr
 from core.parameters import Parameter
 
@@ -112,16 +113,11 @@ def find(words: str) -> list[Found]:
 @lru_cache(maxsize=256)
 def _text(page: str) -> str:
     folder, slash, name = page.rpartition("/")
-    prose = _file(page)
+    prose = help_files.text_of(page)
     if not slash:
         return prose
     head = next(head for known, _, head in _registry(folder) if known == name)
     return f"{head}\n{prose}"
-
-
-def _file(page: str) -> str:
-    file = resources.path("help") / f"{page}.md"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 @lru_cache(maxsize=4)

@@ -56,7 +56,10 @@ def calibration_figure(curves: Sequence[CalibrationCurve], page: Page) -> bytes:
 def _tell(sheet: Sheet, curve: CalibrationCurve, room: Box) -> None:
     colours, line = sheet.colours, sheet.px(TEXT) + 7
     runs = (
-        (Run(tr("Calibration error "), colours.second), Run(figure(curve.ece, ".3f"), colours.text, 600)),
+        (
+            Run(tr("Calibration error") + " ", colours.second),
+            Run(figure(curve.ece, ".3f"), colours.text, 600),
+        ),
         (Run(tr("by chance up to {perfect:.3f}", perfect=curve.perfect), colours.second),),
         (
             Run(

@@ -15,6 +15,15 @@ _SCORES = {
     "auc": say("AUC"),
     "retrieval_accuracy": say("Retrieval accuracy"),
     "knn_accuracy": say("k-NN accuracy"),
+    "calibration_error": say("Calibration error"),
+}
+_CONSTRAINTS = {
+    "similar": say("similar"),
+    "dissimilar": say("dissimilar"),
+    "visual": say("visual"),
+    "triplets": say("triplets"),
+    "judgements": say("judgements"),
+    "judged triplets": say("judged triplets"),
 }
 #: Names of columns told; more are counted.
 _NAMED = 8
@@ -105,7 +114,9 @@ def parameters_text(card: MetricCard) -> str:
 def constraints_text(card: MetricCard) -> str:
     """``1,200 similar, 3,400 dissimilar``; empty where it was not counted."""
     told = card.constraints.items()
-    return say_all(say("{n:,} {kind}", n=number, kind=known(kind)) for kind, number in told if number)
+    return say_all(
+        say("{n:,} {kind}", n=number, kind=_CONSTRAINTS.get(kind, kind)) for kind, number in told if number
+    )
 
 
 def column_lines(card: MetricCard) -> list[tuple[str, str]]:

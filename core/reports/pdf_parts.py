@@ -12,7 +12,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
-from core.language import shown, tr
+from core.language import known, shown, tr
 from core.reports.document import Mark, RankedRow
 from core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
 from core.reports.wording import distance_text, signed_text, waterfall
@@ -226,7 +226,7 @@ class Waterfall(Flowable):  # type: ignore[misc]
     def __init__(self, row: RankedRow) -> None:
         super().__init__()
         self._steps = waterfall(row)
-        self._names = [paragraph(name, SMALL) for name, *_ in self._steps]
+        self._names = [paragraph(known(name), SMALL) for name, *_ in self._steps]
         self._heights: list[float] = []
         self._width = 0.0
 

@@ -43,7 +43,7 @@ class Eraser:
 
     def cleaned(self, value: Any, name: str = "") -> Any:
         """``value`` without what may not be told; dataclasses, tuples and mappings are walked through."""
-        if isinstance(value, Said) and value.values:
+        if isinstance(value, Said):
             inner = Said(value.form, {key: self.cleaned(entry) for key, entry in value.values.items()})
             # What is told across two places is seen in the whole only; then no form of it is kept.
             whole = self.cleaned(str(value), name)

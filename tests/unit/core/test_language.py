@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import pickle
 import re
 import string
 import subprocess
@@ -13,7 +14,23 @@ from pathlib import Path
 import pytest
 
 from core import language
-from core.language import ENGLISH, LANGUAGES, VARIABLE, choose, tr, tr_n
+from core.errors import BadInput
+from core.language import (
+    ENGLISH,
+    LANGUAGES,
+    VARIABLE,
+    choose,
+    figure,
+    in_english,
+    known,
+    named,
+    say,
+    say_all,
+    say_n,
+    shown,
+    tr,
+    tr_n,
+)
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -28,9 +45,14 @@ def german(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(language, "folder", lambda: tmp_path)
     monkeypatch.setenv(VARIABLE, "de")
-    language.table.cache_clear()
+    forget()
     yield
-    language.table.cache_clear()
+    forget()
+
+
+def forget():
+    for one in (language.table, language._forms, language._recognised):
+        one.cache_clear()
 
 
 def test_texts_are_looked_up_and_filled_in(german):
@@ -43,6 +65,43 @@ def test_what_has_no_translation_stays_english(german):
     assert tr("Close {name}", name="{x}") == "Close {x}"
 
 
+def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
+    said = say("{b} of {a}", a=1.5, b=say_n("{n} case", "{n} cases", 2000))
+    assert said == "2,000 cases of 1.5"
+    assert shown(said) == "1,5: 2.000 Fälle"
+    assert shown(pickle.loads(pickle.dumps(said))) == "1,5: 2.000 Fälle"
+    assert json.loads(json.dumps(said)) == "2,000 cases of 1.5"
+    assert shown(say_all([say("Open"), "Open"], " {} ")) == "Öffnen {} Open"
+
+
+def test_names_of_others_are_never_translated_unless_they_are_called_ours(german):
+    assert shown("Open") == "Open"
+    assert shown(known("Open")) == named("Open") == "Öffnen"
+
+
+def test_kept_texts_are_known_by_their_form(german):
+    assert named("1,200 cases") == "1.200 Fälle"
+    assert named("12 casesx") == "12 casesx"
+
+
+def test_errors_are_said_in_english_and_shown_otherwise(german):
+    error = pickle.loads(pickle.dumps(BadInput(say("{n} cases", n=3), "Open")))
+    assert (str(error), shown(error.message), shown(error.hint)) == ("3 cases Open", "3 Fälle", "Öffnen")
+
+
+def test_numbers_have_the_marks_of_the_language(german):
+    assert [figure(1234.5, ",.1f"), in_english("1.234,5"), in_english("0.5")] == ["1.234,5", "1234.5", "0.5"]
+    assert tr("{x:.2f}", x=0.5) == "0,50"
+
+
+def test_numbers_are_english_in_english():
+    assert [figure(1234.5, ",.1f"), in_english("1,5"), shown(say("{x:.2f}", x=0.5))] == [
+        "1,234.5",
+        "1,5",
+        "0.50",
+    ]
+
+
 def test_braces_in_what_is_filled_in_are_text():
     assert tr("{a}", a="{b}") == "{b}"
     assert tr("plain {braces}") == "plain {braces}"
@@ -50,7 +109,7 @@ def test_braces_in_what_is_filled_in_are_text():
 
 def test_english_needs_no_table(monkeypatch):
     monkeypatch.setenv(VARIABLE, "xx")
-    language.table.cache_clear()
+    forget()
     assert language.chosen() == ENGLISH
     assert language.table() == {}
 
