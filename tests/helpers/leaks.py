@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: Threads that libraries keep for the life of the process.
-KNOWN_THREADS = ("zarr_io", "asyncio_")
+KNOWN_THREADS = ("zarr_io", "zarr_pool_", "asyncio_")
 #: Windows that Qt itself keeps and reuses.
 KNOWN_WIDGETS = ("QTipLabel",)
 #: What was told to end gets this long before it counts as left over.
