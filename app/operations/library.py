@@ -112,6 +112,7 @@ def import_source(
         library,
         kind=kind,
         identified=identified,
+        there=context.state.path == library,
         channel=f"import {library}",
     )
 

@@ -11,11 +11,11 @@ import pytest
 
 from core.library import open_library
 from core.workflows.features.extracting import extract_features
-from core.workflows.library.checking import check_library
 from core.workflows.library.importing import import_source
 from core.workflows.library.letting_go import let_go
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import desk_for
+from core.workflows.upkeep.checking import check_library
 from tests.helpers.driven import DrivenWindow
 from tests.helpers.pictures import striped_folder
 from tests.soak.measuring import family
@@ -126,14 +126,14 @@ def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, sta
     assert errors(there) == []
 
 
-def test_a_library_removed_under_a_window_is_told_in_words(library, tmp_path, start):
+def test_a_library_removed_under_a_window_is_told_in_words(made, library, tmp_path, start):
     kept = tmp_path / "Kept.semblance"
     shutil.copytree(library, kept)
     window = start()
     window.do("open", library)
     there = window.do("ask", 0)
     shutil.rmtree(library)
-    for what, *args in (("ask", 3), ("train", "gone"), ("close",)):
+    for what, *args in (("ask", 3), ("train", "gone"), ("import", made / "more"), ("close",)):
         before = len(errors(there))
         there = window.do(what, *args)
         new = errors(there)[before:]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadArguments
 from core.imaging.container import PictureReader
 from core.language import say
-from core.library import open_or_create_library
+from core.library import open_library, open_or_create_library
 from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
 from core.library.importers.registry import get_importer, recognise
 from core.library.importers.source import Source
@@ -77,9 +77,13 @@ def import_source(
     *,
     kind: str = "auto",
     identified: bool = False,
+    there: bool = False,
     reporter: Reporter = SILENT,
 ) -> ImportResult:
     """Import ``source`` (folder, zip or file) into ``library``, made when it is not there.
+
+    ``there``: it is expected to be, as for a window that shows it. In the place of one that was removed, or
+    on a disk that is gone, no empty one is made.
 
     Importing again adds only what is new; a changed picture replaces its case and its numbers. Cancelling
     keeps every finished batch.
@@ -90,14 +94,14 @@ def import_source(
     source once imported either way stays so.
 
     Raises:
-        BadInput: the source cannot be read or is of no known kind.
+        BadInput: the source cannot be read or is of no known kind; ``there``, and there is no library.
         BadArguments: unknown ``kind``; ``identified``, and the source is in the library without ids.
         Cancelled: asked for by the reporter.
     """
     check_is_text(source)
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
-        with open_or_create_library(library) as into:
+        with open_library(library, writable=True) if there else open_or_create_library(library) as into:
             return _Import(opened, importer, into, identified, reporter).run()
 
 
