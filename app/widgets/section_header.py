@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.icons import icon
@@ -67,6 +67,13 @@ class SectionHeader(QWidget):
         """The text of the link at the right; empty hides it."""
         self._action.setText(action)
         self._action.setVisible(bool(action))
+
+    def sizeHint(self) -> QSize:
+        # A link is higher than words; what stands below must not jump when one comes.
+        return super().sizeHint().expandedTo(QSize(0, self._action.sizeHint().height()))
+
+    def minimumSizeHint(self) -> QSize:
+        return super().minimumSizeHint().expandedTo(QSize(0, self._action.sizeHint().height()))
 
     def set_action_enabled(self, enabled: bool) -> None:
         self._action.setEnabled(enabled)

@@ -115,10 +115,15 @@ class Waterfall(QWidget):
 
     @property
     def name_room(self) -> int:
-        """Pixels of a name beside a box."""
+        """Pixels of a name beside a box: what the longest takes leaves the rest to the bars."""
         px = theme().px
         rest = self.width() - px(12) - 4 - px(_AMOUNT) - px(_BAR_LEAST) - 24
-        return max(px(24), min(px(_NAME), rest))
+        names = [tr("Distance"), *(line.name for line in self._lines)]
+        longest = max(map(self.fontMetrics().horizontalAdvance, names))
+        # A name without a box begins where the box would stand.
+        boxed = any(line.key for line in self._lines)
+        wanted = longest + px(12) if boxed else longest - 4
+        return max(px(24), min(px(_NAME), wanted, rest))
 
     def _fit(self) -> None:
         for row in (*self._rows, self._total):

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from app.widgets.section_header import SectionHeader
+from app.widgets.waterfall import Line, Waterfall
+
+
+def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:
+    widths = []
+    for name in ("Gabor, 5 px", "A name as long as that of any group of features"):
+        waterfall = Waterfall()
+        qtbot.addWidget(waterfall)
+        waterfall.resize(290, 120)
+        waterfall.show_lines([Line(name, 0.4, key="a"), Line("Size", 0.6, key="b")], 1.0)
+        waterfall.show()
+        qtbot.waitExposed(waterfall)
+        widths.append(waterfall.rows[0].bar.width())
+    assert widths[0] > widths[1] + 20
+
+
+def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
+    head = SectionHeader("What made the distance", note="untick to omit")
+    qtbot.addWidget(head)
+    before = head.sizeHint().height()
+    head.set_note("")
+    head.set_action("Reset")
+    assert head.sizeHint().height() == before
