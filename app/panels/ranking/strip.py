@@ -24,8 +24,10 @@ from core.workflows.searches.trusting import (
     NOT_CALIBRATED,
     NOT_SCORED,
     OWN_PATIENT,
+    PART_ASKED,
     REFINED,
     SCORE_AGAIN,
+    WHOLE_ASKED,
     Vote,
 )
 
@@ -40,6 +42,8 @@ _SHORT = {
     REFINED: tr("refined ranking"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
+    PART_ASKED: tr("a part was asked"),
+    WHOLE_ASKED: tr("a whole picture"),
 }
 _TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
 _WHAT = tr(
@@ -79,10 +83,12 @@ class Strip(QFrame):
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
         right.addWidget(self._quiet)
-        row = hbox(self, spacing=12, margins=(12, 6, 12, 6))
+        row = self._row = hbox(self, spacing=12, margins=(12, 6, 12, 6))
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
+        #: What stands before the counts, and a shorter form.
+        self._heads = ("", "")
         self._shown: tuple[SearchResult, CaseColumns, bool] | None = None
         news.changed.connect(self._again)
 
@@ -92,7 +98,7 @@ class Strip(QFrame):
         self.setFixedHeight(theme().px(STRIP))
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
-        self._head.setText(tr("{n} nearest:", n=len(voters)))
+        self._heads = (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
         words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
         rest = len(voters) - sum(ranking.counts.values())
         if rest:
@@ -117,6 +123,15 @@ class Strip(QFrame):
                 tr("Counts only: {why}", why=_SHORT.get(vote.why_not, tr("no calibrated estimate")))
             )
             self._note.set_tip(named(vote.why_not))
+        self._fit_counts()
+
+    def _fit_counts(self) -> None:
+        """What the nearest turned out to be is worth more than the word for them."""
+        whole, brief = self._heads
+        self._head.setText(whole)
+        taken = self._row.sizeHint().width()
+        self._head.setText(whole if taken <= self.width() else brief)
+        self._head.set_tip(whole)
 
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:
         assert vote.probability is not None and vote.interval is not None and vote.finding is not None
@@ -165,6 +180,8 @@ class Strip(QFrame):
         narrow = theme().px(NARROW)
         if (event.size().width() < narrow) != (event.oldSize().width() < narrow):
             self._again()
+        else:
+            self._fit_counts()
 
     def _again(self) -> None:
         if self._shown is not None and not self.isHidden():

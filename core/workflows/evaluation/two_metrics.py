@@ -20,6 +20,7 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import Desk, desk_for
+from core.workflows.searches.ranking_parts import asked_otherwise
 from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import asked_of
 from core.workflows.searches.trusting import Vote, vote_of
@@ -137,7 +138,7 @@ def compare_metrics(
             sides.append(_Side.of_search(library, one, reporter))
         else:
             desk = desk_for(library, one, reporter)
-            sides.append(_Side.of(desk, asked_of(desk, query), hide_same_patient, fold_duplicates))
+            sides.append(_Side.of(desk, query, hide_same_patient, fold_duplicates))
         reporter.check_cancelled()
     return _compared(sides[0], sides[1])
 
@@ -234,10 +235,17 @@ class _Side:
     vote: Vote
 
     @classmethod
-    def of(cls, desk: Desk, asked: RankQuery, hide: bool, fold: bool) -> _Side:
+    def of(cls, desk: Desk, query: Query, hide: bool, fold: bool) -> _Side:
+        asked = asked_of(desk, query)
         patients, keys = desk.patients if hide else None, desk.keys if fold else None
         first, order = whole_order(desk.index, asked, DEPTH, patients=patients, keys=keys)
-        vote = vote_of(desk, asked, first.rows.tolist(), as_calibrated=hide and fold)
+        vote = vote_of(
+            desk,
+            asked,
+            first.rows.tolist(),
+            as_calibrated=hide and fold,
+            otherwise=asked_otherwise(desk, query),
+        )
         return cls(desk, asked, desk.rows[order], first.distances, vote)
 
     @classmethod

@@ -15,7 +15,7 @@ from core.retrieval.reranking import ClickIndex
 from core.retrieval.scan import ScanIndex
 from core.searches.query import Query
 from core.workflows.searches.desk import Desk
-from core.workflows.searches.trusting import Vote
+from core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
 
 #: Cases beside the ranking that have the other finding, and folded ones told by id.
 OTHERS, MOST_ALIKE = 6, 100
@@ -92,6 +92,15 @@ def folded_under(
             (distances + (distance,) * len(found))[:MOST_ALIKE],
         )
     return out
+
+
+def asked_otherwise(desk: Desk, query: Query) -> str:
+    """Why ``query`` is of another kind than the cases that votes are calibrated on; or nothing."""
+    if query.region is not None and not desk.with_regions:
+        return PART_ASKED
+    if query.image is not None and query.region is None and desk.with_regions:
+        return WHOLE_ASKED
+    return ""
 
 
 def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:

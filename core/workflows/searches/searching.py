@@ -31,6 +31,7 @@ from core.workflows.searches.desk import Desk, desk_for, far_quantile
 from core.workflows.searches.ranking_parts import (
     Folded,
     as_calibrated,
+    asked_otherwise,
     coordinates_of,
     folded_under,
     nearest_others,
@@ -214,6 +215,7 @@ def ranked_result(
         voters,
         refined=refined,
         as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
+        otherwise=asked_otherwise(desk, query),
     )
     others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed)
     alike = folded_under(desk, asked, ranking, same, hide_same_patient)

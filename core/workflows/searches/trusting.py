@@ -25,6 +25,8 @@ REFINED = say("The ranking was refined since the metric was scored. Save it as a
 OWN_PATIENT = say(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
+PART_ASKED = say("The metric was scored by asking with whole pictures; this query is a part of one.")
+WHOLE_ASKED = say("The metric was scored by asking with regions of pictures; this query is a whole one.")
 NO_FINDINGS = say("None of the nearest has a finding the metric was scored on.")
 
 
@@ -73,11 +75,13 @@ def vote_of(
     *,
     refined: bool = False,
     as_calibrated: bool = True,
+    otherwise: str = "",
 ) -> Vote:
     """The vote of the cases at the places ``voters``, nearest first.
 
     ``refined``: not by the metric as it was scored. ``as_calibrated``: the voters are those that the
-    calibration, which hides the query's patient and folds copies, would have asked.
+    calibration, which hides the query's patient and folds copies, would have asked. ``otherwise``: why what
+    is asked is of another kind than what it was calibrated on, empty where it is not.
     """
     findings = tuple(desk.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
@@ -94,6 +98,8 @@ def vote_of(
             reason = NOT_SCORED
         elif "calibration" not in scores:
             reason = SCORE_AGAIN
+    elif otherwise:
+        reason = otherwise
     elif not as_calibrated:
         reason = OWN_PATIENT
     if reason or calibration is None:

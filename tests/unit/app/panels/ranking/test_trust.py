@@ -125,6 +125,15 @@ def test_the_badge_says_on_whom_it_was_measured(show, vote, kind):
     assert show(ranking(vote))._strip.badge.kind == kind
 
 
+def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
+    strip = show(ranking())._strip
+    for width, head in ((900, "10 nearest:"), (550, "10:")):
+        strip.resize(width, strip.height())
+        strip.layout().activate()
+        assert strip._head.text() == head
+        assert strip._counts.shown_text() == "7 malignant, 3 benign"
+
+
 def test_a_library_that_grew_makes_the_estimate_stale(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(ASKED)

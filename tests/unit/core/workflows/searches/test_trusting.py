@@ -20,7 +20,7 @@ from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.refining import judge, thumb
 from core.workflows.searches.searching import search
-from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, REFINED, SCORE_AGAIN
+from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, PART_ASKED, REFINED, SCORE_AGAIN
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
@@ -109,6 +109,17 @@ def test_the_own_patient_among_the_nearest_takes_the_estimate_away(table):
 def _ten(library, n: int) -> list[str]:
     found = search(library, "plain", Query(f"t/c{n}"), hide_same_patient=False)
     return [case.case_id for case in found.ranked[:10]]
+
+
+def test_a_part_of_a_picture_has_counts_only_where_whole_ones_were_scored(tmp_path):
+    pictures = striped_folder(tmp_path / "pictures", n=80)
+    import_source(pictures, tmp_path / "lib")
+    extract_features(tmp_path / "lib", "colour_edge_texture")
+    train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    whole = search(tmp_path / "lib", "plain", Query("pictures/level/p001.png")).vote
+    assert whole.calibrated, whole.why_not
+    part = Query("pictures/level/p001.png", region=Region(2, 2, 20, 20))
+    assert search(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
 
 
 def test_a_refined_ranking_has_counts_only(table):
