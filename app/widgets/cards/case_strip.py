@@ -26,7 +26,8 @@ from app.widgets.lettering import lettering
 from core.language import tr
 
 #: Height, side of the picture and width of a case, with words beneath each other, and in one line.
-TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 128
+#: A case beside its words is wide enough for "differs in stripes" and as much below.
+TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 158
 LOW, LOW_THUMB, LOW_WIDTH = 28, 24, 108
 _PAD = 4
 
@@ -96,7 +97,7 @@ class CaseStrip(QWidget):
 
     def shown(self) -> int:
         """How many cases there is room for."""
-        return max(1, min(len(self._cases), self.width() // self._cell()))
+        return max(1, min(len(self._cases), self.width() // self._least()))
 
     def cell(self, place: int) -> QRect:
         """Where the case at ``place`` is."""
@@ -106,9 +107,14 @@ class CaseStrip(QWidget):
         return QSize(theme().px(300), theme().px(LOW if self._low else TALL))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._cell(), self.sizeHint().height())
+        return QSize(self._least(), self.sizeHint().height())
 
     def _cell(self) -> int:
+        """The cases that have room share it; few in a wide panel keep together."""
+        least = self._least()
+        return max(least, min(least * 5 // 4, self.width() // self.shown()))
+
+    def _least(self) -> int:
         chips = theme().px(SIDE + 10) if any(case.chip is not None for case in self._cases) else 0
         return theme().px(LOW_WIDTH if self._low else TALL_WIDTH) + chips
 

@@ -235,7 +235,7 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     ranked.ask_current()
     jobs.let_run()
     assert context.state.ranking is None
-    assert "Ask with a case" in texts(ranked)
+    assert "No answer yet" in texts(ranked)
     assert [message.what for message in context.messages.history] == ["It has no features."]
 
 
