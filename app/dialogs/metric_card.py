@@ -39,6 +39,10 @@ from core.workflows.reports.cards import document_of
 LONGEST_WORD = 32
 #: First entry of the list of metrics to compare with.
 ALONE = tr("compare with…")
+#: px that the names of facts take.
+_NAMES = 180
+#: px of the window with two metrics.
+_WIDE = 900
 
 
 class MetricCardDialog(Dialog):
@@ -54,7 +58,7 @@ class MetricCardDialog(Dialog):
         super().__init__(parent)
         self._metric, self._save = metric, save
         self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
-        self.resize(theme().px(680), theme().px(620))
+        self.resize(theme().px(760), theme().px(640))
         self.document = shown_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
@@ -90,11 +94,12 @@ class MetricCardDialog(Dialog):
         other = list(self._others.values())[place - 1]
         table = compare_cards(self.document, shown_document(other))
         self._text = comparison_markdown(table)
-        self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1])))
+        self.resize(max(self.width(), theme().px(_WIDE)), self.height())
+        self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1]), compared=True))
 
     def _show_card(self) -> None:
         page = QWidget()
-        column = vbox(page, spacing=16, margins=(0, 0, 8, 0))
+        column = vbox(page, spacing=16, margins=(12, 8, 12, 8))
         for section in self.document.sections:
             column.addWidget(_section_widget(section))
         column.addStretch(1)
@@ -103,7 +108,7 @@ class MetricCardDialog(Dialog):
     def _show(self, widget: QWidget) -> None:
         page = QWidget()
         column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 8, 0)
+        column.setContentsMargins(12, 8, 12, 8)
         column.addWidget(widget)
         column.addStretch(1)
         self._area.setWidget(page)
@@ -144,7 +149,7 @@ def _section_widget(section: Section) -> QWidget:
     grid = QGridLayout()
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(4)
-    grid.setColumnMinimumWidth(0, theme().px(180))
+    grid.setColumnMinimumWidth(0, theme().px(_NAMES))
     grid.setColumnStretch(1, 1)
     for row, fact in enumerate(section.facts):
         grid.addWidget(Words(fact.label, "second", selectable=True), row, 0, Qt.AlignmentFlag.AlignTop)
@@ -167,7 +172,9 @@ def _badge(measured_on: str) -> str:
     return "held-out" if measured_on == HELD_OUT_PATIENTS else "unknown"
 
 
-def _table_widget(table: Table, bold: Callable[[int], bool] = lambda _row: False) -> QWidget:
+def _table_widget(
+    table: Table, bold: Callable[[int], bool] = lambda _row: False, *, compared: bool = False
+) -> QWidget:
     widget = QWidget()
     grid = QGridLayout(widget)
     grid.setContentsMargins(0, 4, 0, 0)
@@ -176,8 +183,15 @@ def _table_widget(table: Table, bold: Callable[[int], bool] = lambda _row: False
     for column, text in enumerate(table.header):
         grid.addWidget(Words(text, "second", selectable=True), 0, column)
         grid.setColumnStretch(column, 1)
+    if compared:
+        # Between names and what differs, the values of both need the room.
+        for column in (0, len(table.header) - 1):
+            grid.setColumnStretch(column, 0)
+        grid.setColumnMinimumWidth(0, theme().px(_NAMES))
     for row, cells in enumerate(table.rows):
         for column, text in enumerate(cells):
             role = "second" if column == 0 else "title" if bold(row) and column < len(cells) - 1 else ""
-            grid.addWidget(Words(text, role, selectable=True), row + 1, column, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(
+                Words(_breakable(text), role, selectable=True), row + 1, column, Qt.AlignmentFlag.AlignTop
+            )
     return widget
