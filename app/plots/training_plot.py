@@ -139,7 +139,8 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
         painter.drawLine(QPointF(x, self._below.box.top), QPointF(x, self._below.box.bottom))
         ends = course.objective[~np.isnan(course.objective)]
         if len(ends) and self._two:
-            self._name(painter, self._above, now, float(ends[-1]), tr("objective"), tokens.third, 400)
+            line = course.rounds, course.objective
+            self._name(painter, self._above, now, line, tr("objective"), tokens.third, 400)
         best = course.best
         if best >= 0:
             place = QPointF(
@@ -149,22 +150,34 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             painter.setBrush(colour(tokens.accent))
             painter.drawEllipse(place, 3.5, 3.5)
             words = tr("held-out, best {best:.2f}", best=course.accuracy[best])
-            self._name(painter, self._below, now, float(course.accuracy[-1]), words, tokens.accent, 600)
+            line = course.measured, course.accuracy
+            self._name(painter, self._below, now, line, words, tokens.accent, 600)
 
     def _name(
-        self, painter: QPainter, scale: Scale, now: float, value: float, words: str, shade: str, weight: int
+        self,
+        painter: QPainter,
+        scale: Scale,
+        now: float,
+        line: tuple[Values, Values],
+        words: str,
+        shade: str,
+        weight: int,
     ) -> None:
-        """Beside the end of a line where there is room, else above or below it."""
+        """Beside the end of a line where there is room, else above or below the part that it stands at."""
         face = lettering(TICK, weight)
         width, height = int(face.width(words)) + 2, theme().px(TICK) + 4
-        y = round(float(scale.up(value)))
+        known = ~np.isnan(line[1])
+        across, up = scale.across(line[0][known]), scale.up(line[1][known])
+        y = round(float(up[-1]))
         if now + 8 + width <= self.width() - 2:
             low = max(round(scale.box.top), min(y - height // 2, round(scale.box.bottom) - height))
             face.draw(painter, QRect(round(now) + 7, low, width, height), words, shade, LEFT)
             return
-        top = y - height - 4
+        left = now - 7 - width
+        beside = up[np.append(across[1:] >= left, True)]
+        top = round(float(beside.min())) - height - 4
         if top < scale.box.top - 2:
-            top = min(y + 5, round(scale.box.bottom) - height)
+            top = min(round(float(beside.max())) + 5, round(scale.box.bottom) - height)
         face.draw(painter, QRect(round(now) - 7 - width, top, width, height), words, shade, RIGHT)
 
     def _lay_out(self) -> None:

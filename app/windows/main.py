@@ -322,6 +322,8 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
         if self.state.library is not None:
+            # The next start begins with another tab than the map.
+            self.map_links.give_back()
             self.arrangement.keep()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path

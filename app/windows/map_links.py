@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
 HEIGHT = 400
+#: px by which a dock may miss the height it was given.
+_SAME = 4
 
 
 class MapLinks(QObject):
@@ -27,6 +29,9 @@ class MapLinks(QObject):
         self._map: MapPanel | None = None
         self._current = -1
         window.evaluation.map_built.connect(self._begin)
+        #: Heights of the dock before it grew for the map, and then; ``None`` where it did not.
+        self._grown: tuple[int, int] | None = None
+        window.evaluation.header.changed.connect(lambda _tab: self.give_back())
         window.library.grid.set_multiple(True)
         for grid in (window.library.grid, window.ranking.grid):
             grid.current_changed.connect(self._follow)
@@ -48,7 +53,14 @@ class MapLinks(QObject):
         self._window.evaluation.show_map()
         wanted = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < wanted:
+            self._grown = dock.height(), wanted
             self._window.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
+
+    def give_back(self) -> None:
+        """The room the dock took for the map, when another tab is shown, unless a person sized it since."""
+        dock, grown, self._grown = self._window.docks["evaluation"], self._grown, None
+        if grown is not None and not dock.isFloating() and abs(dock.height() - grown[1]) <= _SAME:
+            self._window.resizeDocks([dock], [grown[0]], Qt.Orientation.Vertical)
 
     def _chosen(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""

@@ -121,6 +121,36 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         assert window.full.asking
 
 
+def test_the_map_takes_room_and_gives_it_back(trained):
+    with open_window(trained) as window:
+        asked(window)
+        dock = window.docks["evaluation"]
+        before = dock.height()
+        window.actions_["map"].trigger()
+        wait_for(window, lambda: dock.height() > before + 50)
+        window.evaluation.header.tabs.setCurrentIndex(0)
+        wait_for(window, lambda: abs(dock.height() - before) <= 2)
+        window.actions_["map"].trigger()
+        wait_for(window, lambda: dock.height() > before + 50)
+        window.resizeDocks([dock], [dock.height() - 30], Qt.Orientation.Vertical)
+        settle(window)
+        chosen = dock.height()
+        window.evaluation.header.tabs.setCurrentIndex(0)
+        settle(window)
+        assert dock.height() == chosen, "whoever sized it keeps that size"
+
+
+def test_the_next_start_does_not_begin_with_the_room_of_the_map(trained):
+    with open_window(trained) as window:
+        asked(window)
+        before = window.docks["evaluation"].height()
+        window.actions_["map"].trigger()
+        wait_for(window, lambda: window.docks["evaluation"].height() > before + 50)
+    with open_window(trained) as window:
+        settle(window)
+        assert abs(window.docks["evaluation"].height() - before) <= 2
+
+
 def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
