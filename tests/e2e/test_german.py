@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from core.language import VARIABLE, folder
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -80,12 +77,7 @@ window.close()
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    top = tmp_path_factory.mktemp("german")
-    made = top / "Striped.semblance"
-    import_source(striped_folder(top / "pictures", n=24), made)
-    extract_features(made, "gabor")
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    return made
+    return striped_library(tmp_path_factory.mktemp("german"), features="gabor")
 
 
 @pytest.fixture(scope="module")

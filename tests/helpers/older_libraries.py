@@ -1,4 +1,7 @@
-"""Libraries as older versions of the program made them, from the SQL text in ``schemas``."""
+"""Libraries as older versions of the program made them, from the SQL text in ``schemas``.
+
+Those texts are frozen records of what each version wrote: they repeat each other, and are never changed.
+"""
 
 from __future__ import annotations
 
@@ -35,3 +38,17 @@ def older_library(folder: Path, version: int) -> Path:
     )
     store[:4] = np.arange(8, dtype=np.float32).reshape(4, 2)
     return folder
+
+
+def described(path: Path) -> dict[str, tuple]:
+    """Columns and indices of every table, in the order they stand."""
+    with contextlib.closing(sqlite3.connect(path / CATALOGUE)) as connection:
+        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        return {
+            name: (
+                sorted(r[1:] for r in connection.execute(f"PRAGMA table_info({name})")),
+                sorted(r[2:5] for r in connection.execute(f"PRAGMA foreign_key_list({name})")),
+                sorted(r[1] for r in connection.execute(f"PRAGMA index_list({name})")),
+            )
+            for name in sorted(names)
+        }

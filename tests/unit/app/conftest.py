@@ -5,6 +5,10 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from app.context import Context
+from app.messages import Messages
+from app.settings import Settings
+from app.state import State
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -15,6 +19,12 @@ def jobs(qapp: QApplication) -> Iterator[HeldJobs]:
     yield made
     made.shutdown()
     made.deleteLater()
+
+
+@pytest.fixture
+def context(jobs: HeldJobs) -> Context:
+    """A window's parts without the window."""
+    return Context(State(), jobs, Messages(), Settings())
 
 
 @pytest.fixture

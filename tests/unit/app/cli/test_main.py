@@ -19,18 +19,6 @@ from tests.helpers.tables import table_library, write_table
 
 
 @pytest.fixture
-def told(capsys):
-    """Run one command line: (exit status, stdout, stderr)."""
-
-    def run_it(*arguments: object) -> tuple[int, str, str]:
-        status = run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run_it
-
-
-@pytest.fixture
 def document(told):
     """The JSON one command line prints, and nothing else anywhere."""
 

@@ -5,18 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.main import run
 from tests.helpers.libraries import make_library
-
-
-@pytest.fixture
-def told(capsys):
-    def run_it(*arguments: object) -> tuple[int, str, str]:
-        status = run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run_it
 
 
 @pytest.fixture

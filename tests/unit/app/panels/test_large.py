@@ -18,14 +18,11 @@ from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
 from core.workflows.imaging import looking, planes
 from core.workflows.imaging.looking import view_file
-from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -33,12 +30,7 @@ NONE = Qt.KeyboardModifier.NoModifier
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("large")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=12), library)
-    extract_features(library, "gabor")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(tmp_path_factory.mktemp("large"), n=12, features="gabor")
 
 
 @pytest.fixture

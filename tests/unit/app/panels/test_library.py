@@ -7,12 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
 
-from app.context import Context
-from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.library import LISTED, LibraryPanel
-from app.settings import Settings
-from app.state import State
 from app.theme import set_theme
 from core.library.columns import case_columns
 from core.searches.query import Query
@@ -21,11 +17,6 @@ from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
 THREE = ("benign", "malignant", "R&D <b>odd</b>")
-
-
-@pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ from PySide6.QtCore import Qt
 from app.operations import searching
 from app.screenshot import settle
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from core.workflows.metrics.training import TrainRequest
+from tests.helpers.striped import PLAIN, striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -19,13 +17,10 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("two")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=24), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
-    return library
+    return striped_library(
+        tmp_path_factory.mktemp("two"),
+        metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
+    )
 
 
 def asked(window):

@@ -9,10 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.operations import searching
 from app.screenshot import settle
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -21,12 +18,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("going")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=24), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(tmp_path_factory.mktemp("going"))
 
 
 def asked(window):

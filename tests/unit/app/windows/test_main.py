@@ -20,11 +20,9 @@ from app.windows import library_files
 from app.windows.main import MainWindow
 from core.library.records import CATALOGUE
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 from tests.helpers.windows import flush, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -36,12 +34,7 @@ CHANGES = ("import_more", "relink", "extract", "train", "score")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("trained")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=24), library)
-    extract_features(library, "gabor")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(tmp_path_factory.mktemp("trained"), features="gabor")
 
 
 @pytest.fixture

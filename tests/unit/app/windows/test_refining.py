@@ -17,10 +17,9 @@ from app.widgets.cards.card_pieces import thumbs_of
 from app.windows import parts
 from core.library.library import Library
 from core.searches.judgement import Kind
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import asked
 
@@ -32,12 +31,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("refined")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=40), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(tmp_path_factory.mktemp("refined"), n=40)
 
 
 @pytest.fixture

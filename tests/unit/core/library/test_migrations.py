@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,9 @@ from core.imaging.address import PictureAddress
 from core.library import schema
 from core.library.concepts import ConceptTable
 from core.library.library import Library
-from core.library.records import CATALOGUE, CaseRecord, FileRecord
+from core.library.records import CaseRecord, FileRecord
 from tests.helpers.libraries import make_library, raw
+from tests.helpers.older_libraries import described
 
 #: The tables of version 1 that changed since, as that version wrote them.
 CASES_1 = """
@@ -56,20 +55,6 @@ def first(tmp_path) -> Path:
         connection.executemany(f"INSERT INTO cases VALUES ({','.join('?' * 13)})", rows)
         connection.execute("UPDATE meta SET value='1' WHERE key='schema'")
     return path
-
-
-def described(path: Path) -> dict[str, tuple]:
-    """Columns and indices of every table, in the order they stand."""
-    with closing(sqlite3.connect(path / CATALOGUE)) as connection:
-        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        return {
-            name: (
-                sorted(r[1:] for r in connection.execute(f"PRAGMA table_info({name})")),
-                sorted(r[2:5] for r in connection.execute(f"PRAGMA foreign_key_list({name})")),
-                sorted(r[1] for r in connection.execute(f"PRAGMA index_list({name})")),
-            )
-            for name in sorted(names)
-        }
 
 
 def test_a_library_of_version_1_opens_with_all_its_cases(first):

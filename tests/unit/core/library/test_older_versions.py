@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from core.library import schema
 from core.library.library import Library
-from core.library.records import CATALOGUE
 from core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import make_library, raw
-from tests.helpers.older_libraries import VERSIONS, older_library
+from tests.helpers.older_libraries import VERSIONS, described, older_library
 
 
 def test_each_version_has_its_text():
     """Whoever raises the version adds ``tests/helpers/schemas/version_N.sql``."""
     assert tuple(range(1, schema.VERSION + 1)) == VERSIONS
-
-
-def described(path: Path) -> dict[str, tuple]:
-    with closing(sqlite3.connect(path / CATALOGUE)) as connection:
-        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        return {
-            name: (
-                sorted(r[1:] for r in connection.execute(f"PRAGMA table_info({name})")),
-                sorted(r[2:5] for r in connection.execute(f"PRAGMA foreign_key_list({name})")),
-                sorted(r[1] for r in connection.execute(f"PRAGMA index_list({name})")),
-            )
-            for name in sorted(names)
-        }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

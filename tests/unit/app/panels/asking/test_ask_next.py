@@ -22,23 +22,17 @@ from core.imaging.region import Region
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.searches.questions import Answer
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from core.workflows.metrics.training import TrainRequest
 from tests.helpers.questions import by_findings
+from tests.helpers.striped import PLAIN, striped_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("asking")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=40), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("l1", "city"))
-    return library
+    return striped_library(
+        tmp_path_factory.mktemp("asking"), n=40, metrics=(PLAIN, TrainRequest("l1", "city"))
+    )
 
 
 @pytest.fixture

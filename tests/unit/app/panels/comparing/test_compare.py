@@ -12,24 +12,16 @@ from app.panels.comparing.compare import ComparePanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
 from core.workflows.imaging import looking
-from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import striped_library
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("compare")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=12), library)
-    extract_features(library, "gabor")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(tmp_path_factory.mktemp("compare"), n=12, features="gabor")
 
 
 @pytest.fixture

@@ -16,26 +16,22 @@ from app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
 from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import ask
 from core.workflows.searches.searching import search
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import PLAIN, striped_library
 
 LEFT, RIGHT = 0, 1
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("two metrics")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=40), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
-    return library
+    return striped_library(
+        tmp_path_factory.mktemp("two metrics"),
+        n=40,
+        metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
+    )
 
 
 @pytest.fixture

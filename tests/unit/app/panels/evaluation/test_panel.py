@@ -41,11 +41,6 @@ COLUMN = {column.key: place for place, column in enumerate(FULL)}
 
 
 @pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
-
-
-@pytest.fixture
 def panel(qtbot, context):
     made = EvaluationPanel(context)
     qtbot.addWidget(made)

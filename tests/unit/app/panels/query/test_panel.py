@@ -34,11 +34,6 @@ PART = Region(8, 12, 24, 16)
 
 
 @pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
-
-
-@pytest.fixture
 def panel(qtbot, context):
     made = QueryPanel(context)
     qtbot.addWidget(made)

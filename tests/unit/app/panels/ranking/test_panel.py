@@ -8,12 +8,9 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
-from app.context import Context
-from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.ranking.panel import RankingPanel
-from app.settings import Settings
-from app.state import State, TrainingRun
+from app.state import TrainingRun
 from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
@@ -42,11 +39,6 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
     return SearchResult(
         ASKED, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
     )
-
-
-@pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
 
 
 @pytest.fixture

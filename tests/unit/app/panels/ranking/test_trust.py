@@ -8,13 +8,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel
 
-from app.context import Context
-from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.ranking.options import DIVERSE
 from app.panels.ranking.panel import RankingPanel
-from app.settings import Settings
-from app.state import State
 from app.theme import set_theme
 from core.searches.query import Query
 from core.workflows.searches import asking, differing
@@ -48,11 +44,6 @@ def ranking(vote=VOTE, **more) -> SearchResult:
     ranked += tuple(case(number) for number in range(3, 21))
     made = SearchResult(ASKED, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
     return replace(made, **more)
-
-
-@pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
 
 
 @pytest.fixture

@@ -18,11 +18,9 @@ from app.windows import parts
 from core.imaging.region import Region
 from core.library.library import Library
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import Asked
-from tests.helpers.pictures import striped_folder
+from tests.helpers.striped import PLAIN, striped_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT
 
@@ -31,13 +29,9 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
-    library = folder / "lib.semblance"
-    import_source(striped_folder(folder / "pictures", n=16), library)
-    extract_features(library, "colour_edge_texture")
-    train_metric(library, TrainRequest("l1", "city"))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return striped_library(
+        tmp_path_factory.mktemp("examples"), n=16, metrics=(TrainRequest("l1", "city"), PLAIN)
+    )
 
 
 @pytest.fixture

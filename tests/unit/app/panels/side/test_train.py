@@ -6,11 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
-from app.context import Context
-from app.messages import Messages
 from app.panels.side.train import NEEDING_NONE, USUAL, TrainPanel
-from app.settings import Settings
-from app.state import State
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.parameter_form import ParameterForm
 from core.library.columns import case_columns
@@ -27,11 +23,6 @@ from tests.helpers.scored import CASES, metric, snapshot
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
 TITLES = {learner.name: learner.title for learner in learners()}
-
-
-@pytest.fixture
-def context(jobs):
-    return Context(State(), jobs, Messages(), Settings())
 
 
 @pytest.fixture

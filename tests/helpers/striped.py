@@ -1,0 +1,28 @@
+"""Libraries of striped pictures with features and metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
+from tests.helpers.pictures import striped_folder
+
+#: Plain distances of all features.
+PLAIN = TrainRequest("euclidean", "plain")
+
+
+def striped_library(
+    folder: Path,
+    n: int = 24,
+    features: str = "colour_edge_texture",
+    metrics: tuple[TrainRequest, ...] = (PLAIN,),
+) -> Path:
+    """``Striped.semblance`` in ``folder``, of ``n`` pictures in ``folder``/pictures."""
+    library = folder / "Striped.semblance"
+    import_source(striped_folder(folder / "pictures", n=n), library)
+    extract_features(library, features)
+    for request in metrics:
+        train_metric(library, request)
+    return library
