@@ -10,3 +10,8 @@ from core.workflows.searches.searching import SearchResult
 def asked_for(result: SearchResult | None) -> Asked | None:
     """``result`` as the answer to a search that nothing refines."""
     return None if result is None else Asked(Search(result.metric, result.query), result)
+
+
+def ids(result: SearchResult) -> list[str]:
+    """The ranked cases."""
+    return [case.case_id for case in result.ranked]

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
+from app.operations import searching
 from app.program import make_application
 from app.screenshot import settle, turn
 from app.windows.main import MainWindow
+from core.searches.query import Query
 
 #: A loaded machine may take this long for anything a test waits for.
 PATIENCE_MS = 120_000
@@ -21,6 +23,12 @@ def flush() -> None:
     for _ in range(3):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         QCoreApplication.processEvents()
+
+
+def asked(window: MainWindow) -> None:
+    """Ask with the first case, and wait for the ranking."""
+    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+    wait_for(window, lambda: window.state.ranking is not None)
 
 
 def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:

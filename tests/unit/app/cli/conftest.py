@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+import shutil
+
 import pytest
 
 from app.cli.main import run
+from core.workflows.metrics.training import TrainRequest, train_metric
+from tests.helpers.tables import table_library
 
 
 @pytest.fixture
@@ -15,3 +20,29 @@ def told(capsys):
         return status, out, err
 
     return run_it
+
+
+@pytest.fixture
+def document(told):
+    """The JSON one command line prints, and nothing else anywhere."""
+
+    def run_it(*arguments: object) -> object:
+        status, out, err = told(*arguments, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return run_it
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    library = table_library(tmp_path_factory.mktemp("made"))
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    return library
+
+
+@pytest.fixture
+def library(made, tmp_path):
+    """60 cases of a table with a metric; the test's own."""
+    shutil.copy(made.parent / "t.csv", tmp_path)
+    return shutil.copytree(made, tmp_path / made.name)

@@ -5,12 +5,10 @@ import shutil
 import pytest
 from PySide6.QtCore import Qt
 
-from app.operations import searching
 from app.screenshot import settle
-from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest
 from tests.helpers.striped import PLAIN, striped_library
-from tests.helpers.windows import open_window, wait_for
+from tests.helpers.windows import asked, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -21,11 +19,6 @@ def trained(tmp_path_factory):
         tmp_path_factory.mktemp("two"),
         metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
     )
-
-
-def asked(window):
-    searching.ask(window.context, Query(case=window.state.columns.ids[0]))
-    wait_for(window, lambda: window.state.ranking is not None)
 
 
 def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):

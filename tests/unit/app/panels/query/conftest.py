@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from app.operations import searching
+from app.panels.query.panel import QueryPanel
+from core.searches.query import Query
+from core.workflows.library import opening
+from core.workflows.library.importing import import_source
+from tests.helpers.pictures import striped_folder
+from tests.helpers.query_panel import picture_file
+
+
+@pytest.fixture
+def panel(qtbot, context):
+    made = QueryPanel(context)
+    qtbot.addWidget(made)
+    made.resize(336, 640)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def library(tmp_path, context):
+    """A library of eight pictures of four patients, open; its first case is ``level/p000.png``."""
+    source = striped_folder(tmp_path / "pictures", n=8)
+    path = tmp_path / "striped.semblance"
+    import_source(source, path, kind="folder")
+    context.state.set_library(opening.publish(path))
+    return context.state.library
+
+
+@pytest.fixture
+def asked(panel, context, jobs, tmp_path):
+    """The panel, shown with a picture from outside of 48 x 40 pixels."""
+    searching.ask(context, Query(image=picture_file(tmp_path)))
+    jobs.let_run()
+    return panel

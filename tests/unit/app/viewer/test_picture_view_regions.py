@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.viewer.picture_view import PictureView
+from app.viewer.tools import RECTANGLE, SELECT
+from core.imaging.region import Region
+from tests.helpers.picture_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
+
+# Region by mouse
+
+
+@pytest.mark.parametrize("notches", [0, 2, 5, -4])
+def test_a_drawn_rectangle_is_in_picture_pixels(qtbot, notches):
+    view = PictureView()
+    qtbot.addWidget(view)
+    view.resize(320, 330)
+    view.show()
+    view.show_picture(grey(1000, 800))
+    view.set_tool(RECTANGLE)
+    turn(view, QPoint(150, 160), notches)
+    begin, end = QPoint(100, 120), QPoint(180, 170)
+    with qtbot.waitSignal(view.region.changed) as told:
+        drag(view, begin, QPoint(130, 140), end)
+    x0, y0 = (round(value) for value in view.viewport.to_picture(100, 120))
+    x1, y1 = (round(value) for value in view.viewport.to_picture(180, 170))
+    assert told.args == [Region(x0, y0, x1 - x0, y1 - y0)]
+    assert view.region.region == told.args[0]
+
+
+def test_a_rectangle_is_told_once_when_the_button_comes_up(view):
+    told = []
+    view.region.changed.connect(told.append)
+    view.set_tool(RECTANGLE)
+    QTest.mousePress(view, LEFT, pos=QPoint(50, 60))
+    for x in range(60, 200, 10):
+        QTest.mouseMove(view, QPoint(x, x))
+    assert told == []
+    QTest.mouseRelease(view, LEFT, pos=QPoint(190, 190))
+    assert len(told) == 1
+
+
+def test_drawn_backwards_and_beyond_the_picture_it_is_clipped(view):
+    view.set_tool(RECTANGLE)
+    drag(view, QPoint(160, 165), QPoint(90, 90), QPoint(-50, -50))
+    assert view.region.region == Region(0, 0, 128, 128)
+
+
+def test_a_click_draws_nothing(view):
+    view.set_tool(RECTANGLE)
+    told = []
+    view.region.changed.connect(told.append)
+    QTest.mouseClick(view, LEFT, pos=QPoint(100, 100))
+    drag(view, QPoint(100, 100), QPoint(101, 101))
+    assert told == []
+    assert view.region.region is None
+
+
+def test_dragging_inside_moves_it_and_keeps_its_size(view):
+    view.set_tool(RECTANGLE)
+    view.show_region(Region(40, 40, 80, 60))
+    drag(view, at(view, 80, 72), at(view, 100, 80), at(view, 120, 92))
+    assert view.region.region == Region(80, 60, 80, 60)
+    drag(view, at(view, 120, 92), QPoint(2000, 2000))
+    assert view.region.region == Region(176, 196, 80, 60)
+
+
+@pytest.mark.parametrize(
+    ("corner", "to", "expected"),
+    [
+        ((40, 40), (20, 30), Region(20, 30, 100, 70)),
+        ((120, 100), (140, 120), Region(40, 40, 100, 80)),
+        ((80, 40), (90, 20), Region(40, 20, 80, 80)),
+        ((40, 70), (60, 200), Region(60, 40, 60, 60)),
+        ((120, 70), (100, 10), Region(40, 40, 60, 60)),
+        ((80, 100), (0, 140), Region(40, 40, 80, 100)),
+        ((120, 100), (20, 20), Region(20, 20, 20, 20)),
+    ],
+)
+@pytest.mark.parametrize("tool", [SELECT, RECTANGLE])
+def test_every_handle_moves_its_edges(view, tool, corner, to, expected):
+    view.set_tool(tool)
+    view.show_region(Region(40, 40, 80, 60))
+    drag(view, at(view, *corner), at(view, *to))
+    assert view.region.region == expected
+
+
+def test_inside_the_region_the_select_tool_still_windows(view):
+    view.show_region(Region(40, 40, 80, 60))
+    first = view.window_level
+    drag(view, at(view, 80, 70), at(view, 100, 80))
+    assert view.region.region == Region(40, 40, 80, 60)
+    assert view.window_level != first
+
+
+def test_its_border_moves_it_with_the_select_tool(view):
+    view.show_region(Region(40, 40, 80, 60))
+    drag(view, at(view, 60, 40), at(view, 70, 45))
+    assert view.region.region == Region(50, 45, 80, 60)
+
+
+def test_a_new_rectangle_replaces_the_old(view):
+    view.set_tool(RECTANGLE)
+    view.show_region(Region(10, 10, 40, 40))
+    drag(view, at(view, 120, 120), at(view, 180, 200))
+    assert view.region.region == Region(120, 120, 60, 80)
+
+
+def test_a_picture_that_may_not_be_edited_keeps_its_region(view):
+    view.set_tool(RECTANGLE)
+    view.show_region(Region(10, 10, 40, 40))
+    view.editable = False
+    drag(view, at(view, 120, 120), at(view, 180, 200))
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert view.region.region == Region(10, 10, 40, 40)
+
+
+# Region by keyboard
+
+
+@pytest.mark.parametrize(
+    ("key", "held", "expected"),
+    [
+        (Qt.Key.Key_Left, None, Region(39, 40, 80, 60)),
+        (Qt.Key.Key_Right, SHIFT, Region(50, 40, 80, 60)),
+        (Qt.Key.Key_Up, SHIFT, Region(40, 30, 80, 60)),
+        (Qt.Key.Key_Down, None, Region(40, 41, 80, 60)),
+        (Qt.Key.Key_Right, CTRL, Region(40, 40, 81, 60)),
+        (Qt.Key.Key_Left, CTRL | SHIFT, Region(40, 40, 70, 60)),
+        (Qt.Key.Key_Up, CTRL, Region(40, 40, 80, 59)),
+        (Qt.Key.Key_Down, CTRL | SHIFT, Region(40, 40, 80, 70)),
+    ],
+)
+def test_arrows_move_and_resize(view, qtbot, key, held, expected):
+    view.show_region(Region(40, 40, 80, 60))
+    with qtbot.waitSignal(view.region.changed) as told:
+        QTest.keyClick(view, key, held or Qt.KeyboardModifier.NoModifier)
+    assert told.args == [expected]
+
+
+def test_a_held_arrow_is_told_once(view):
+    told = []
+    view.region.changed.connect(told.append)
+    view.show_region(Region(40, 40, 80, 60))
+    for _ in range(12):
+        press = QKeyEvent(
+            QEvent.Type.KeyPress, Qt.Key.Key_Right, Qt.KeyboardModifier.NoModifier, "", autorep=True
+        )
+        QApplication.sendEvent(view, press)
+    assert told == []
+    QTest.keyRelease(view, Qt.Key.Key_Right)
+    assert told == [Region(52, 40, 80, 60)]
+
+
+def test_the_region_never_leaves_the_picture(view):
+    view.show_region(Region(0, 200, 256, 56))
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Down):
+        QTest.keyClick(view, key, SHIFT)
+        QTest.keyClick(view, key, CTRL | SHIFT)
+    assert view.region.region == Region(0, 200, 246, 56)
+    for _ in range(30):
+        QTest.keyClick(view, Qt.Key.Key_Left, CTRL | SHIFT)
+    assert view.region.region == Region(0, 200, 1, 56)
+
+
+def test_enter_draws_the_first_rectangle_and_escape_removes_it(view):
+    told = []
+    view.region.changed.connect(told.append)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert told == []
+    QTest.keyClick(view, Qt.Key.Key_R)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert told == [Region(64, 64, 128, 128), None]
+
+
+def test_escape_during_a_drag_gives_the_old_region_back(view):
+    told = []
+    view.region.changed.connect(told.append)
+    view.set_tool(RECTANGLE)
+    view.show_region(Region(10, 10, 40, 40))
+    QTest.mousePress(view, LEFT, pos=QPoint(200, 200))
+    QTest.mouseMove(view, QPoint(260, 260))
+    assert view.region.region != Region(10, 10, 40, 40)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    QTest.mouseRelease(view, LEFT, pos=QPoint(260, 260))
+    assert view.region.region == Region(10, 10, 40, 40)
+    assert told == []
+
+
+def test_undo_goes_back_step_by_step(view):
+    view.set_tool(RECTANGLE)
+    drag(view, at(view, 20, 20), at(view, 60, 60))
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    seen = []
+    view.region.changed.connect(seen.append)
+    for _ in range(5):
+        QTest.keyClick(view, Qt.Key.Key_Z, CTRL)
+    assert seen == [Region(21, 20, 40, 40), Region(20, 20, 40, 40), None]
+    assert not view.region.can_undo
+
+
+def test_the_region_takes_its_keys_before_the_windows_shortcuts(view):
+    def taken(key, held):
+        event = QKeyEvent(QEvent.Type.ShortcutOverride, key, held)
+        event.setAccepted(False)
+        QApplication.sendEvent(view, event)
+        return event.isAccepted()
+
+    assert not taken(Qt.Key.Key_Down, CTRL)
+    view.show_region(Region(40, 40, 80, 60))
+    assert taken(Qt.Key.Key_Down, CTRL)
+    assert not taken(Qt.Key.Key_K, CTRL)
+
+
+# Drawing by keys alone
+
+
+def test_enter_draws_in_the_middle_of_what_is_seen(view):
+    view.set_tool(RECTANGLE)
+    for _ in range(4):
+        QTest.keyClick(view, Qt.Key.Key_Plus)
+    QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
+    left, top, right, bottom = view.viewport.seen()
+    assert right - left < view.viewport.width
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    region = view.region.region
+    assert region.width == pytest.approx((right - left) / 2, abs=1)
+    assert region.x + region.width / 2 == pytest.approx((left + right) / 2, abs=1)
+    assert region.y + region.height / 2 == pytest.approx((top + bottom) / 2, abs=1)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
+    wanted = []
+    view.segment_wanted.connect(lambda x, y: wanted.append((x, y)))
+    QTest.keyClick(view, Qt.Key.Key_S)
+    assert view.pointer.aim.at is not None
+    QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
+    QTest.keyClick(view, Qt.Key.Key_Up)
+    where = view.pointer.aim.at
+    QTest.keyClick(view, key)
+    x, y = view.viewport.to_picture(where.x(), where.y())
+    assert wanted == [(int(x), int(y))]
+    assert (where.x(), where.y()) == (view.width() / 2 + 40, view.height() / 2 - 4)
+
+
+def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
+    told = []
+    view.region.changed.connect(told.append)
+    QTest.keyClick(view, Qt.Key.Key_P)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left):
+        QTest.keyClick(view, Qt.Key.Key_Space)
+        QTest.keyClick(view, key, SHIFT)
+    assert told == []
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    (region,) = told
+    assert region.outline is not None
+    side = round(40 / view.viewport.zoom)
+    assert (region.width, region.height) == (side, side)
+
+
+def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
+    QTest.keyClick(view, Qt.Key.Key_S)
+    QTest.mouseClick(view, LEFT, pos=QPoint(10, 10))
+    assert view.pointer.aim.at is None
+    QTest.keyClick(view, Qt.Key.Key_P)
+    assert view.pointer.aim.at is not None
+    QTest.keyClick(view, Qt.Key.Key_R)
+    assert view.pointer.aim.at is None
+
+
+def test_the_letters_of_the_tools_belong_to_the_picture(view):
+    def taken(key, text):
+        event = QKeyEvent(QEvent.Type.ShortcutOverride, key, Qt.KeyboardModifier.NoModifier, text)
+        event.setAccepted(False)
+        QApplication.sendEvent(view, event)
+        return event.isAccepted()
+
+    assert taken(Qt.Key.Key_E, "e")
+    assert not taken(Qt.Key.Key_Y, "y")
+    view.editable = False
+    assert not taken(Qt.Key.Key_E, "e")
+    assert taken(Qt.Key.Key_V, "v")
