@@ -15,3 +15,8 @@ def asked_for(result: SearchResult | None) -> Asked | None:
 def ids(result: SearchResult) -> list[str]:
     """The ranked cases."""
     return [case.case_id for case in result.ranked]
+
+
+def ranked(asked: Asked) -> list[str]:
+    """The cases of an answer, the nearest first."""
+    return ids(asked.result)

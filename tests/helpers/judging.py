@@ -12,17 +12,14 @@ from app.settings import Settings
 from app.state import State
 from core.searches.query import Query
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 def library_to_judge(folder: Path, n: int = 60) -> Path:
     """Cases of a table with two metrics: "city", which clicks cannot refine, and "plain"."""
-    library = table_library(folder, n=n)
-    train_metric(library, TrainRequest("l1", "city"))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return table_library(folder, n=n, metrics=(TrainRequest("l1", "city"), PLAIN))
 
 
 def context_on(library: Path, copy: Path, jobs: HeldJobs) -> Context:

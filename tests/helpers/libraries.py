@@ -68,6 +68,12 @@ def rows_of(library: Library) -> np.ndarray:
     return np.array([r.id for r in library.catalogue.all_cases()], dtype=np.int64)
 
 
+def finding_of(library: Path) -> dict[str, str | None]:
+    """The finding of each case, by its id."""
+    with Library.open(library, writable=False) as opened:
+        return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
+
+
 def tables_of(library: Path) -> dict[str, list[tuple]]:
     """Everything in the catalogue, to compare before and after."""
     with raw(library) as connection:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
-
-#: Plain distances of all features.
-PLAIN = TrainRequest("euclidean", "plain")
+from tests.helpers.tables import PLAIN
 
 
 def striped_library(
     folder: Path,
     n: int = 24,
     features: str = "colour_edge_texture",
-    metrics: tuple[TrainRequest, ...] = (PLAIN,),
+    metrics: Sequence[TrainRequest] = (PLAIN,),
+    name: str = "Striped.semblance",
 ) -> Path:
-    """``Striped.semblance`` in ``folder``, of ``n`` pictures in ``folder``/pictures."""
-    library = folder / "Striped.semblance"
+    """The library ``name`` in ``folder``, of ``n`` pictures in ``folder``/pictures."""
+    library = folder / name
     import_source(striped_folder(folder / "pictures", n=n), library)
     extract_features(library, features)
     for request in metrics:

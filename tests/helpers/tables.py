@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 
+#: Plain distances of all features.
+PLAIN = TrainRequest("euclidean", "plain")
 #: Columns that tell the findings apart, and columns of noise far louder than these.
 TELLING, NOISE = 2, 3
 
@@ -33,10 +37,12 @@ def write_table(
     return path
 
 
-def table_library(folder: Path, **options: object) -> Path:
-    """A library of one table with its feature set ``raw``; cases are ``t/c0``, ``t/c1`` ..."""
+def table_library(folder: Path, *, metrics: Sequence[TrainRequest] = (), **options: object) -> Path:
+    """A library of one table with features ``raw`` and ``metrics``; cases are ``t/c0``, ``t/c1`` ..."""
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / "lib.semblance"
     import_source(write_table(folder / "t.csv", **options), library)
     extract_features(library, "raw")
+    for request in metrics:
+        train_metric(library, request)
     return library

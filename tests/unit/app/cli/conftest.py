@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from app.cli.main import run
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
@@ -36,9 +35,7 @@ def document(told):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    library = table_library(tmp_path_factory.mktemp("made"))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return table_library(tmp_path_factory.mktemp("made"), metrics=(PLAIN,))
 
 
 @pytest.fixture

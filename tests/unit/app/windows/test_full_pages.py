@@ -7,7 +7,8 @@ from PySide6.QtCore import Qt
 
 from app.screenshot import settle
 from core.workflows.metrics.training import TrainRequest
-from tests.helpers.striped import PLAIN, striped_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
 from tests.helpers.windows import asked, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")

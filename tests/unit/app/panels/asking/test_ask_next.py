@@ -25,7 +25,8 @@ from core.searches.questions import Answer
 from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
 from tests.helpers.questions import by_findings
-from tests.helpers.striped import PLAIN, striped_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
 
 
 @pytest.fixture(scope="module")

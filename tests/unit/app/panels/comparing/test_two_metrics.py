@@ -20,7 +20,8 @@ from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import ask
 from core.workflows.searches.searching import search
-from tests.helpers.striped import PLAIN, striped_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
 
 LEFT, RIGHT = 0, 1
 

@@ -15,18 +15,19 @@ from app.state import State
 from core.searches.query import Query
 from core.workflows.evaluation import mapping
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    made = table_library(tmp_path_factory.mktemp("map panel"))
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    train_metric(made, TrainRequest("pca", "other", settings={"components": 2}))
+    made = table_library(
+        tmp_path_factory.mktemp("map panel"),
+        metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})),
+    )
     close_desks()
     return made
 

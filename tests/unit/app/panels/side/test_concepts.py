@@ -13,10 +13,10 @@ from app.operations import searching
 from app.panels.side.concepts import STEPS
 from app.windows import parts
 from core.searches.query import Query
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.desk import close_desks
 from tests.helpers.libraries import raw
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT
 
@@ -27,11 +27,11 @@ WITH, WITHOUT = ("t/c2", "t/c6", "t/c10", "t/c14"), ("t/c4", "t/c8", "t/c12", "t
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    library = table_library(tmp_path_factory.mktemp("concepts"), n=60)
-    train_metric(library, TrainRequest("l1", "city"))
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 5}))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return table_library(
+        tmp_path_factory.mktemp("concepts"),
+        n=60,
+        metrics=(TrainRequest("l1", "city"), TrainRequest("bdm", "bits", settings={"rounds": 5}), PLAIN),
+    )
 
 
 @pytest.fixture

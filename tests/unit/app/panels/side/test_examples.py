@@ -20,7 +20,8 @@ from core.library.library import Library
 from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import Asked
-from tests.helpers.striped import PLAIN, striped_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT
 

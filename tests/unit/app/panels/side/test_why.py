@@ -17,17 +17,15 @@ from app.settings import Settings
 from app.state import State
 from core.errors import BadInput
 from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import explaining, refining
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.explaining import why
 from core.workflows.searches.refining import closer
 from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -35,13 +33,16 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("why panel")
-    library = table_library(folder / "table", n=60)
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    pictures = striped_folder(folder / "pictures", n=12)
-    import_source(pictures, folder / "pictures.semblance")
-    extract_features(folder / "pictures.semblance", "gabor")
-    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain", steps="standardise,pca:5"))
+    table_library(
+        folder / "table", n=60, metrics=(TrainRequest("bdm", "bits", settings={"rounds": 12}), PLAIN)
+    )
+    striped_library(
+        folder,
+        n=12,
+        features="gabor",
+        metrics=(TrainRequest("euclidean", "plain", steps="standardise,pca:5"),),
+        name="pictures.semblance",
+    )
     close_desks()
     return folder
 

@@ -7,19 +7,16 @@ from core.errors import BadArguments, BadInput
 from core.tasks import Cancelled
 from core.workflows.evaluation import mapping
 from core.workflows.evaluation.mapping import map_library
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.desk import desk_for
 from tests.helpers.listening import Listening
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """60 rows: one metric with coordinates, one without."""
-    made = table_library(tmp_path_factory.mktemp("map"))
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    train_metric(made, TrainRequest("l1", "city block"))
-    return made
+    return table_library(tmp_path_factory.mktemp("map"), metrics=(PLAIN, TrainRequest("l1", "city block")))
 
 
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])

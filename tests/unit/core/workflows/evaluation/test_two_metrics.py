@@ -9,21 +9,21 @@ from core.searches.judgement import Judgement, Kind
 from core.searches.search import Search
 from core.tasks import Cancelled
 from core.workflows.evaluation.two_metrics import compare_metrics, disagreements
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import desk_for
 from core.workflows.searches.searching import Query, search
 from tests.helpers.listening import Listening
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """60 rows of 30 patients, two metrics."""
-    made = table_library(tmp_path_factory.mktemp("two"))
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    train_metric(made, TrainRequest("bdm_v", "learnt", settings={"rounds": 20}))
-    return made
+    return table_library(
+        tmp_path_factory.mktemp("two"),
+        metrics=(PLAIN, TrainRequest("bdm_v", "learnt", settings={"rounds": 20})),
+    )
 
 
 def _orders(library, case):

@@ -14,13 +14,12 @@ from core.workflows.library.describing import (
     describe_library,
     describe_protocols,
 )
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from tests.helpers.tables import table_library
 
 
 def test_a_library_is_told_in_the_shape_scripts_rely_on(tmp_path, monkeypatch):
-    library = table_library(tmp_path)
-    train_metric(library, TrainRequest("euclidean", "mine"))
+    library = table_library(tmp_path, metrics=(TrainRequest("euclidean", "mine"),))
     with Library.open(library) as opened:
         opened.save_search("a search", {})
     document = describe_library(library)

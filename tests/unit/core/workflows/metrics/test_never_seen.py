@@ -26,7 +26,7 @@ from core.workflows.searches import concepts, refining
 from core.workflows.searches.batch_queries import held_out_cases
 from core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library, write_table
+from tests.helpers.tables import PLAIN, table_library, write_table
 
 
 @pytest.fixture(autouse=True)
@@ -108,8 +108,7 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
 
 
 def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_path):
-    library = table_library(tmp_path)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, metrics=(PLAIN,))
     before = score_metric(library, "plain")["n_test"]
     with Library.open(library, writable=True) as opened:
         # One of the two cases of a training patient becomes unseen, the other loses its finding.
@@ -130,8 +129,7 @@ def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_
 
 
 def test_what_a_metric_saw_goes_with_it_through_another_library(tmp_path):
-    home = table_library(tmp_path / "home", n=80)
-    train_metric(home, TrainRequest("euclidean", "plain"))
+    home = table_library(tmp_path / "home", n=80, metrics=(PLAIN,))
     first = export_metric(home, "plain", tmp_path / f"first{SUFFIX}")
     # A library with other cases, from which it comes back.
     away = table_library(tmp_path / "away", n=40, seed=9)
@@ -145,8 +143,7 @@ def test_what_a_metric_saw_goes_with_it_through_another_library(tmp_path):
 
 
 def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_path):
-    home = table_library(tmp_path / "home", n=80)
-    train_metric(home, TrainRequest("euclidean", "plain"))
+    home = table_library(tmp_path / "home", n=80, metrics=(PLAIN,))
     file = export_metric(home, "plain", tmp_path / f"m{SUFFIX}")
     away = table_library(tmp_path / "away", n=40)
     # Of the same seed: half of the cases are those of the first library.
@@ -170,8 +167,7 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
 
 
 def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):
-    library = table_library(tmp_path / "known", n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path / "known", n=80, metrics=(PLAIN,))
     search = Search("plain", Query(case="t/c0"), ledger="l")
     assert refining.held_out_score(library, search).measured_on == HELD_OUT_PATIENTS
     table = write_table(tmp_path / "t.csv", n=80)

@@ -12,16 +12,15 @@ from core.tasks import Cancelled, Reporter
 from core.workflows.metrics import slider as slider_module
 from core.workflows.metrics.slider import prepare_slider
 from core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
-from core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.tables import table_library
+from core.workflows.metrics.training import TrainRequest
+from tests.helpers.tables import PLAIN, table_library
 
 REQUEST = TrainRequest("", "between", settings={"rounds": 15})
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    library = table_library(tmp_path_factory.mktemp("slider"), n=90)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path_factory.mktemp("slider"), n=90, metrics=(PLAIN,))
     return library, prepare_slider(library, REQUEST)
 
 

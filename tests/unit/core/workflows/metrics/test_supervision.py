@@ -15,16 +15,14 @@ from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches import refining
 from core.workflows.searches.refining import closer, thumb
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")
 
 
 @pytest.fixture
 def library(tmp_path):
-    made = table_library(tmp_path, n=80)
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    return made
+    return table_library(tmp_path, n=80, metrics=(PLAIN,))
 
 
 def trained_cases(library) -> list[str]:

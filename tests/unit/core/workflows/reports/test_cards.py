@@ -17,18 +17,16 @@ from core.searches.query import Query
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
 from core.workflows.metrics.metric_exchange import ABOUT, METRIC, SUFFIX, export_metric, import_metric
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from core.workflows.metrics.training import TrainRequest, score_metric
 from core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
 from core.workflows.searches.searching import search
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cards")
-    library = table_library(folder / "a", n=80)
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 20}))
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    table_library(folder / "a", n=80, metrics=(TrainRequest("bdm", "bits", settings={"rounds": 20}), PLAIN))
     return folder
 
 
@@ -105,8 +103,7 @@ def test_a_metric_comes_back_as_it_was(library, file):
 
 
 def test_in_another_library_it_has_no_scores_and_knows_what_it_saw(made, file, tmp_path):
-    other = table_library(tmp_path / "b", n=80)
-    train_metric(other, TrainRequest("euclidean", "theirs"))
+    other = table_library(tmp_path / "b", n=80, metrics=(TrainRequest("euclidean", "theirs"),))
     assert import_metric(other, file, "brought") == "brought"
     with Library.open(other) as opened:
         record = opened.metric("brought")

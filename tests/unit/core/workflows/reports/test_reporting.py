@@ -18,28 +18,21 @@ from core.library.library import Library
 from core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.reports.reporting import write_reports, write_search_report
 from core.workflows.reports.sealing import reopen_report
 from core.workflows.searches import refining
 from core.workflows.searches.asking import ask
 from core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 from core.workflows.searches.refining import closer, thumb
-from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reporting")
-    library = table_library(folder / "table", n=60)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    striped_folder(folder / "pictures", n=12)
-    import_source(folder / "pictures", folder / "pictures.semblance")
-    extract_features(folder / "pictures.semblance", "colour_edge_texture")
-    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain"))
+    table_library(folder / "table", n=60, metrics=(PLAIN,))
+    striped_library(folder, n=12, name="pictures.semblance")
     return folder
 
 

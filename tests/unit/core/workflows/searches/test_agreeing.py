@@ -17,7 +17,7 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.agreeing import SIDE, agreement
 from core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +78,7 @@ def test_a_picture_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
 
 
 def test_rows_of_a_table_have_no_pictures(tmp_path):
-    library = table_library(tmp_path)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, metrics=(PLAIN,))
     found = agreement(library, Search("plain", Query("t/c0")), "t/c5")
     assert found.query.problem == found.case.problem == "a row of a table: no picture"
     assert found.note == ""

@@ -5,19 +5,16 @@ from __future__ import annotations
 import pytest
 
 from core.errors import BadArguments, BadInput
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import concepts
 from core.workflows.searches.desk import desk_for
 from tests.helpers.libraries import raw
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
 def table(tmp_path):
-    library = table_library(tmp_path, n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("l1", "city"))
-    return library
+    return table_library(tmp_path, n=80, metrics=(PLAIN, TrainRequest("l1", "city")))
 
 
 def marks(has: bool, *rows: int) -> list[tuple[str, bool]]:

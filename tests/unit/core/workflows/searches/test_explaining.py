@@ -17,7 +17,7 @@ from core.workflows.searches.asking import ask
 from core.workflows.searches.explaining import MOVED, reasons, why
 from core.workflows.searches.refining import closer
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 METRICS = ("plain", "bits", "votes", "kernel")
 
@@ -25,10 +25,15 @@ METRICS = ("plain", "bits", "votes", "kernel")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("why")
-    library = table_library(folder, n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 20}))
-    train_metric(library, TrainRequest("bdm_kernel", "kernel", settings={"rounds": 8}))
+    library = table_library(
+        folder,
+        n=80,
+        metrics=(
+            PLAIN,
+            TrainRequest("bdm", "bits", settings={"rounds": 20}),
+            TrainRequest("bdm_kernel", "kernel", settings={"rounds": 8}),
+        ),
+    )
     votes = {"rounds": 8, "weak": "binary", "readout": "votes"}
     train_metric(library, TrainRequest("metricboost", "votes", settings=votes))
     return folder

@@ -21,17 +21,15 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches import keeping
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks, desk_for
+from tests.helpers.asked import ranked
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
 def library(tmp_path):
     """60 rows of 30 patients, two metrics."""
-    made = table_library(tmp_path)
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    train_metric(made, TrainRequest("pca", "other", settings={"components": 2}))
-    return made
+    return table_library(tmp_path, metrics=(PLAIN, TrainRequest("pca", "other", settings={"components": 2})))
 
 
 def _search(library, metric="plain"):
@@ -41,10 +39,6 @@ def _search(library, metric="plain"):
 def _judge(library, search, *cases):
     ledger = desk_for(library, search.metric).ledger(search.ledger)
     ledger.add([Judgement(Kind.ALIKE, search.query.case, case) for case in cases])
-
-
-def _ranked(asked):
-    return [case.case_id for case in asked.result.ranked]
 
 
 def _execute(library, statement, *values):
@@ -60,7 +54,7 @@ def _forget_case(library, case):
 
 def test_a_search_comes_back_whole(library):
     search = replace(_search(library), strength=0.7, fold_duplicates=False)
-    _judge(library, search, _ranked(ask(library, search, k=50))[40])
+    _judge(library, search, ranked(ask(library, search, k=50))[40])
     asked = ask(library, search, k=200)
     view = {"zoom": [2.5, 3.25, 4.125], "scroll": 17}
     keeping.save(library, "mine", keeping.record(search, asked, view))
@@ -75,7 +69,7 @@ def test_a_search_comes_back_whole(library):
 
 def test_a_branch_has_judgements_of_its_own(library):
     search = _search(library)
-    ranked = _ranked(ask(library, search, k=50))
+    ranked = ranked(ask(library, search, k=50))
     _judge(library, search, ranked[30])
     state = keeping.record(search, ask(library, search, k=200), {})
     keeping.save(library, "stem", state)
@@ -92,10 +86,10 @@ def test_a_branch_has_judgements_of_its_own(library):
 
 def test_going_on_with_another_query_leaves_the_judgements_behind(library):
     search = _search(library)
-    _judge(library, search, _ranked(ask(library, search))[3])
+    _judge(library, search, ranked(ask(library, search))[3])
     keeping.part_with(library, search.ledger, "copy")
     close_desks()
-    _judge(library, replace(search, ledger="copy"), _ranked(ask(library, search))[5])
+    _judge(library, replace(search, ledger="copy"), ranked(ask(library, search))[5])
     assert len(desk_for(library, "plain").ledger(search.ledger).entries) == 1
     assert len(desk_for(library, "plain").ledger("copy").entries) == 2
 
@@ -141,7 +135,7 @@ def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
 
 def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     search = _search(library)
-    ranked = _ranked(ask(library, search, k=200))
+    ranked = ranked(ask(library, search, k=200))
     _judge(library, search, ranked[4], ranked[9])
     asked = ask(library, search, k=200)
     keeping.save(library, "mine", keeping.record(search, asked, {}))
@@ -150,7 +144,7 @@ def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     words = " ".join(found.told)
     assert "1 judgement speaks of cases that are gone" in words
     assert "1 ranked case is gone since" in words
-    assert ranked[4] not in _ranked(found.asked)
+    assert ranked[4] not in ranked(found.asked)
     assert len(found.asked.result.ranked) == len(asked.result.ranked) - 1
 
 
@@ -198,7 +192,7 @@ def test_a_picture_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_
     words = " ".join(found.told)
     assert "is not there any more" in words
     assert "seen then" in words
-    assert _ranked(found.asked) == _ranked(asked)
+    assert ranked(found.asked) == ranked(asked)
     assert not found.fresh
 
 

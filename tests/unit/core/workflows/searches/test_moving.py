@@ -15,28 +15,25 @@ from core.searches.concepts import REACH, direction
 from core.searches.examples import moved_query
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import concepts, refining
 from core.workflows.searches.asking import ask
 from core.workflows.searches.refining_desk import bench_for
+from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
-from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("moving")
-    library = table_library(folder / "table", n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 20}))
-    train_metric(library, TrainRequest("l1", "city"))
-    striped_folder(folder / "pictures", n=12)
-    import_source(folder / "pictures", folder / "pictures.semblance")
-    extract_features(folder / "pictures.semblance", "colour_edge_texture")
-    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain"))
+    table_library(
+        folder / "table",
+        n=80,
+        metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
+    )
+    striped_library(folder, n=12, name="pictures.semblance")
     return folder
 
 
@@ -57,10 +54,6 @@ def pictures(made, tmp_path) -> Path:
 
 def search_for(metric="plain", case="t/c0", **more) -> Search:
     return Search(metric, Query(case=case), "mine", **more)
-
-
-def ids(asked) -> list[str]:
-    return [line.case_id for line in asked.result.ranked]
 
 
 def cases(*names: str) -> tuple[Query, ...]:
@@ -85,29 +78,29 @@ def test_examples_move_the_query(table, metric):
     at = {case: bench.coordinates[bench.place_of(case)] for case in ("t/c0", "t/c20", "t/c30", "t/c6")}
     vector = moved_query(at["t/c0"], [at["t/c20"], at["t/c30"]], [at["t/c6"]])
     expected = order_by_hand(bench, vector, at)
-    assert ids(ask(table, search, k=30)) == expected[:30]
+    assert ranked(ask(table, search, k=30)) == expected[:30]
 
 
 def test_an_example_answers_no_more_than_the_query(table):
-    shown = ids(ask(table, search_for(like=cases("t/c20")), k=79))
+    shown = ranked(ask(table, search_for(like=cases("t/c20")), k=79))
     assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
-    seen = ids(ask(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
+    seen = ranked(ask(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
     assert {"t/c1", "t/c21"} <= set(seen)
     assert not {"t/c0", "t/c20"} & set(seen)
 
 
 def test_examples_and_clicks_work_together(table):
     search = search_for(like=cases("t/c20"))
-    before = ids(ask(table, search, k=30))
+    before = ranked(ask(table, search, k=30))
     clicked = refining.judge(
         table,
         search,
         [refining.thumb(search, before[5], alike=True), refining.thumb(search, before[0], alike=False)],
         k=30,
     )
-    assert ids(clicked) != before
-    assert ids(ask(table, replace(search, strength=0.0), k=30)) == before
-    assert ids(clicked) != ids(ask(table, replace(search, like=()), k=30))
+    assert ranked(clicked) != before
+    assert ranked(ask(table, replace(search, strength=0.0), k=30)) == before
+    assert ranked(clicked) != ranked(ask(table, replace(search, like=()), k=30))
 
 
 def test_examples_from_outside_and_regions(pictures, tmp_path):
@@ -116,12 +109,12 @@ def test_examples_from_outside_and_regions(pictures, tmp_path):
     file = pictures.parent / "pictures" / names[7].partition("/")[2]
     search = Search("plain", Query(case=names[0]))
     search = replace(search, hide_same_patient=False)
-    inside = ids(ask(pictures, replace(search, like=(Query(case=names[7]),)), k=11))
-    outside = ids(ask(pictures, replace(search, like=(Query(image=file),)), k=12))
+    inside = ranked(ask(pictures, replace(search, like=(Query(case=names[7]),)), k=11))
+    outside = ranked(ask(pictures, replace(search, like=(Query(image=file),)), k=12))
     assert [case for case in outside if case != names[7]] == inside
     region = ask(pictures, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11)
     assert region.left_out == ()
-    assert ids(region) != inside
+    assert ranked(region) != inside
 
 
 def test_an_example_that_is_gone_is_left_out_and_said(pictures, tmp_path):
@@ -132,7 +125,7 @@ def test_an_example_that_is_gone_is_left_out_and_said(pictures, tmp_path):
     plain = order_by_hand(bench, bench.query_vector(search.query), [name])
     gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
     asked = ask(pictures, replace(search, like=gone), k=11)
-    assert ids(asked) == plain[:11]
+    assert ranked(asked) == plain[:11]
     assert len(asked.left_out) == 2
     assert "away.png" in asked.left_out[0]
     assert "no/such.png" in asked.left_out[1]
@@ -158,7 +151,7 @@ def test_a_concept_moves_the_query_along_its_direction(table, metric):
     for amount in (-1.0, 0.4, 1.0):
         vector = bench.coordinates[bench.place_of("t/c0")] + amount * reach * along
         asked = ask(table, search_for(metric, concepts=(("high", amount),)), k=30)
-        assert ids(asked) == order_by_hand(bench, vector, ["t/c0"], abs(amount))[:30]
+        assert ranked(asked) == order_by_hand(bench, vector, ["t/c0"], abs(amount))[:30]
         assert asked.left_out == ()
 
 
@@ -168,7 +161,7 @@ def test_the_slider_brings_cases_with_the_concept_forward(table):
         finding = {r.case_id: r.finding for r in opened.catalogue.all_cases()}
     shares = {}
     for case, amount in (("t/c0", 0.0), ("t/c0", 1.0), ("t/c3", 0.0), ("t/c3", -1.0)):
-        near = ids(ask(table, search_for(case=case, concepts=(("high", amount),)), k=10))
+        near = ranked(ask(table, search_for(case=case, concepts=(("high", amount),)), k=10))
         shares[case, amount] = np.mean([finding[case] == "kind 1" for case in near])
     assert shares["t/c0", 0.0] < shares["t/c0", 1.0]
     assert shares["t/c3", 0.0] > shares["t/c3", -1.0]
@@ -190,7 +183,7 @@ def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
     plain = order_by_hand(bench, bench.query_vector(Query("t/c0")), ["t/c0"])
     concepts.delete_concept(table, "plain", key)
     asked = ask(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
-    assert ids(asked) == plain[:20]
+    assert ranked(asked) == plain[:20]
     assert asked.left_out == (
         "The concept 'high' is gone.",
         "The concept 'half' needs cases with it and without it.",
@@ -204,4 +197,4 @@ def test_a_metric_without_coordinates_is_asked_without_them(table):
     asked = ask(table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20)
     assert asked.refused is not None
     assert "no coordinates" in asked.refused.message
-    assert ids(asked) == ids(ask(table, search_for("city"), k=20))
+    assert ranked(asked) == ranked(ask(table, search_for("city"), k=20))

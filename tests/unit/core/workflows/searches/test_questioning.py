@@ -13,18 +13,18 @@ from core.library.library import Library
 from core.searches.query import Query
 from core.searches.questions import LONG, SHORT, Answer
 from core.searches.search import Search
-from core.workflows.metrics.training import TrainRequest, train_metric
+from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import questioning
 from core.workflows.searches.asking import ask
-from tests.helpers.tables import table_library
+from tests.helpers.asked import ranked
+from tests.helpers.libraries import finding_of
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("questioning")
-    library = table_library(folder / "table", n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("l1", "city"))
+    table_library(folder / "table", n=80, metrics=(PLAIN, TrainRequest("l1", "city")))
     return folder
 
 
@@ -36,15 +36,6 @@ def table(made, tmp_path):
 
 def request_for(metric="plain", case="t/c0") -> Search:
     return Search(metric, Query(case=case), "mine")
-
-
-def ranked(asked) -> list[str]:
-    return [line.case_id for line in asked.result.ranked]
-
-
-def finding_of(library) -> dict[str, str]:
-    with Library.open(library, writable=False) as opened:
-        return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
 
 
 def test_clicks_bring_cases_of_the_finding_forward(table):

@@ -18,9 +18,7 @@ from core.searches.contradictions import Reason
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from core.workflows.metrics.training import TrainRequest, score_metric
 from core.workflows.searches import desk as desk_module
 from core.workflows.searches import refining
 from core.workflows.searches.asking import ask
@@ -28,22 +26,21 @@ from core.workflows.searches.desk import close_desks, slim_desks
 from core.workflows.searches.refining import closer, thumb
 from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import search
+from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
-from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.striped import striped_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refining")
-    library = table_library(folder / "table", n=80)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 20}))
-    train_metric(library, TrainRequest("l1", "city"))
-    pictures = striped_folder(folder / "pictures", n=12)
-    import_source(pictures, folder / "pictures.semblance")
-    extract_features(folder / "pictures.semblance", "colour_edge_texture")
-    train_metric(folder / "pictures.semblance", TrainRequest("euclidean", "plain"))
+    table_library(
+        folder / "table",
+        n=80,
+        metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
+    )
+    striped_library(folder, n=12, name="pictures.semblance")
     return folder
 
 
@@ -55,15 +52,6 @@ def table(made, tmp_path):
 
 def request_for(metric="plain", case="t/c0", **more) -> Search:
     return Search(metric, Query(case=case), "mine", **more)
-
-
-def ranked(refined) -> list[str]:
-    return [line.case_id for line in refined.result.ranked]
-
-
-def finding_of(library) -> dict[str, str]:
-    with Library.open(library, writable=False) as opened:
-        return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
 
 
 def test_it_begins_with_the_metric_as_it_is(table):

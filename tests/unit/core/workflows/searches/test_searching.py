@@ -21,7 +21,7 @@ from core.workflows.searches.searching import search
 from tests.helpers.asked import ids
 from tests.helpers.bad_pictures import encoded, pattern
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library, write_table
+from tests.helpers.tables import PLAIN, table_library, write_table
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +211,7 @@ def test_cases_whose_picture_is_missing_still_answer(pictures):
 
 
 def test_something_quite_different_is_no_good_match(tmp_path):
-    library = table_library(tmp_path, n=200)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, n=200, metrics=(PLAIN,))
     assert not search(library, "plain", Query("t/c0")).no_good_match
     with (tmp_path / "t.csv").open("a", encoding="utf-8") as file:
         file.write("odd,P999,90,90,90,90,90,kind 0\n")

@@ -195,8 +195,9 @@ def test_a_metric_file_that_is_gone_or_damaged_is_named(table):
 
 
 def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
-    library = table_library(tmp_path)
-    train_metric(library, TrainRequest("metricboost", "votes", settings={"readout": "votes"}))
+    library = table_library(
+        tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
+    )
     asked = Query(case=next(iter(desk_for(library, "votes").case_ids.values())))
     first = search(library, "votes", asked, k=5)
     distances = [case.distance for case in first.ranked]

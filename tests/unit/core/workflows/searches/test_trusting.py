@@ -22,15 +22,13 @@ from core.workflows.searches.refining import judge, thumb
 from core.workflows.searches.searching import search
 from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, PART_ASKED, REFINED, SCORE_AGAIN
 from tests.helpers.pictures import striped_folder
-from tests.helpers.tables import table_library
+from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
 def table(tmp_path):
     """200 rows of 100 patients: 60 held out."""
-    library = table_library(tmp_path, n=200)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    return library
+    return table_library(tmp_path, n=200, metrics=(PLAIN,))
 
 
 def held_out(library) -> list[str]:
@@ -74,16 +72,14 @@ def test_a_query_the_metric_was_trained_on_is_told(table):
 
 
 def test_few_held_out_cases_give_counts_only(tmp_path):
-    library = table_library(tmp_path, n=50)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, n=50, metrics=(PLAIN,))
     vote = search(library, "plain", Query("t/c0")).vote
     assert (vote.probability, vote.interval, vote.measured_on) == (None, None, None)
     assert vote.why_not == NOT_CALIBRATED
 
 
 def test_unknown_patients_are_told(tmp_path):
-    library = table_library(tmp_path, n=200, patients=False)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, n=200, patients=False, metrics=(PLAIN,))
     assert search(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
 
 
@@ -143,8 +139,7 @@ def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
 
 
 def test_several_findings_are_estimated_by_the_first(tmp_path):
-    library = table_library(tmp_path, n=240, findings=4)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, n=240, findings=4, metrics=(PLAIN,))
     vote = search(library, "plain", Query("t/c0")).vote
     assert vote.finding == next(iter(vote.counts))
     assert 0 < vote.interval[0] <= vote.probability <= vote.interval[1] <= 1
@@ -250,8 +245,7 @@ def test_folding_leaves_as_many_as_were_asked_for(made):
 
 
 def test_exact_copies_can_be_seen_too(made, tmp_path):
-    library = table_library(tmp_path, n=60)
-    train_metric(library, TrainRequest("euclidean", "plain"))
+    library = table_library(tmp_path, n=60, metrics=(PLAIN,))
     folder = tmp_path / "more"
     folder.mkdir()
     rows = (tmp_path / "t.csv").read_text().splitlines()
