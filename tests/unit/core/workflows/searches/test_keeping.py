@@ -69,15 +69,15 @@ def test_a_search_comes_back_whole(library):
 
 def test_a_branch_has_judgements_of_its_own(library):
     search = _search(library)
-    ranked = ranked(ask(library, search, k=50))
-    _judge(library, search, ranked[30])
+    cases = ranked(ask(library, search, k=50))
+    _judge(library, search, cases[30])
     state = keeping.record(search, ask(library, search, k=200), {})
     keeping.save(library, "stem", state)
     other = keeping.branch(library, "branch", state)
     assert other.ledger != search.ledger
     assert replace(other, ledger=search.ledger) == search
     close_desks()
-    _judge(library, other, ranked[31], ranked[32])
+    _judge(library, other, cases[31], cases[32])
     judged = {line.name: line.judged for line in keeping.saved_searches(library)}
     assert judged == {"stem": 1, "branch": 3}
     with pytest.raises(BadArguments):
@@ -135,16 +135,16 @@ def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
 
 def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     search = _search(library)
-    ranked = ranked(ask(library, search, k=200))
-    _judge(library, search, ranked[4], ranked[9])
+    cases = ranked(ask(library, search, k=200))
+    _judge(library, search, cases[4], cases[9])
     asked = ask(library, search, k=200)
     keeping.save(library, "mine", keeping.record(search, asked, {}))
-    _forget_case(library, ranked[4])
+    _forget_case(library, cases[4])
     found = keeping.reopen(library, "mine")
     words = " ".join(found.told)
     assert "1 judgement speaks of cases that are gone" in words
     assert "1 ranked case is gone since" in words
-    assert ranked[4] not in ranked(found.asked)
+    assert cases[4] not in ranked(found.asked)
     assert len(found.asked.result.ranked) == len(asked.result.ranked) - 1
 
 
