@@ -47,14 +47,18 @@ class HelpDialog(Dialog):
         self.search = SearchField(tr("Search the help"), sign="search")
         self.search.searched.connect(self._search)
         self.search.down_wanted.connect(self._into_list)
+        self.search.returnPressed.connect(self._into_list)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Pages of the help"))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.currentItemChanged.connect(self._chosen)
+        self.list.itemActivated.connect(lambda _item: self.page.setFocus(Qt.FocusReason.ShortcutFocusReason))
         self.back = QPushButton(tr("Back"))
         self.back.setToolTip(tr("To the page before (Alt+Left)"))
+        # Else Enter in the search or the list would press it.
+        self.back.setAutoDefault(False)
         self.back.clicked.connect(self.go_back)
         QShortcut(QKeySequence("Alt+Left"), self, self.go_back)
         QShortcut(QKeySequence("Ctrl+F"), self, self.search.setFocus)
@@ -143,7 +147,7 @@ class HelpDialog(Dialog):
         self.list.addItem(line)
 
     def _into_list(self) -> None:
-        self.list.setFocus()
+        self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
         for row in range(self.list.count()):
             if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
                 self.list.setCurrentRow(row)

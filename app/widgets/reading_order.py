@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QDockWidget, QLabel, QScrollArea, QWidget
 
 
@@ -117,7 +118,13 @@ def show_in_scroll_areas(widget: QWidget) -> None:
 
 
 class Dialog(QDialog):
-    """A dialog that Tab goes through as it is read."""
+    """A dialog that Tab goes through as it is read, from its first field on."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        first = stops(self)
+        if self.focusWidget() is None and first:
+            first[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return move_on(self, forward)

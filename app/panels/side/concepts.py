@@ -23,6 +23,7 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
+from app.widgets.reading_order import show_in_scroll_areas
 from app.widgets.scrolled import Scrolled
 from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
@@ -51,6 +52,9 @@ class ConceptsSection(Panel):
         super().__init__(tr("Concepts"))
         self._context, self._state, self._concepts = context, context.state, concepts
         self._rows: dict[int, ConceptRow] = {}
+        self._made = False
+        # After it was laid out: before, it has no place to scroll to.
+        self._to_newest = one_shot(self, self._show_newest)
         self.header = SectionHeader(tr("Concepts"), action=tr("New…"))
         self.header.action_wanted.connect(self.ask_name)
         self.undo = QPushButton(tr("Undo"))
@@ -89,10 +93,12 @@ class ConceptsSection(Panel):
             self, tr("New concept"), tr("What some cases have and others have not:")
         )
         if given:
+            self._made = True
             self._concepts.add(name)
 
     def _renew(self) -> None:
         facts = self._concepts.facts
+        seen = set(self._rows)
         for key in set(self._rows) - {one.id for one in facts}:
             row = self._rows.pop(key)
             self._list.removeWidget(row)
@@ -113,6 +119,14 @@ class ConceptsSection(Panel):
         self.undo.setAccessibleName(tr("Undo {what}", what=what))
         self._follow()
         self._fit()
+        if self._made and set(self._rows) - seen:
+            self._made = False
+            self._to_newest.start()
+
+    def _show_newest(self) -> None:
+        """Scroll to what was just made: Y and N mark it from now on."""
+        if self.rows:
+            show_in_scroll_areas(self.rows[-1])
 
     def _follow(self) -> None:
         for row in self._rows.values():

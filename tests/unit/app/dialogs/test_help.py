@@ -78,6 +78,21 @@ def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
     assert dialog.list.currentItem().text().strip() == "MetricBoost"
 
 
+def test_enter_leads_from_the_search_to_the_pages_and_into_one(dialog, qtbot):
+    dialog.show_page("ranking")
+    dialog.activateWindow()
+    dialog.search.setFocus()
+    qtbot.keyClicks(dialog.search, "calibration")
+    qtbot.waitUntil(lambda: dialog.list.count() < 20)
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert dialog.focusWidget() is dialog.list
+    first = dialog.shown
+    assert first == dialog.list.item(0).data(Qt.ItemDataRole.UserRole)
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    assert dialog.focusWidget() is dialog.page
+    assert dialog.shown == first
+
+
 def test_a_page_is_chosen_in_the_contents(dialog, qtbot):
     dialog.show_page("words")
     row = next(r for r in range(dialog.list.count()) if dialog.list.item(r).text() == f"  {title('query')}")

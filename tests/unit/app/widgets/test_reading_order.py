@@ -129,6 +129,22 @@ def test_of_buttons_that_arrows_choose_from_tab_reaches_the_one_that_is_on(qtbot
     assert [stop.accessibleName() for stop in stops(dialog)] == ["As a list"]
 
 
+def test_a_dialog_begins_with_its_first_field(qtbot):
+    dialog = Dialog()
+    qtbot.addWidget(dialog)
+    column = QVBoxLayout(dialog)
+    area, page = QScrollArea(), QWidget()
+    late, early = QLineEdit(), QLineEdit()
+    rows = QVBoxLayout(page)
+    rows.addWidget(late)
+    rows.insertWidget(0, early)
+    area.setWidget(page)
+    column.addWidget(area)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    assert dialog.focusWidget() is early
+
+
 def test_what_goes_while_it_has_the_keyboard_leaves_it_to_its_neighbour(qtbot, dialog):
     # A dialog that is shown gives the keyboard to its first field by itself.
     gone = dialog.findChild(QLineEdit, "d")
