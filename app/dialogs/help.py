@@ -54,7 +54,7 @@ class HelpDialog(Dialog):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.currentItemChanged.connect(self._chosen)
-        self.list.itemActivated.connect(lambda _item: self.page.setFocus(Qt.FocusReason.ShortcutFocusReason))
+        self.list.itemActivated.connect(self._into_page)
         self.back = QPushButton(tr("Back"))
         self.back.setToolTip(tr("To the page before (Alt+Left)"))
         # Else Enter in the search or the list would press it.
@@ -152,6 +152,9 @@ class HelpDialog(Dialog):
             if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
                 self.list.setCurrentRow(row)
                 return
+
+    def _into_page(self) -> None:
+        self.page.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _chosen(self, item: QListWidgetItem | None) -> None:
         page = None if item is None else item.data(Qt.ItemDataRole.UserRole)
