@@ -193,11 +193,12 @@ class CardView(QAbstractScrollArea):
         if self._place == NO_PLACE:
             return
         card, bar = self._layout.card(self._place), self.verticalScrollBar()
-        room = self._layout.top
-        if card.top() - room < bar.value():
+        room, height = self._layout.top, self.viewport().height()
+        if card.top() - room < bar.value() or card.height() + 2 * room > height:
+            # Of a card that is higher than what is seen, its picture and rank are at the top.
             bar.setValue(card.top() - room)
-        elif card.bottom() + room > bar.value() + self.viewport().height():
-            bar.setValue(card.bottom() + room - self.viewport().height() + 1)
+        elif card.bottom() + room > bar.value() + height:
+            bar.setValue(card.bottom() + room - height + 1)
 
     # Geometry
 

@@ -47,6 +47,17 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
     assert told.args == [3]
 
 
+def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
+    strip = CaseGrid()
+    qtbot.addWidget(strip)
+    strip.resize(300, 80)
+    strip.show()
+    strip.set_deck(sample_deck(40))
+    for row in (1, 12):
+        strip.set_current(row)
+        assert 0 <= strip.card_rect(strip.current_place()).top() < 20
+
+
 def test_the_keyboard_reaches_every_case(qtbot, grid: CaseGrid) -> None:
     grid.set_current(NONE)
     seen = []
