@@ -146,8 +146,10 @@ class Picker(QAbstractButton):
 
     def _open(self) -> None:
         menu = QMenu(self)
-        menu.addActions(list(self._choices()))
-        if menu.actions():
+        # A menu does not own its actions: nothing else holds them while it is open.
+        actions = list(self._choices())
+        menu.addActions(actions)
+        if actions:
             menu.exec(self.mapToGlobal(QPoint(0, self.height() + 2)))
         menu.deleteLater()
 

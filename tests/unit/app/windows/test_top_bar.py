@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.actions import MENUS, Actions
 from app.context import Context
@@ -92,6 +93,34 @@ def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     for picker in (library, features):
         assert picker.width() == picker.width_wanted(labelled=False)
     assert metric.width() < metric.width_wanted(labelled=False)
+
+
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
+    taken = []
+
+    def choices() -> list[QAction]:
+        made = [QAction(name) for name in ("one", "two")]
+        for action in made:
+            action.triggered.connect(lambda _checked, text=action.text(): taken.append(text))
+        return made
+
+    picker = Picker("Metric", choices)
+    qtbot.addWidget(picker)
+    picker.show()
+
+    def take() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        second = menu.actions()[1]
+        qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(second).center())
+
+    QTimer.singleShot(100, take)
+    if by == "mouse":
+        qtbot.mouseClick(picker, Qt.MouseButton.LeftButton)
+    else:
+        qtbot.keyClick(picker, Qt.Key.Key_Down)
+    assert taken == ["two"]
 
 
 def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
