@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
@@ -102,7 +104,7 @@ def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
     def choices() -> list[QAction]:
         made = [QAction(name) for name in ("one", "two")]
         for action in made:
-            action.triggered.connect(lambda _checked, text=action.text(): taken.append(text))
+            action.triggered.connect(partial(taken.append, action.text()))
         return made
 
     picker = Picker("Metric", choices)
