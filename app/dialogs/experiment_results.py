@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWid
 
 from app.context import Context
 from app.dialogs.experiment_tables import (
-    PlainTable,
+    ResultTable,
     compared_scores,
     show_differences,
     show_queries,
@@ -60,11 +60,11 @@ class ExperimentResults(QWidget):
         self.protocol.setAccessibleName(tr("Protocol shown"))
         self.protocol.setMinimumContentsLength(10)
         self.protocol.hide()
-        self.scores = PlainTable(tr("Scores of every learner"))
+        self.scores = ResultTable(tr("Scores of every learner"))
         self.score = QComboBox()
         self.score.hide()
         self.score.setAccessibleName(tr("Score that is compared"))
-        self.differences = PlainTable(tr("Every two learners compared"))
+        self.differences = ResultTable(tr("Every two learners compared"))
         self.test = QComboBox()
         self.test.hide()
         self.test.setAccessibleName(tr("Score that is ranked"))
@@ -76,8 +76,8 @@ class ExperimentResults(QWidget):
         self.row = QComboBox()
         self.row.hide()
         self.row.setAccessibleName(tr("Learner whose worst queries are shown"))
-        self.queries = PlainTable(tr("Worst queries; Enter shows the case"))
-        self.findings = PlainTable(tr("Worst findings"))
+        self.queries = ResultTable(tr("Worst queries; Enter shows the case"))
+        self.findings = ResultTable(tr("Worst findings"))
         self._worst_told = ElidedLabel(role="second")
         self.notes = Words()
         self.notes.setAlignment(Qt.AlignmentFlag.AlignTop)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.theme import news, theme
 from app.widgets.badge import KINDS, badge_size, paint_badge
+from app.widgets.reading import for_reading
 from core.evaluation.friedman import smaller_is_better
 from core.language import figure, in_marks, tr
 
@@ -30,7 +31,7 @@ _CASE = Qt.ItemDataRole.UserRole + 1
 BADGES = {"known": "held-out", "unknown": "unknown"}
 
 
-class PlainTable(QTableWidget):
+class ResultTable(QTableWidget):
     """Lines of texts under titles; ``entered(row)`` on a double click or Enter."""
 
     entered = Signal(int)
@@ -38,17 +39,10 @@ class PlainTable(QTableWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        for_reading(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setItemDelegate(_Delegate(self))
-        self.verticalHeader().hide()
         head = self.horizontalHeader()
-        head.setHighlightSections(False)
         head.setStretchLastSection(False)
         # Looking through every line for the widest text would make long tables stall.
         head.setResizeContentsPrecision(60)
@@ -160,7 +154,7 @@ def interval_text(score: Mapping[str, Any] | None) -> str:
     return in_marks(f"{score['mean']:.3f}{spread}")
 
 
-def show_scores(table: PlainTable, document: Document, protocol: str) -> None:
+def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
     """Every learner by one protocol, the best mean of each score on the same cases in bold."""
     rows = [row for row in document["results"] if row["protocol"] == protocol]
     several = len({row["steps"] for row in document["results"]}) > 1
@@ -211,7 +205,7 @@ def compared_scores(document: Document, protocol: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def show_differences(table: PlainTable, document: Document, protocol: str, score: str) -> None:
+def show_differences(table: ResultTable, document: Document, protocol: str, score: str) -> None:
     """Every two learners on the same splits, in one score."""
     found = [
         one
@@ -254,7 +248,7 @@ def _chance(p: float | None) -> str:
     return "–" if p is None else in_marks("<0.001" if p < 0.001 else f"{p:.3f}")
 
 
-def show_worst(queries: PlainTable, findings: PlainTable, document: Document, place: int) -> None:
+def show_worst(queries: ResultTable, findings: ResultTable, document: Document, place: int) -> None:
     """The worst queries and findings of the row at ``place`` of those that have any."""
     of_queries = document.get("worst_queries", ())
     there = 0 <= place < len(of_queries)
@@ -268,7 +262,7 @@ def show_worst(queries: PlainTable, findings: PlainTable, document: Document, pl
     )
 
 
-def show_queries(table: PlainTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
+def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
     """A line for every query, the worst first; those of a library open their case."""
     table.set_lines(
         [tr("case"), tr("finding"), tr("mean"), tr("asked")],

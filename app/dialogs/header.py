@@ -25,6 +25,7 @@ from app.theme import news, set_look, theme
 from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.reading import for_reading
 from app.widgets.reading_order import Dialog
 from app.widgets.search_field import SearchField
 from core.errors import SemblanceError
@@ -70,15 +71,10 @@ class HeaderDialog(Dialog):
         self.table = _Table()
         self.table.setAccessibleName(tr("Entries of the file"))
         self.table.setModel(self.rows)
-        self.table.verticalHeader().hide()
-        self.table.setShowGrid(False)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        for_reading(self.table)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.table.setWordWrap(False)
         self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.table.setTabKeyNavigation(False)
         head = self.table.horizontalHeader()
-        head.setHighlightSections(False)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         head.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
         self.search.down_wanted.connect(self.table.setFocus)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.theme import BASE, SMALL, colour, font, news, theme
 from app.widgets.badge import badge_size, paint_badge
 from app.widgets.lettering import LEFT, RIGHT, lettering
+from app.widgets.reading import for_reading
 from core.language import figure, tr
 from core.reports.axes import DASHES
 from core.reports.curves import interval_text
@@ -91,17 +92,10 @@ class ScoreTable(QTableWidget):
         self._columns = tuple(columns)
         sortable = len(columns) > len(BRIEF)
         self.setItemDelegate(_Delegate(self))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        for_reading(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setAccessibleName(tr("Metrics and their scores"))
-        self.verticalHeader().hide()
         head = self.horizontalHeader()
-        head.setHighlightSections(False)
         head.setSectionsClickable(sortable)
         head.setMinimumSectionSize(30)
         if not sortable:

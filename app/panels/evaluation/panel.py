@@ -25,6 +25,7 @@ from app.operations import drawing, searching, training
 from app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
 from app.panels.evaluation.calibration import CalibrationPage
 from app.panels.evaluation.overview import SHORT, Overview, PlotCell
+from app.panels.under_way import extracting
 from app.plots.figure_view import FigureView, ask_where, theme_name
 from app.plots.live_curve import NOTHING, LiveCurve
 from app.theme import set_look
@@ -360,14 +361,7 @@ class EvaluationPanel(Panel):
         if library is None or not len(library.columns):
             self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add pictures to this one."))
         elif self._state.extracting:
-            self._empty.say(
-                tr("Extracting features"),
-                tr(
-                    "{name} of {n:,} cases. Train a metric when they are done.",
-                    name=self._state.extracting,
-                    n=len(library.columns),
-                ),
-            )
+            self._empty.say(*extracting(self._state))
         elif not library.feature_sets:
             self._empty.say(
                 tr("No features yet"),

@@ -17,6 +17,7 @@ from app.panels.ranking.notice import RankingNotice
 from app.panels.ranking.options import RankingOptions
 from app.panels.ranking.others import OtherFindings
 from app.panels.ranking.strip import Strip
+from app.panels.under_way import extracting
 from app.theme import theme
 from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
@@ -262,14 +263,7 @@ class RankingPanel(Panel):
                 ),
             )
         elif self._state.extracting and self._state.metric is None:
-            self._empty.say(
-                tr("Extracting features"),
-                tr(
-                    "{name} of {n:,} cases. Train a metric when they are done.",
-                    name=self._state.extracting,
-                    n=len(library.columns),
-                ),
-            )
+            self._empty.say(*extracting(self._state))
         elif not library.feature_sets:
             self._empty.say(
                 tr("No features yet"),

@@ -16,7 +16,7 @@ from core.reports.sheet import Format, Page, ThemeName
 from core.tasks import SILENT, Reporter
 
 #: What plots can be saved as.
-SUFFIXES = (".png", ".svg", ".pdf", ".csv")
+FORMATS: dict[str, Format | None] = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": None}
 #: Size in logical pixels of a saved plot, and pixels of a saved PNG for each.
 SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
 MAP_SIZE = (760, 600)
@@ -72,29 +72,23 @@ def export_plots(
         Cancelled: asked for by the reporter; files written before stay.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise BadArguments(
-            say("Plots cannot be saved as '{path}'.", path=path.name),
-            "End the name in .png, .svg, .pdf or .csv.",
-        )
+    format = _format(path)
     if not plots:
         raise BadArguments("There is no plot to save.", "Train a metric first; it is scored when it is done.")
     written = []
     for place, (kind, curves) in enumerate(plots.items()):
         reporter.progress(place, len(plots), "Saving plots")
         title = (titles or {}).get(kind, "")
-        if suffix == ".csv":
+        if format is None:
             content = curves_csv(kind, curves, measured_on=note).encode("utf-8-sig")
         else:
-            format: Format = "png" if suffix == ".png" else "svg" if suffix == ".svg" else "pdf"
             page = Page(theme, SAVED_SIZE, SAVED_RATIO, format, title=title, note=note)
             content = draw(kind, curves, page, reporter=reporter)
         target = path if len(plots) == 1 else _free(path, FILE_NAMES[kind])
         put_file(target, content)
         written.append(target)
     reporter.progress(len(plots), len(plots), "Saving plots")
-    note_export(library, "plots", suffix, files=len(written))
+    note_export(library, "plots", path.suffix.lower(), files=len(written))
     return written
 
 
@@ -114,21 +108,15 @@ def export_map(
         SemblanceError: the file cannot be written.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise BadArguments(
-            say("Plots cannot be saved as '{path}'.", path=path.name),
-            "End the name in .png, .svg, .pdf or .csv.",
-        )
+    format = _format(path)
     reporter.progress(0, None, "Saving the map")
-    if suffix == ".csv":
+    if format is None:
         content = map_csv(drawing).encode("utf-8-sig")
     else:
-        format: Format = "png" if suffix == ".png" else "svg" if suffix == ".svg" else "pdf"
         content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
     reporter.check_cancelled()
     put_file(path, content)
-    note_export(library, "plots", suffix, files=1)
+    note_export(library, "plots", path.suffix.lower(), files=1)
     return [path]
 
 
@@ -150,6 +138,17 @@ def export_scores(
     put_file(path, text.encode("utf-8-sig"))
     note_export(library, what, path.suffix, identified=identified)
     return [path]
+
+
+def _format(path: Path) -> Format | None:
+    """What a plot is saved as under that name; ``None`` for its numbers as CSV."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise BadArguments(
+            say("Plots cannot be saved as '{path}'.", path=path.name),
+            "End the name in .png, .svg, .pdf or .csv.",
+        )
+    return FORMATS[suffix]
 
 
 def _free(path: Path, name: str) -> Path:
