@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from app.context import Context
-from app.jobs import Job
+from app.jobs import Job, Lane
 from app.operations import library, searching
 from app.state import TrainingRun
 from core.language import named, tr
+from core.workflows.evaluation import hardest
+from core.workflows.evaluation.hardest import Hardest
 from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
 
@@ -58,6 +62,44 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     job.partial.connect(grow)
     job.ended.connect(over)
+    return context.follow(job, show)
+
+
+def show_hardest(context: Context, finding: str = "") -> Job | None:
+    """Show in Library the held-out queries that the current metric serves worst, of ``finding`` if given."""
+    state = context.state
+    if state.path is None or state.metric is None:
+        return None
+    path, metric = state.path, state.metric.name
+    job = context.jobs.run(
+        tr("Looking for the hardest queries of {name}", name=metric),
+        hardest.hardest_queries,
+        path,
+        metric,
+        finding,
+        lane=Lane.DRAW,
+        channel="hardest",
+    )
+
+    def show(found: Hardest) -> None:
+        if state.path != path:
+            return
+        if not found.rows:
+            context.messages.info(tr("All held-out queries have only their own finding among the nearest."))
+            return
+        state.set_picked(np.array(sorted(found.rows), dtype=np.int64))
+        context.messages.info(
+            tr(
+                "Library shows the {n} hardest of {asked:,} held-out queries: "
+                "accuracy @{k} from {low:.2f} to {high:.2f}.",
+                n=len(found.rows),
+                asked=found.asked,
+                k=found.k,
+                low=found.accuracies[0],
+                high=found.accuracies[-1],
+            )
+        )
+
     return context.follow(job, show)
 
 

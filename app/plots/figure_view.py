@@ -6,12 +6,14 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFontInfo,
     QGuiApplication,
     QImage,
+    QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -45,8 +47,11 @@ _numbers = itertools.count(1)
 class FigureView(QWidget):
     """Shows ``kind`` of plot (``core.reports.curves.KINDS``); drawn again when its room or the theme changes.
 
-    Until the new picture is there the old one is shown in the new size.
+    Until the new picture is there the old one is shown in the new size. ``entered``: the cases behind it are
+    wanted, where :meth:`let_enter` was called.
     """
+
+    entered = Signal()
 
     def __init__(self, context: Context, kind: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +59,7 @@ class FigureView(QWidget):
         self._channel = f"draw {next(_numbers)}"
         self._curves: tuple[Curve, ...] = ()
         self._named = True
+        self._entry = ""
         self._title = self._note = ""
         self._image = QImage()
         self._due, self._asked = True, False
@@ -63,6 +69,12 @@ class FigureView(QWidget):
         self._soon = one_shot(self, self._draw)
         news.changed.connect(self._theme_changed)
         self.set_curves(())
+
+    def let_enter(self, words: str) -> None:
+        """A click, Enter or the menu emits ``entered``; ``words`` say what that shows."""
+        self._entry = words
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(words)
 
     def set_curves(
         self, curves: Sequence[Curve], *, named: bool = True, title: str = "", note: str = ""
@@ -111,12 +123,30 @@ class FigureView(QWidget):
     def menu(self) -> QMenu:
         """What can be done with the plot."""
         menu = QMenu(self)
+        if self._entry:
+            menu.addAction(self._entry, self.entered.emit).setEnabled(bool(self._curves))
         save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)
         save.setEnabled(bool(self._curves))
         copy = menu.addAction(icon("copy"), tr("Copy picture"), self.copy_picture)
         copy.setEnabled(not self._image.isNull())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._enter()
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._entry and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._enter()
+        else:
+            super().keyPressEvent(event)
+
+    def _enter(self) -> None:
+        if self._entry and self._curves:
+            self.entered.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.menu().popup(event.globalPos())

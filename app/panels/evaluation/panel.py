@@ -93,6 +93,8 @@ class EvaluationPanel(Panel):
 
         self.overview = Overview(context)
         self.overview.table.chosen.connect(self.choose)
+        self._lead_to_cases(self.overview.accuracy, of_finding=False)
+        self._lead_to_cases(self.overview.roc, of_finding=True)
         self.overview.table_shown.connect(lambda _shown: self._renew())
         self._empty = EmptyState()
         self._pages = QStackedWidget()
@@ -114,6 +116,7 @@ class EvaluationPanel(Panel):
     @later
     def accuracy(self) -> PlotCell:
         made = PlotCell(tr("Retrieval accuracy @ k"), FigureView(self._context, ACCURACY))
+        self._lead_to_cases(made, of_finding=False)
         self._fill_accuracy(made)
         self._pages.addWidget(made)
         return made
@@ -127,6 +130,7 @@ class EvaluationPanel(Panel):
         box.activated.connect(self._finding_chosen)
         made.add_beside_title(box)
         self._pages.addWidget(made)
+        self._lead_to_cases(made, of_finding=True)
         self._fill_roc(made)
         return made
 
@@ -167,6 +171,15 @@ class EvaluationPanel(Panel):
         self._fill_table(made)
         self._pages.addWidget(made)
         return made
+
+    def _lead_to_cases(self, cell: PlotCell, *, of_finding: bool) -> None:
+        view = cell.view
+        view.let_enter(
+            tr("Show this finding's hardest queries") if of_finding else tr("Show the hardest queries")
+        )
+        view.entered.connect(
+            lambda: training.show_hardest(self._context, self._finding if of_finding else "")
+        )
 
     def choose(self, name: str) -> None:
         """Make ``name`` the current metric and rank by it."""

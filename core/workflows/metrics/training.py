@@ -24,13 +24,14 @@ from core.metrics.distance import Matrix
 from core.metrics.pipeline import attach_steps
 from core.metrics.registry import learners, make_learner
 from core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
-from core.metrics.storage import load_metric, save_metric
+from core.metrics.storage import save_metric
 from core.metrics.training import TrainingPoint
 from core.parameters import Value
 from core.tasks import SILENT, Reporter
 from core.workflows.features.region_shares import measured_unlike
 from core.workflows.metrics.calibrating import calibrated_vote
-from core.workflows.metrics.never_seen import COUNTED, WhoIsWho, counted_by_patient, elsewhere
+from core.workflows.metrics.measurable import measurable
+from core.workflows.metrics.never_seen import COUNTED, counted_by_patient
 from core.workflows.metrics.supervision import supervision_of
 
 if TYPE_CHECKING:
@@ -268,48 +269,28 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         BadInput: no case was held out.
     """
     with open_library(library, writable=True) as opened:
-        record = opened.metric(name)
-        feature_set = next(s for s in opened.features.all() if s.id == record.feature_set)
-        mapped = record.card.get("findings_map") or ""
-        renamed = parse_findings_map(mapped) if mapped else None
-        everything = library_data(opened, feature_set)
-        data = prepare(everything, findings=renamed)
-        assert data.case_rows is not None
-        trained = np.isin(data.case_rows, record.training)
-        if not trained.any():
-            raise BadInput(
-                say(
-                    "{opened} has none of the cases that '{name}' was trained on.",
-                    opened=opened.name,
-                    name=name,
-                ),
-                "Its vote asks them, so it can be scored only where they are: in the library it came from.",
-            )
-        # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
-        seen = elsewhere(record.card)
-        fresh = np.isin(data.case_rows, WhoIsWho(opened).fresh(record.training, seen))
-        metric = load_metric(record.file)
+        given = measurable(opened, name)
         scores = evaluate_metric(
-            metric, data, np.flatnonzero(trained), np.flatnonzero(fresh), reporter=reporter
+            given.metric, given.data, given.trained, given.fresh, reporter=reporter
         ).to_json()
-        if seen:
+        if given.seen:
             # Patients have other codes in every library: some may have been trained on where it came from.
             scores["measured_on"] = HELD_OUT_CASES
         calibration = calibrated_vote(
             opened,
-            metric,
-            everything,
-            record.training,
-            findings=renamed,
+            given.metric,
+            given.everything,
+            given.record.training,
+            findings=given.renamed,
             measured_on=scores["measured_on"],
-            elsewhere=seen,
+            elsewhere=given.seen,
             reporter=reporter,
         )
         scores["calibration"] = None if calibration is None else calibration.to_json()
         kept = {
             **scores,
-            "training_curve": (record.scores or {}).get("training_curve", []),
-            COUNTED: counted_by_patient(opened, record.training),
+            "training_curve": (given.record.scores or {}).get("training_curve", []),
+            COUNTED: counted_by_patient(opened, given.record.training),
         }
         opened.set_scores(name, kept)
         return scores

@@ -26,6 +26,8 @@ from app.widgets.score_table import FULL
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
 from core.reports.curves import ACCURACY, ROC, TRAINING
 from core.searches.query import Query
+from core.workflows.evaluation import hardest as hardest_module
+from core.workflows.evaluation.hardest import Hardest
 from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint
 from core.workflows.searches import asking
@@ -139,6 +141,26 @@ def test_a_library_that_cannot_be_written_is_not_scored(panel, context):
     context.state.set_library(replace(BOARD, writable=False))
     assert not panel.score_button.isEnabled()
     assert panel.save_button.isEnabled()
+
+
+def test_plots_lead_to_the_hardest_queries(panel, context, jobs, qtbot, monkeypatch):
+    asked = []
+
+    def hardest(library, metric, finding="", **_more):
+        asked.append((metric, finding))
+        return Hardest((7, 3), (0.1, 0.2), 10, 24, 24)
+
+    monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
+    context.state.set_library(snapshot(metric("good", 0.9)))
+    qtbot.mouseClick(panel.overview.accuracy.view, Qt.MouseButton.LeftButton)
+    jobs.let_run()
+    assert context.state.picked.tolist() == [3, 7]
+    qtbot.keyClick(panel.overview.roc.view, Qt.Key.Key_Return)
+    jobs.let_run()
+    assert asked == [("good", ""), ("good", panel._finding)]
+    assert panel._finding
+    assert "2 hardest of 24" in context.messages.history[-1].what
+    assert panel.overview.roc.view.menu().actions()[0].text() == "Show this finding's hardest queries"
 
 
 def test_a_metric_without_scores_stays_in_the_table(panel, context):
