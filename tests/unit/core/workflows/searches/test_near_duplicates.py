@@ -17,12 +17,12 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     greys[180] = greys[150]
     greys /= np.linalg.norm(greys, axis=1, keepdims=True)
     marks = {at: (f"{at}.png", Fingerprint(grey, EVEN, 1.5)) for at, grey in enumerate(greys)}
-    desk = SimpleNamespace(findings=np.zeros(CASES, dtype=np.int64))
-    lookalikes = Lookalikes(desk)  # type: ignore[arg-type]
+    findings = ["normal"] * CASES
+    lookalikes = Lookalikes(SimpleNamespace(), np.arange(CASES), findings)  # type: ignore[arg-type]
     monkeypatch.setattr(lookalikes, "_prints", lambda places: {at: marks[at] for at in places})
     places, coordinates = np.arange(CASES), rng.normal(size=(CASES, 3))
     coordinates[180] = coordinates[150]
     own = lookalikes.folded(places, coordinates, 0.1)
     assert own == [150 if at == 180 else at for at in range(CASES)]
-    desk.findings[180] = 1
+    findings[180] = "benign"
     assert lookalikes.folded(places, coordinates, 0.1) == list(range(CASES))
