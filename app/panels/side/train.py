@@ -227,7 +227,7 @@ class TrainPanel(Panel):
         taken = [metric.name for metric in self._state.library.metrics] + under_way
         for name in self.chosen():
             learner = self._choices[name].learner
-            metric = unique_name(self._name.text().strip() or learner.title, taken)
+            metric = unique_name(self._name.text().strip() or named(learner.title), taken)
             taken.append(metric)
             settings = self.sources.without_looks(learner, dict(self._values(name)))
             request = TrainRequest(

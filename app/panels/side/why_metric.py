@@ -11,7 +11,7 @@ from app.widgets.boxes import vbox
 from app.widgets.fact_list import FactList
 from app.widgets.section_header import SectionHeader
 from core.errors import BadInput
-from core.language import tr, tr_n
+from core.language import named, tr, tr_n
 from core.metrics.card import MetricCard
 from core.metrics.registry import learner_title
 from core.workflows.evaluation import scoreboard
@@ -53,7 +53,7 @@ class WhyMetric(QWidget):
         except BadInput as error:
             self.facts.set_fact(_LEARNER, error.message)
             return
-        learner = learner_title(card.learner)
+        learner = named(learner_title(card.learner))
         if card.rounds is not None:
             learner = tr_n("{learner}, {n} round", "{learner}, {n} rounds", card.rounds, learner=learner)
         self.facts.set_fact(_LEARNER, learner, metric.name)
