@@ -97,6 +97,7 @@ def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     assert metric.width() < metric.width_wanted(labelled=False)
 
 
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
 @pytest.mark.parametrize("by", ["mouse", "keys"])
 def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
     taken = []
