@@ -22,6 +22,7 @@ from core.workflows.imaging import looking, planes
 from core.workflows.imaging.looking import view_file
 from core.workflows.library.opening import publish
 from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 
 LEFT = Qt.MouseButton.LeftButton
@@ -52,11 +53,7 @@ def context(jobs, trained):
 
 @pytest.fixture
 def panel(qtbot, context):
-    panel = LargePanel(context)
-    qtbot.addWidget(panel)
-    panel.resize(1200, 760)
-    panel.show()
-    return panel
+    return on_screen(qtbot, LargePanel(context), 1200, 760)
 
 
 @pytest.fixture

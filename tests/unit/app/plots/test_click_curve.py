@@ -6,6 +6,7 @@ import pytest
 
 from app.plots.click_curve import ClickCurve
 from core.workflows.searches.refining_desk import HeldOutScore
+from tests.helpers.showing import on_screen
 
 
 def score(accuracy: float) -> HeldOutScore:
@@ -14,11 +15,7 @@ def score(accuracy: float) -> HeldOutScore:
 
 @pytest.fixture
 def curve(qtbot) -> ClickCurve:
-    curve = ClickCurve()
-    qtbot.addWidget(curve)
-    curve.resize(280, 190)
-    curve.show()
-    return curve
+    return on_screen(qtbot, ClickCurve(), 280, 190)
 
 
 def test_it_grows_and_tells_its_last_point(curve) -> None:

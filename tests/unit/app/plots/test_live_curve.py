@@ -12,6 +12,7 @@ from app.state import TrainingRun
 from app.theme import DARK, LIGHT, set_theme
 from core.reports.curves import TrainingCurve
 from core.workflows.metrics.training import CurvePoint
+from tests.helpers.showing import on_screen
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)
 
@@ -24,11 +25,7 @@ def points(n: int) -> tuple[CurvePoint, ...]:
 
 @pytest.fixture
 def curve(qtbot, context):
-    made = LiveCurve(context)
-    qtbot.addWidget(made)
-    made.resize(360, 166)
-    made.show()
-    return made
+    return on_screen(qtbot, LiveCurve(context), 360, 166)
 
 
 @pytest.fixture

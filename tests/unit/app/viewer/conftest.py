@@ -4,13 +4,11 @@ import pytest
 
 from app.viewer.picture_view import PictureView
 from tests.helpers.picture_views import grey
+from tests.helpers.showing import on_screen
 
 
 @pytest.fixture
 def view(qtbot):
-    widget = PictureView()
-    qtbot.addWidget(widget)
-    widget.resize(320, 330)
-    widget.show()
+    widget = on_screen(qtbot, PictureView(), 320, 330)
     widget.show_picture(grey())
     return widget

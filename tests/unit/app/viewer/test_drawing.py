@@ -15,6 +15,7 @@ from app.viewer.viewport import Orientation
 from core.imaging.display import display_picture
 from core.imaging.outline import Ellipse, MaskOutline, Polygon
 from core.imaging.picture import Picture, Values
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 NONE, ALT, CTRL = (
@@ -26,10 +27,7 @@ NONE, ALT, CTRL = (
 
 @pytest.fixture(params=[Orientation(), Orientation(1, True)], ids=["upright", "turned"])
 def view(qtbot, request):
-    widget = PictureView()
-    qtbot.addWidget(widget)
-    widget.resize(400, 400)
-    widget.show()
+    widget = on_screen(qtbot, PictureView(), 400, 400)
     pixels = np.arange(200 * 160, dtype=np.int32).reshape(160, 200) % 1000 - 500
     meaning = Values(unit="HU")
     picture = Picture(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)

@@ -17,6 +17,7 @@ from app.viewer.picture_view import PictureView
 from app.viewer.window_level import Window
 from core.imaging.display import display_picture
 from core.imaging.picture import Picture, Values
+from tests.helpers.showing import on_screen
 
 
 @pytest.fixture
@@ -26,10 +27,7 @@ def settings(private_home):
 
 @pytest.fixture
 def view(qtbot):
-    widget = PictureView()
-    qtbot.addWidget(widget)
-    widget.resize(200, 200)
-    widget.show()
+    widget = on_screen(qtbot, PictureView(), 200, 200)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
     widget.show_picture(display_picture(Picture(pixels, 1.0, values=Values(unit="HU"))))
     return widget

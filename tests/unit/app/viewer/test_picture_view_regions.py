@@ -10,16 +10,14 @@ from app.viewer.picture_view import PictureView
 from app.viewer.tools import RECTANGLE, SELECT
 from core.imaging.region import Region
 from tests.helpers.picture_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
+from tests.helpers.showing import on_screen
 
 # Region by mouse
 
 
 @pytest.mark.parametrize("notches", [0, 2, 5, -4])
 def test_a_drawn_rectangle_is_in_picture_pixels(qtbot, notches):
-    view = PictureView()
-    qtbot.addWidget(view)
-    view.resize(320, 330)
-    view.show()
+    view = on_screen(qtbot, PictureView(), 320, 330)
     view.show_picture(grey(1000, 800))
     view.set_tool(RECTANGLE)
     turn(view, QPoint(150, 160), notches)

@@ -13,6 +13,7 @@ from core.imaging.address import PictureAddress
 from core.imaging.region import Region, region_of_mask
 from core.workflows.imaging.looking import stacks, view_file
 from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.showing import on_screen
 
 
 @pytest.fixture
@@ -32,10 +33,7 @@ def volume(tmp_path):
 
 @pytest.fixture
 def pane(qtbot, jobs, volume):
-    pane = PicturePane(jobs)
-    qtbot.addWidget(pane)
-    pane.resize(300, 300)
-    pane.show()
+    pane = on_screen(qtbot, PicturePane(jobs), 300, 300)
     pane.show_viewed(view_file(volume), None, volume, None)
     return pane
 

@@ -19,6 +19,7 @@ from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.start_page import StartPage
 from app.widgets.view_switch import ViewSwitch
+from tests.helpers.showing import on_screen
 
 
 def button(widget: QWidget, text: str) -> QPushButton:
@@ -192,10 +193,7 @@ def test_choosing_a_tab_moves_none(qtbot) -> None:
 
 
 def test_the_start_page_leads_on(qtbot) -> None:
-    start = StartPage()
-    qtbot.addWidget(start)
-    start.resize(1000, 700)
-    start.show()
+    start = on_screen(qtbot, StartPage(), 1000, 700)
     for text, signal in (
         ("Try the demo", start.demo_wanted),
         ("Choose a folder…", start.new_wanted),

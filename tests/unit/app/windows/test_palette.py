@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from app.models.entries import Entry
 from app.windows.palette import CommandPalette
+from tests.helpers.showing import on_screen
 
 
 class Window(QWidget):
@@ -28,10 +29,7 @@ class Window(QWidget):
 
 @pytest.fixture
 def window(qtbot) -> Window:
-    made = Window()
-    qtbot.addWidget(made)
-    made.resize(800, 600)
-    made.show()
+    made = on_screen(qtbot, Window(), 800, 600)
     made.activateWindow()
     made.field.setFocus()
     made.open()

@@ -25,6 +25,7 @@ from core.searches.questions import Answer
 from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
 from tests.helpers.questions import by_findings
+from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -65,10 +66,7 @@ class Grey(ThumbnailSource):
 @pytest.fixture
 def page(qtbot, context, jobs):
     ask(context, jobs)
-    page = AskNextPanel(context)
-    qtbot.addWidget(page)
-    page.resize(1280, 760)
-    page.show()
+    page = on_screen(qtbot, AskNextPanel(context), 1280, 760)
     jobs.let_run()
     qtbot.wait(1)
     jobs.let_run()
@@ -78,10 +76,7 @@ def page(qtbot, context, jobs):
 @pytest.fixture
 def section(qtbot, context, jobs):
     ask(context, jobs)
-    section = AskSection(context, Grey())
-    qtbot.addWidget(section)
-    section.resize(312, 260)
-    section.show()
+    section = on_screen(qtbot, AskSection(context, Grey()), 312, 260)
     settle(qtbot, jobs)
     return section
 

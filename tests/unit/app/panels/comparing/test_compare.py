@@ -16,6 +16,7 @@ from core.workflows.imaging import looking
 from core.workflows.library.opening import publish
 from core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
+from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 
 
@@ -31,10 +32,7 @@ def panel(qtbot, jobs, trained):
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
     context.state.set_asked(asked_for(search(trained, "plain", query, k=8)))
-    panel = ComparePanel(context, Thumbnails(lambda _rows, done: done([])))
-    qtbot.addWidget(panel)
-    panel.resize(1200, 760)
-    panel.show()
+    panel = on_screen(qtbot, ComparePanel(context, Thumbnails(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
     jobs.let_run()

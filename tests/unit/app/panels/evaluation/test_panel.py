@@ -32,6 +32,7 @@ from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint
 from core.workflows.searches import asking
 from tests.helpers.scored import calibrated, metric, snapshot
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(
@@ -44,11 +45,7 @@ COLUMN = {column.key: place for place, column in enumerate(FULL)}
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = EvaluationPanel(context)
-    qtbot.addWidget(made)
-    made.resize(1440, 220)
-    made.show()
-    return made
+    return on_screen(qtbot, EvaluationPanel(context), 1440, 220)
 
 
 def labels(panel) -> dict[str, list[str]]:
@@ -295,10 +292,7 @@ def test_another_library_leaves_nothing_behind(panel, context):
 def test_plots_are_drawn_by_the_real_process_and_nothing_stays_behind(qtbot):
     jobs = Jobs()
     context = Context(State(), jobs, Messages(), Settings())
-    panel = EvaluationPanel(context)
-    qtbot.addWidget(panel)
-    panel.resize(1440, 220)
-    panel.show()
+    panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
     context.state.set_library(BOARD)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]
     qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views), timeout=120_000)

@@ -9,15 +9,12 @@ from core.workflows.library import opening
 from core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.query_panel import picture_file
+from tests.helpers.showing import on_screen
 
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = QueryPanel(context)
-    qtbot.addWidget(made)
-    made.resize(336, 640)
-    made.show()
-    return made
+    return on_screen(qtbot, QueryPanel(context), 336, 640)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from core.searches.query import Query
 from core.workflows.library import opening
 from core.workflows.library.importing import import_source
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, picture_file, shows_picture
+from tests.helpers.showing import on_screen
 
 
 def notice(panel):
@@ -271,10 +272,7 @@ def test_folders_and_several_files_are_not_taken(panel, tmp_path):
 def test_with_real_jobs_the_picture_comes_from_another_process(qtbot, tmp_path):
     jobs = Jobs()
     context = Context(State(), jobs, Messages(), Settings())
-    panel = QueryPanel(context)
-    qtbot.addWidget(panel)
-    panel.resize(336, 640)
-    panel.show()
+    panel = on_screen(qtbot, QueryPanel(context), 336, 640)
     searching.ask(context, Query(image=picture_file(tmp_path, size=(700, 500))))
     qtbot.waitUntil(lambda: panel.view.picture is not None, timeout=60_000)
     assert [level.shape for level in panel.view.picture.levels] == [(500, 700), (250, 350), (125, 175)]

@@ -21,6 +21,7 @@ from core.searches.query import Query
 from core.workflows.library.opening import publish
 from core.workflows.searches import refining
 from tests.helpers.judging import ask_case, context_on, library_to_judge
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -39,10 +40,7 @@ def context(jobs, made, tmp_path):
 @pytest.fixture
 def panel(qtbot, context, jobs):
     """The first case asked, its ranking there."""
-    panel = RankingPanel(context, Thumbnails(lambda _rows, done: done([])))
-    qtbot.addWidget(panel)
-    panel.resize(720, 480)
-    panel.show()
+    panel = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
     ask_case(context, jobs)
     return panel
 

@@ -22,6 +22,7 @@ from core.workflows.searches import asking
 from core.workflows.searches.searching import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
@@ -44,11 +45,7 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        made = RankingPanel(context, Thumbnails(lambda _rows, done: done([])))
-        qtbot.addWidget(made)
-        made.resize(720, 480)
-        made.show()
-        return made
+        return on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 480)
 
     return make
 

@@ -18,6 +18,7 @@ from core.workflows.searches.searching import RankedCase, SearchResult
 from core.workflows.searches.trusting import NOT_CALIBRATED, NOT_SCORED, OWN_PATIENT, REFINED, Vote
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
@@ -48,10 +49,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = RankingPanel(context, Thumbnails(lambda _rows, done: done([])))
-    qtbot.addWidget(made)
-    made.resize(720, 620)
-    made.show()
+    made = on_screen(qtbot, RankingPanel(context, Thumbnails(lambda _rows, done: done([]))), 720, 620)
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
     return made

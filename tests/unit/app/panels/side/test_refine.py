@@ -19,6 +19,7 @@ from core.searches.query import Query
 from core.workflows.searches import refining
 from core.workflows.searches.trusting import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -35,11 +36,7 @@ def context(jobs, made, tmp_path) -> Context:
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    panel = RefinePanel(context, Thumbnails(lambda _rows, done: done([])))
-    qtbot.addWidget(panel)
-    panel.resize(312, 560)
-    panel.show()
-    return panel
+    return on_screen(qtbot, RefinePanel(context, Thumbnails(lambda _rows, done: done([]))), 312, 560)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint, TrainResult
 from core.workflows.searches.asking import Asked
 from tests.helpers.scored import CASES, metric, snapshot
+from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
@@ -27,10 +28,7 @@ TITLES = {learner.name: learner.title for learner in learners()}
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = TrainPanel(context)
-    qtbot.addWidget(made)
-    made.resize(320, 900)
-    made.show()
+    made = on_screen(qtbot, TrainPanel(context), 320, 900)
     context.state.set_library(BOARD)
     return made
 

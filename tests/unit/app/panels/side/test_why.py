@@ -24,6 +24,7 @@ from core.workflows.searches.desk import close_desks
 from core.workflows.searches.explaining import why
 from core.workflows.searches.refining import closer
 from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
@@ -63,11 +64,7 @@ def context(qapp):
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = WhyPanel(context)
-    qtbot.addWidget(made)
-    made.resize(312, 760)
-    made.show()
-    return made
+    return on_screen(qtbot, WhyPanel(context), 312, 760)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from app.widgets.cards.case_grid import NONE, CaseGrid
 from app.widgets.gallery import answer, sample_deck
 from core.library.columns import PictureState, case_columns
+from tests.helpers.showing import on_screen
 
 
 @pytest.fixture
@@ -48,10 +49,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
 
 
 def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
-    strip = CaseGrid()
-    qtbot.addWidget(strip)
-    strip.resize(300, 80)
-    strip.show()
+    strip = on_screen(qtbot, CaseGrid(), 300, 80)
     strip.set_deck(sample_deck(40))
     for row in (1, 12):
         strip.set_current(row)
