@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from core.engine import limit_threads
 from core.library.library import Library
-from core.library.records import CHUNK, CaseRecord, FileRecord
+from core.library.records import CHUNK
 from core.metrics.online.click_learning import Judged, replay
 from core.retrieval.reranking import ClickIndex
 from core.searches.contradictions import contradictions
@@ -30,6 +30,7 @@ from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.refining import judge, thumb
 from tests.benchmarks.harness import Row, table
+from tests.benchmarks.made_up import catalogue
 from tests.helpers import data as real_data
 
 M, K, CLICKS, TRIALS = 64, 20, 80, 15
@@ -110,16 +111,7 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
 def _library(path: Path, n: int) -> Path:
     numbers = np.random.default_rng(0).normal(size=(n, M)).astype(np.float32)
     with Library.create(path) as library:
-        source = library.catalogue.add_source("folder", "s", Path("/pictures"))
-        library.catalogue.put(
-            source,
-            [FileRecord(f"{i}", 1, 1, f"h{i}", "ok") for i in range(n)],
-            [
-                CaseRecord(f"s/{i}", f"{i}", finding="ab"[i % 2], patient=f"P{i // 2}", content=f"c{i}")
-                for i in range(n)
-            ],
-        )
-        rows = np.array([case.id for case in library.catalogue.all_cases()])
+        rows = catalogue(library, n)
         columns = [(f"f{i}", f"group {i // 8}") for i in range(M)]
         made = library.features.make("made", "gabor", 1, {}, columns, dtype="float32")
         for start in range(0, n, CHUNK):

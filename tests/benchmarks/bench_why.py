@@ -12,13 +12,14 @@ import numpy as np
 
 from core.features.registry import make_extractor
 from core.library.library import Library
-from core.library.records import CHUNK, CaseRecord, FileRecord
+from core.library.records import CHUNK
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import close_desks, desk_for
 from core.workflows.searches.explaining import why
+from tests.benchmarks.made_up import catalogue
 
 N, K = 10_000, 200
 #: Milliseconds: told why of one case; ranked anew after a group was unticked.
@@ -83,16 +84,7 @@ def _library(path: Path) -> Path:
     names = make_extractor("gabor").feature_names
     mixed = rng.gamma(0.3, 1.0, (40, len(names)))
     with Library.create(path) as library:
-        source = library.catalogue.add_source("folder", "s", Path("/pictures"))
-        library.catalogue.put(
-            source,
-            [FileRecord(f"{i}", 1, 1, f"h{i}", "ok") for i in range(N)],
-            [
-                CaseRecord(f"s/{i}", f"{i}", finding="ab"[i % 2], patient=f"P{i // 2}", content=f"c{i}")
-                for i in range(N)
-            ],
-        )
-        ids = np.array([case.id for case in library.catalogue.all_cases()])
+        ids = catalogue(library, N)
         columns = [(name.name, name.group) for name in names]
         made = library.features.make("gabor", "gabor", 1, {}, columns, dtype="float32")
         for start in range(0, N, CHUNK):

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ from core.errors import BadArguments, BadInput
 from core.library.library import Library
 from core.library.records import CHUNK
 from tests.helpers.libraries import fill, make_library, numbers_set, rows_of, values_of
+from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -196,20 +195,7 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
         "        library.features.write_chunk(made, part, values_of(part))\n"
     )
     fill(library, range(600))
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(library.path), str(seed)],
-            cwd=TOP,
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for seed in range(2)
-    ]
-    for program in programs:
-        program.stdin.write("go\n")
-        program.stdin.flush()
-    assert [program.communicate()[1] for program in programs] == ["", ""]
+    at_once(code, *((library.path, seed) for seed in range(2)))
     made, rows = numbers_set(library), rows_of(library)
     counted = np.concatenate(list(library.features.chunk_rows(made).values()))
     assert sorted(counted.tolist()) == rows.tolist()

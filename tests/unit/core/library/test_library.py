@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from core.library import library as library_module
 from core.library.library import Library
 from core.library.records import CATALOGUE, DERIVED
 from tests.helpers.libraries import make_library, numbers_set, raw, rows_of, tables_of
+from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -90,18 +89,7 @@ def test_two_programs_that_make_the_same_library_share_it(tmp_path):
         "sys.stdin.readline()\nLibrary.open_or_create(Path(sys.argv[1])).close()\nprint('fine')"
     )
     for attempt in range(3):
-        programs = [
-            subprocess.Popen(
-                [sys.executable, "-c", code, str(tmp_path / f"lib{attempt}")],
-                cwd=TOP,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(3)
-        ]
-        assert [program.communicate("go\n") for program in programs] == [("fine\n", "")] * 3
+        assert at_once(code, *[(tmp_path / f"lib{attempt}",)] * 3) == ["fine\n"] * 3
         Library.open(tmp_path / f"lib{attempt}").close()
     assert not list(tmp_path.glob("*.making"))
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from core.workflows.library.importing import import_source
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.listening import Listening
 from tests.helpers.pictures import striped_folder
+from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
 #: The quickest extractor of pictures.
@@ -246,23 +245,8 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
         "    sys.stdin.readline()\n"
         f"    print(extracting.extract_features(Path(sys.argv[1]), '{QUICK}', workers=2).extracted)\n"
     )
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(library)],
-            cwd=TOP,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for program in programs:
-        program.stdin.write("go\n")
-        program.stdin.flush()
-    told = [program.communicate() for program in programs]
-    assert [complaint for _, complaint in told] == ["", ""]
-    assert sum(int(count) for count, _ in told) == 12
+    told = at_once(code, *[(library,)] * 2)
+    assert sum(map(int, told)) == 12
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.importing import arrays, counts, facts
 from tests.helpers.libraries import rows_of
 from tests.helpers.pictures import striped_folder
+from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -149,20 +148,7 @@ def test_programs_that_import_the_same_at_once_share_its_cases(pictures, library
         "importing.BATCH = 2\nsys.stdin.readline()\n"
         "importing.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     )
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(pictures), str(library)],
-            cwd=TOP,
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for program in programs:
-        program.stdin.write("go\n")
-        program.stdin.flush()
-    assert [program.communicate()[1] for program in programs] == ["", ""]
+    at_once(code, *[(pictures, library)] * 2)
     assert len(facts(library)) == 12
     with Library.open(library) as opened:
         assert len(opened.catalogue.sources()) == 1

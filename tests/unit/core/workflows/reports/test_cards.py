@@ -32,8 +32,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def library(made, tmp_path):
-    shutil.copytree(made / "a", tmp_path / "a")
-    return tmp_path / "a" / "lib.semblance"
+    return shutil.copytree(made / "a", tmp_path / "a") / "lib.semblance"
 
 
 @pytest.fixture

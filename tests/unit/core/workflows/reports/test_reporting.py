@@ -38,14 +38,12 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def table(made, tmp_path):
-    shutil.copytree(made / "table", tmp_path / "table")
-    return tmp_path / "table" / "lib.semblance"
+    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
 
 
 @pytest.fixture
 def pictures(made, tmp_path):
-    shutil.copytree(made / "pictures.semblance", tmp_path / "pictures.semblance")
-    return tmp_path / "pictures.semblance"
+    return shutil.copytree(made / "pictures.semblance", tmp_path / "pictures.semblance")
 
 
 def search_of(case="t/c0", **more) -> Search:

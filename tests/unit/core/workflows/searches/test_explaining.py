@@ -41,8 +41,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def table(made, tmp_path):
-    shutil.copytree(made, tmp_path / "own")
-    return tmp_path / "own" / "lib.semblance"
+    return shutil.copytree(made, tmp_path / "own") / "lib.semblance"
 
 
 def check(library, search, places=(0, 3, 11)):

@@ -39,8 +39,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def table(made, tmp_path) -> Path:
-    shutil.copytree(made / "table", tmp_path / "table")
-    return tmp_path / "table" / "lib.semblance"
+    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
 
 
 @pytest.fixture
