@@ -18,7 +18,7 @@ from core.language import tr, tr_n
 from core.reports.cells import csv_text
 
 _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
-_WIDTHS = (150, 110, 160, 110, 60)
+_WIDTHS = (150, 100, 150, 150, 60)
 
 
 class ExportsDialog(Dialog):

@@ -43,10 +43,12 @@ class ElidedLabel(QLabel):
         self._told()
 
     def shown_text(self) -> str:
-        room, width = self.contentsRect().width(), self.fontMetrics().horizontalAdvance
-        if self._short and width(self.text()) > room:
-            return self._short if width(self._short) <= room else ""
-        return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
+        room, metrics = self.contentsRect().width(), self.fontMetrics()
+        # Its width in whole pixels may fit where the text itself, some tenths wider, does not.
+        shown = metrics.elidedText(self.text(), self._mode, room)
+        if self._short and shown != self.text():
+            return self._short if metrics.horizontalAdvance(self._short) <= room else ""
+        return shown
 
     def minimumSizeHint(self) -> QSize:
         least = min(self.sizeHint().width(), self.fontMetrics().horizontalAdvance("Mm…"))

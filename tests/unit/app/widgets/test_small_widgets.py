@@ -79,6 +79,16 @@ def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
     assert label.shown_text() == "", "nothing rather than a torn word"
 
 
+def test_at_every_width_it_is_whole_or_short_and_never_cut(qtbot):
+    for number in range(400, 500):
+        label = ElidedLabel(f"{number} in {number % 37} ms", mode=Qt.TextElideMode.ElideMiddle)
+        qtbot.addWidget(label)
+        label.set_short("short")
+        for width in range(label.sizeHint().width() - 4, label.sizeHint().width() + 2):
+            label.resize(width, 14)
+            assert label.shown_text() in (label.text(), "short")
+
+
 def test_progress_says_share_and_time(qtbot) -> None:
     line = ProgressLine("Extracting Gabor", can_pause=True, can_stop=True)
     qtbot.addWidget(line)
