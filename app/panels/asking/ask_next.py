@@ -20,14 +20,13 @@ from app.operations import questioning
 from app.panels.asking.ask_progress import AskProgress
 from app.panels.asking.ask_section import KEYS
 from app.panels.full_page import FullPage
-from app.theme import news, set_look, theme
+from app.theme import set_look
 from app.timers import one_shot
 from app.viewer.picture_pane import PicturePane
 from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.picture_head import PictureHead, side_by_side
 from app.widgets.rule import Rule
-from core.errors import SemblanceError
 from core.language import tr
 from core.searches.questions import Answer
 from core.workflows.imaging import looking
@@ -77,17 +76,14 @@ class AskNextPanel(FullPage):
             None: tr("Cannot say"),
             Answer.SECOND: tr("That is like the query"),
         }
-        sides = hbox(spacing=1)
-        for head, pane in zip(self.heads, self.panes, strict=True):
+        for pane in self.panes:
             pane.view.editable = False
             # Keys answer; the mouse still zooms and pans.
             pane.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             pane.histogram.hide()
-            column = vbox()
-            column.addWidget(head)
-            column.addWidget(pane, 1)
-            sides.addLayout(column, 1)
-        answers = hbox(spacing=8, margins=(12, 8, 12, 8))
+        self._foot = QFrame()
+        set_look(self._foot, role="bar")
+        answers = hbox(self._foot, spacing=8, margins=(12, 8, 12, 8))
         answers.addStretch(1)
         for given, button in self.buttons.items():
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -99,13 +95,8 @@ class AskNextPanel(FullPage):
         set_look(self.undo, quiet=True)
         answers.addWidget(self.undo)
         answers.addStretch(1)
-        self._foot = QFrame()
-        set_look(self._foot, role="bar")
-        self._foot.setLayout(answers)
-        asking = vbox()
-        asking.addLayout(sides, 1)
         question = QWidget()
-        question.setLayout(asking)
+        question.setLayout(side_by_side(self.heads, self.panes))
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
         self._pages.addWidget(question)
@@ -225,7 +216,7 @@ class AskNextPanel(FullPage):
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))
-            job.failed.connect(lambda error, case=case: self._take(case, _words(error)))
+            job.failed.connect(lambda error, case=case: self._take(case, str(error)))
             job.ended.connect(lambda case=case: self._opening.pop(case, None))
 
     def _take(self, case: str, found: ViewedPicture | str) -> None:
@@ -248,38 +239,20 @@ class AskNextPanel(FullPage):
         pane.histogram.hide()
 
 
-def _words(error: SemblanceError) -> str:
-    return str(error)
-
-
-class _Head(QFrame):
+class _Head(PictureHead):
     """Above a picture: which it is, its name, and the key that chooses it. No finding: it would answer."""
 
     def __init__(self, title: str, key: str) -> None:
-        super().__init__()
-        set_look(self, role="header")
-        self._title, self._key = QLabel(title), QLabel(key)
-        set_look(self._title, role="title")
-        set_look(self._key, role="second")
-        self._name = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
-        row = hbox(self, spacing=8, margins=(12, 0, 12, 0))
-        row.addWidget(self._title)
-        row.addWidget(self._name, 1)
-        row.addWidget(self._key)
+        super().__init__(title)
         self._label = ""
-        news.changed.connect(self._fit)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setFixedHeight(theme().px(32))
-
-    def set_title(self, title: str) -> None:
-        self._title.setText(title)
+        told = QLabel(key)
+        set_look(told, role="second")
+        self.add_action(told)
 
     def tell(self, name: str) -> None:
         self._label = name
-        self._name.setText(name)
+        self.set_second(name)
 
     def tell_problem(self, problem: str) -> None:
         """Why there is no picture, beside the name."""
-        self._name.setText(f"{self._label} {problem}".strip())
+        self.set_second(f"{self._label} {problem}".strip())

@@ -26,9 +26,10 @@ from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
 from app.viewer.picture_pane import PicturePane
 from app.viewer.tools import RECTANGLE, RULER, SELECT
-from app.widgets.boxes import hbox, vbox
+from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.panel_header import header_button
+from app.widgets.picture_head import side_by_side
 from core.errors import SemblanceError
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
@@ -80,13 +81,9 @@ class ComparePanel(FullPage):
         self._connect()
 
     def _lay_out(self) -> None:
-        sides = hbox(spacing=1)
-        for head, pane in zip(self.heads, self.panes, strict=True):
-            column = vbox()
-            column.addWidget(head)
-            column.addWidget(pane, 1)
-            sides.addLayout(column, 1)
+        for pane in self.panes:
             pane.view.editable = False
+        sides = side_by_side(self.heads, self.panes)
         sides.addWidget(self.facts)
         page = vbox(self)
         page.addWidget(self.header)

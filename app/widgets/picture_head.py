@@ -1,0 +1,29 @@
+"""What stands above a picture that lies beside others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.widgets.boxes import hbox, vbox
+from app.widgets.panel_header import PanelHeader
+
+
+class PictureHead(PanelHeader):
+    """Which of them it is, and its name."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, help_button=False)
+        self._row.setContentsMargins(12, 0, 12, 0)
+
+
+def side_by_side(heads: Sequence[PictureHead], pictures: Sequence[QWidget]) -> QHBoxLayout:
+    """All equally wide, each picture under its head."""
+    sides = hbox(spacing=1)
+    for head, picture in zip(heads, pictures, strict=True):
+        column = vbox()
+        column.addWidget(head)
+        column.addWidget(picture, 1)
+        sides.addLayout(column, 1)
+    return sides
