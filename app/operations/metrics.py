@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from app.context import Context
@@ -14,21 +15,18 @@ from core.workflows.reports import cards
 
 def write_card(context: Context, name: str, path: Path) -> Job | None:
     """Write the card of the metric called ``name`` and say where."""
-    if context.state.path is None:
-        return None
-    job = context.jobs.run(
-        tr("Saving {name}", name=path.name), cards.write_metric_card, context.state.path, name, path
-    )
-    return exporting.tell_written(context, job, path)
+    return _write(context, cards.write_metric_card, name, path)
 
 
 def export_metric(context: Context, name: str, path: Path) -> Job | None:
     """Write a metric to one file and say where."""
+    return _write(context, metric_exchange.export_metric, name, path)
+
+
+def _write(context: Context, function: Callable[..., Path], name: str, path: Path) -> Job | None:
     if context.state.path is None:
         return None
-    job = context.jobs.run(
-        tr("Saving {name}", name=path.name), metric_exchange.export_metric, context.state.path, name, path
-    )
+    job = context.jobs.run(tr("Saving {name}", name=path.name), function, context.state.path, name, path)
     return exporting.tell_written(context, job, path)
 
 
