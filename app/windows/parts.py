@@ -173,6 +173,10 @@ class Parts:
         for dock in made.values():
             dock.help_wanted.connect(window.show_help)
         window.arrangement.place(made)
+        if window.state.library is None:
+            # Built while nobody waits: the start page stands alone.
+            for dock in made.values():
+                dock.hide()
         return made
 
     # What several of them share

@@ -119,6 +119,13 @@ def test_both_themes_and_every_text_size_can_be_drawn(library):
     assert (Settings().theme, Settings().text_scale) == ("dark", 0.8)
 
 
+def test_without_a_library_the_start_page_stands_alone(private_home):
+    with open_window() as window:
+        wait_for(window, lambda: window.built)
+        assert window.start_page.isVisible()
+        assert not any(dock.isVisible() for dock in window.docks.values())
+
+
 def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):
     with open_window(library) as window:
         window.library.step(3)
