@@ -9,6 +9,7 @@ from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
+    QTextDocument,
     QTextOption,
     QTextTable,
 )
@@ -94,8 +95,7 @@ class HelpDialog(Dialog):
     def _show(self, name: str) -> None:
         self.shown = name
         self.back.setEnabled(bool(self._past))
-        self.page.setMarkdown(help_pages.text_of(name))
-        self._set_type()
+        self._set_document()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
         if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
             self.resize(max(self.width(), theme().px(_WIDE)), self.height())
@@ -176,11 +176,21 @@ class HelpDialog(Dialog):
         self.search.setFixedWidth(theme().px(_CONTENTS))
         set_look(self.back, quiet=True)
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
-        self._set_type()
+        if self.shown:
+            self._set_document()
 
-    def _set_type(self) -> None:
+    def _set_document(self) -> None:
+        """The page shown, laid out once: changed where it is seen, a long one took 20 s."""
+        document = QTextDocument(self.page)
+        document.setDefaultFont(self.page.document().defaultFont())
+        document.setDefaultTextOption(self.page.document().defaultTextOption())
+        document.setMarkdown(help_pages.text_of(self.shown))
+        self._set_type(document)
+        self.page.setDocument(document)
+
+    @staticmethod
+    def _set_type(document: QTextDocument) -> None:
         """Headings and spaces as in the rest of the window; Markdown has none of its own."""
-        document = self.page.document()
         document.setDocumentMargin(16)
         document.setIndentWidth(16)
         cursor = QTextCursor(document)
@@ -199,5 +209,3 @@ class HelpDialog(Dialog):
                 heading.setFont(font(DISPLAY if level == 1 else OUTCOME, 600))
                 cursor.mergeCharFormat(heading)
             block = block.next()
-        cursor.setPosition(0)
-        self.page.setTextCursor(cursor)

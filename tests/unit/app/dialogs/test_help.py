@@ -113,3 +113,21 @@ def test_an_open_page_follows_the_theme(qapp, dialog):
     set_theme(qapp, "light", 1.5)
     back = dialog.page.grab().toImage().pixelColor(300, 3)
     assert back.name().upper() == LIGHT.panel
+
+
+def test_a_page_is_made_ready_before_it_is_shown(qapp, dialog, monkeypatch):
+    """Changed where it is seen, a page with long tables is laid out anew for each of their cells."""
+    seen, set_type = [], HelpDialog._set_type
+
+    def watched(document):
+        seen.append(document is dialog.page.document())
+        set_type(document)
+
+    monkeypatch.setattr(HelpDialog, "_set_type", staticmethod(watched))
+    dialog.show_page("benchmarks")
+    set_theme(qapp, "light")
+    assert seen
+    assert not any(seen)
+    heading = dialog.page.document().begin()
+    assert heading.blockFormat().headingLevel() == 1
+    assert heading.begin().fragment().charFormat().font().weight() == 600
