@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from core.language import figure, named, tr
 
 
@@ -14,3 +17,14 @@ def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
     """How many cases of what kind, and whether the metric has changed since."""
     told = f"{figure(n, ',')} {measured_words(measured_on)}"
     return tr("{measured}, stale", measured=told) if stale else told
+
+
+def split_words(card: Mapping[str, Any]) -> str:
+    """How the cases of a metric's ``card`` were set apart; empty where it does not tell."""
+    split = card.get("split")
+    if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
+        return ""
+    by = tr("by patient") if split.get("by_patient") else tr("by case")
+    return tr(
+        "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
+    ).replace("%", " %")

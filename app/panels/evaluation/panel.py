@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.context import Context
 from app.jobs import Job
 from app.later import later
-from app.models.measured import measured_note
+from app.models.measured import measured_note, split_words
 from app.models.thumbnails import ThumbnailSource
 from app.operations import drawing, searching, training
 from app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
@@ -395,10 +395,4 @@ class EvaluationPanel(Panel):
         metric = self._current_metric
         if metric is not None and not metric.measurable:
             return tr("not scored: trained on all cases")
-        split = self._state.metric.card.get("split") if self._state.metric is not None else None
-        if not isinstance(split, Mapping) or not isinstance(split.get("fraction"), int | float):
-            return ""
-        by = tr("by patient") if split.get("by_patient") else tr("by case")
-        return tr(
-            "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
-        ).replace("%", " %")
+        return split_words(self._state.metric.card) if self._state.metric is not None else ""

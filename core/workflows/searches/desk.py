@@ -7,7 +7,6 @@ import copy
 import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +22,6 @@ from core.library.records import DERIVED, CaseDetails, MetricRecord
 from core.metrics.masking import without_groups
 from core.metrics.metric import Metric
 from core.metrics.storage import load_metric
-from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import rank
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
 from core.tasks import SILENT, Reporter
@@ -37,6 +34,7 @@ from core.workflows.searches.desk_store import (
     load_prepared,
 )
 from core.workflows.searches.near_duplicates import Lookalikes
+from core.workflows.searches.neighbourhoods import Neighbourhoods
 from core.workflows.searches.stepped import SteppedCases
 
 if TYPE_CHECKING:
@@ -53,10 +51,6 @@ BLIND_KEPT = 4
 LEDGERS_KEPT = 64
 #: Cases whose details one desk keeps in memory.
 DETAILS_KEPT = 20_000
-#: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
-SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
-#: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
-NEIGHBOURS = 10
 #: Cases, spread over the library, that are asked whether they have regions.
 LOOKED_INTO = 100
 
@@ -280,36 +274,13 @@ class Desk:
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
         queries are said to have no good match, never more.
         """
-        if self._near is None and self._whole is not None:
-            self._near = self._measured_anew(self._whole.neighbourhoods)
         if self._near is None:
-            most = SAMPLE_SMALL if len(self.rows) <= SMALL else SAMPLE
-            rng = np.random.default_rng(0)
-            sample = np.sort(rng.choice(len(self.rows), min(most, len(self.rows)), replace=False))
-            asked, nearest, distances = [], [], []
-            for place in sample.tolist():
-                tie = None if self.ties is None else self.ties[place]
-                one = RankQuery(
-                    self.embedding[place], tie, place, self.patients[place], int(self.keys[place])
-                )
-                found = rank(self.index, one, NEIGHBOURS, patients=self.patients, keys=self.keys)
-                if len(found.rows):
-                    asked.append(place)
-                    nearest.append(np.resize(found.rows, NEIGHBOURS))
-                    distances.append(float(found.distances[0]))
-            self._near = Neighbourhoods(
-                np.array(asked, dtype=np.int64),
-                np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
-                np.array(distances, dtype=np.float64),
+            self._near = (
+                Neighbourhoods.sampled(self)
+                if self._whole is None
+                else self._whole.neighbourhoods.measured_anew(self)
             )
         return self._near
-
-    def _measured_anew(self, near: Neighbourhoods) -> Neighbourhoods:
-        distances = [
-            self.index.distances(self.embedding[place], nearest).min()
-            for place, nearest in zip(near.places, near.nearest, strict=True)
-        ]
-        return Neighbourhoods(near.places, near.nearest, np.array(distances, dtype=np.float64))
 
     @property
     def with_regions(self) -> bool:
@@ -320,22 +291,6 @@ class Desk:
             there = [case for case in details.values() if case.address is not None]
             self._with_regions = 2 * sum(case.region is not None for case in there) > len(there)
         return self._with_regions
-
-
-@dataclass(frozen=True, eq=False)
-class Neighbourhoods:
-    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared distance of the first (s,)."""
-
-    places: npt.NDArray[np.int64]
-    nearest: npt.NDArray[np.int64]
-    distances: npt.NDArray[np.float64]
-
-
-def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:
-    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
-    if unusual <= 0.0 or not len(distances):
-        return None
-    return float(np.quantile(distances, max(0.0, 1.0 - unusual)))
 
 
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()

@@ -27,7 +27,8 @@ from core.retrieval.scan import ScanIndex
 from core.searches.query import Query
 from core.searches.search import UNUSUAL
 from core.tasks import SILENT, Reporter
-from core.workflows.searches.desk import Desk, desk_for, far_quantile
+from core.workflows.searches.desk import Desk, desk_for
+from core.workflows.searches.neighbourhoods import far_quantile
 from core.workflows.searches.ranking_parts import (
     Folded,
     as_calibrated,

@@ -1,0 +1,64 @@
+"""How far from their nearest the cases of a library usually are, told from some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.retrieval.ranking import Query, rank
+
+if TYPE_CHECKING:
+    from core.workflows.searches.desk import Desk
+
+#: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
+SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
+#: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
+NEIGHBOURS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared distance of the first (s,)."""
+
+    places: npt.NDArray[np.int64]
+    nearest: npt.NDArray[np.int64]
+    distances: npt.NDArray[np.float64]
+
+    @classmethod
+    def sampled(cls, desk: Desk) -> Neighbourhoods:
+        """The nearest, of another patient and content, of cases drawn at random."""
+        most = SAMPLE_SMALL if len(desk.rows) <= SMALL else SAMPLE
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(len(desk.rows), min(most, len(desk.rows)), replace=False))
+        asked, nearest, distances = [], [], []
+        for place in sample.tolist():
+            tie = None if desk.ties is None else desk.ties[place]
+            one = Query(desk.embedding[place], tie, place, desk.patients[place], int(desk.keys[place]))
+            found = rank(desk.index, one, NEIGHBOURS, patients=desk.patients, keys=desk.keys)
+            if len(found.rows):
+                asked.append(place)
+                nearest.append(np.resize(found.rows, NEIGHBOURS))
+                distances.append(float(found.distances[0]))
+        return cls(
+            np.array(asked, dtype=np.int64),
+            np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
+            np.array(distances, dtype=np.float64),
+        )
+
+    def measured_anew(self, desk: Desk) -> Neighbourhoods:
+        """The same neighbours as ``desk`` compares them."""
+        distances = [
+            desk.index.distances(desk.embedding[place], nearest).min()
+            for place, nearest in zip(self.places, self.nearest, strict=True)
+        ]
+        return Neighbourhoods(self.places, self.nearest, np.array(distances, dtype=np.float64))
+
+
+def far_quantile(distances: npt.NDArray[np.float64], unusual: float) -> float | None:
+    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
+    if unusual <= 0.0 or not len(distances):
+        return None
+    return float(np.quantile(distances, max(0.0, 1.0 - unusual)))
