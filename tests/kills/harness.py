@@ -161,15 +161,19 @@ class Harness:
         self.seconds[phase] = time.monotonic() - start
         self.after[phase] = end_of(library)
 
-    def try_moment(self, child: Child, number: int, rng: random.Random) -> str:
-        """Kill one life, check what it left, and let another finish; returns what happened."""
-        phase = PHASES[number % len(PHASES)]
-        library = self.folder / f"lib {number}"
-        log = self.folder / f"{number}.log"
+    def _begin(self, phase: str, name: str) -> tuple[Path, Path]:
+        """A library as it is before ``phase``, where there is one then, and an empty log."""
+        library, log = self.folder / f"lib {name}", self.folder / f"{name}.log"
         log.touch()
         before = self.before[phase]
         if before is not None:
             shutil.copytree(before, library)
+        return library, log
+
+    def try_moment(self, child: Child, number: int, rng: random.Random) -> str:
+        """Kill one life, check what it left, and let another finish; returns what happened."""
+        phase = PHASES[number % len(PHASES)]
+        library, log = self._begin(phase, f"{number}")
         group = rng.random() < 0.7
         moment = rng.uniform(0, 1) * self.seconds[phase]
         status = child.live(phase, library, self.sources[phase], log, moment=moment, group=group)
@@ -196,12 +200,7 @@ class Harness:
 
         Returns how it ended there; ``None`` where no such disk can be made.
         """
-        library = self.folder / f"lib {phase} {disk}"
-        log = self.folder / f"{phase} {disk}.log"
-        log.touch()
-        before = self.before[phase]
-        if before is not None:
-            shutil.copytree(before, library)
+        library, log = self._begin(phase, f"{phase} {disk}")
         status = child.live(phase, library, self.sources[phase], log, disk=disk)
         if status == NOT_ALLOWED:
             return None

@@ -7,24 +7,12 @@ from PySide6.QtCore import QPoint, Qt
 from app.models.deck import Deck
 from app.widgets.cards import card_motion
 from app.widgets.cards.card_motion import LONGEST_MS, MOST, Motion
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.gallery import sample_deck
 
 
 @pytest.fixture
 def moving(monkeypatch):
     """As on a screen whose system wants things to move."""
     monkeypatch.setattr(card_motion, "system_duration", lambda: 200)
-
-
-@pytest.fixture
-def grid(qtbot) -> CaseGrid:
-    made = CaseGrid()
-    qtbot.addWidget(made)
-    made.resize(560, 400)
-    made.set_deck(sample_deck(40))
-    made.show()
-    return made
 
 
 def turned(deck: Deck) -> Deck:

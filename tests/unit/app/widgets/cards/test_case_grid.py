@@ -19,16 +19,6 @@ from core.library.columns import PictureState, case_columns
 from tests.helpers.showing import on_screen
 
 
-@pytest.fixture
-def grid(qtbot) -> CaseGrid:
-    made = CaseGrid()
-    qtbot.addWidget(made)
-    made.resize(560, 400)
-    made.set_deck(sample_deck(40))
-    made.show()
-    return made
-
-
 def click(qtbot, grid: CaseGrid, place: int, **more) -> None:
     qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=grid.card_rect(place).center(), **more)
 

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+
+from app.widgets.cards.case_grid import CaseGrid
+from app.widgets.gallery import sample_deck
+from tests.helpers.showing import on_screen
+
+
+@pytest.fixture
+def grid(qtbot) -> CaseGrid:
+    """Forty cases."""
+    made = CaseGrid()
+    made.set_deck(sample_deck(40))
+    return on_screen(qtbot, made, 560, 400)
