@@ -18,7 +18,7 @@ from core.language import in_marks, tr
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
-_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 118, 58, 24, 120
+_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 58, 24, 120
 
 
 @dataclass(frozen=True)

@@ -152,8 +152,7 @@ class RankingPanel(Panel):
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
-        moved = moved_by(self._state.asked)
-        self.header.set_second(self.told, "" if ranking is None or moved else figure(ranking.compared, ","))
+        self.header.set_second(self.told, "" if ranking is None else figure(ranking.compared, ","))
         self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)

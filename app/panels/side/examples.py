@@ -219,7 +219,7 @@ class _Sides(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
-        painter.fillRect(self.rect(), colour(tokens.panel, 0.9))
+        painter.fillRect(self.rect(), colour(tokens.panel))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         half = self.width() // 2
         for like, left, text in ((True, 0, tr("+ like this")), (False, half, tr("− not like this"))):
