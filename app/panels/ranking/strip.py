@@ -129,8 +129,9 @@ class Strip(QFrame):
         """What the nearest turned out to be is worth more than the word for them."""
         whole, brief = self._heads
         self._head.setText(whole)
-        taken = self._row.sizeHint().width()
-        self._head.setText(whole if taken <= self.width() else brief)
+        self._row.activate()
+        if self._counts.shown_text() != self._counts.text():
+            self._head.setText(brief)
         self._head.set_tip(whole)
 
     def _show_estimate(self, vote: Vote, columns: CaseColumns, *, stale: bool) -> None:

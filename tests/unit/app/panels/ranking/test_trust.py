@@ -116,7 +116,7 @@ def test_the_badge_says_on_whom_it_was_measured(show, vote, kind):
 
 def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
     strip = show(ranking())._strip
-    for width, head in ((900, "10 nearest:"), (550, "10:")):
+    for width, head in ((900, "10 nearest:"), (545, "10:"), (600, "10 nearest:")):
         strip.resize(width, strip.height())
         strip.layout().activate()
         assert strip._head.text() == head
