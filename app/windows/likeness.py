@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
 from app.context import Context
 from app.models import likeness
@@ -141,6 +141,22 @@ class _Bar(QSlider):
         super().__init__(Qt.Orientation.Horizontal)
         self.setRange(0, 100)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click beside the handle brings it to the step nearest to the click."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        control, style = QStyle.ComplexControl.CC_Slider, self.style()
+        handle = style.subControlRect(control, option, QStyle.SubControl.SC_SliderHandle, self)
+        groove = style.subControlRect(control, option, QStyle.SubControl.SC_SliderGroove, self)
+        at = event.position().toPoint()
+        if event.button() != Qt.MouseButton.LeftButton or handle.contains(at):
+            super().mousePressEvent(event)
+            return
+        span = groove.width() - handle.width()
+        left = at.x() - groove.x() - handle.width() // 2
+        self.setValue(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), left, span))
+        event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()

@@ -50,20 +50,27 @@ def nearest_others(
     vote: Vote,
     voters: list[int],
     allowed: npt.NDArray[np.bool_] | None,
+    typical: float | None,
 ) -> tuple[Rows, Matrix]:
-    """The nearest cases with another finding than most of the voters have."""
+    """The nearest cases with another finding than most of the voters have, near-duplicates folded.
+
+    ``typical`` is the squared distance from a case to its nearest, ``None`` where nothing is folded.
+    """
     top = next(iter(vote.counts), None)
     if top is None:
         return np.empty(0, dtype=np.int64), np.empty(0)
     code = next(desk.finding_codes[place] for place in voters if desk.findings[place] == top)
     codes = desk.finding_codes[ranking.rows]
-    near = np.flatnonzero((codes >= 0) & (codes != code))[:OTHERS]
-    if len(near) == OTHERS or isinstance(index, ClickIndex):
+    near = np.flatnonzero((codes >= 0) & (codes != code))[: 2 * OTHERS]
+    rows, distances = ranking.rows[near], ranking.distances[near]
+    if len(near) < 2 * OTHERS and not isinstance(index, ClickIndex):
         # A click may not cost a second comparison with all cases; the window ranks two hundred.
-        return ranking.rows[near], ranking.distances[near]
-    other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
-    found = by_rank(OTHERS, allowed=other if allowed is None else other & allowed)
-    return found.rows, found.distances
+        other = (desk.finding_codes >= 0) & (desk.finding_codes != code)
+        found = by_rank(2 * OTHERS, allowed=other if allowed is None else other & allowed)
+        rows, distances = found.rows, found.distances
+    same = desk.lookalikes.folded(rows, coordinates_of(desk, index, rows), typical)
+    kept = [place for place, stands in enumerate(same) if place == stands][:OTHERS]
+    return rows[kept], distances[kept]
 
 
 def folded_under(

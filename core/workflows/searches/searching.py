@@ -218,7 +218,7 @@ def ranked_result(
         as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
         otherwise=asked_otherwise(desk, query),
     )
-    others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed)
+    others = nearest_others(desk, index, by_rank, ranking, vote, voters, allowed, typical)
     alike = folded_under(desk, asked, ranking, same, hide_same_patient)
     shown = ranking.rows[kept]
     details = desk.details(desk.rows[np.union1d(shown, others[0])].tolist())

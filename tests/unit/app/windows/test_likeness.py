@@ -46,6 +46,16 @@ def ranked_by(window, place: int) -> bool:
     return window.state.metric.name == name and window.state.ranking.metric == name
 
 
+def test_a_click_beside_the_handle_goes_to_the_nearest_step(qtbot, window):
+    likeness.choose(window.context, "between")
+    bar = window.top.likeness.bar
+    wait_for(window, lambda: bar.isEnabled() and window.state.ranking is not None)
+    for share, place in ((0.02, 0), (0.98, 100), (0.52, 50)):
+        qtbot.mouseClick(bar, LEFT, pos=QPoint(round(share * bar.width()), bar.height() // 2))
+        wait_for(window, lambda place=place: ranked_by(window, place))
+        assert bar.value() == place
+
+
 def test_it_says_why_it_cannot_be_moved(window):
     slider = window.top.likeness
     assert window.state.metric.name == "plain"

@@ -235,6 +235,17 @@ def test_a_picture_saved_anew_is_folded_and_can_be_seen(made):
     assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
 
 
+def test_look_alikes_with_the_other_finding_are_folded_too(made):
+    twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
+
+    def most(fold: bool) -> int:
+        queries = [Query(f"pictures/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
+        found = [search(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
+        return max(len(twins & set(names(others))) for others in found)
+
+    assert (most(fold=False), most(fold=True)) == (3, 1)
+
+
 def test_a_copy_that_contradicts_is_not_folded(made):
     shown = names(search(made, "plain", Query("pictures/level/p001.png"), k=30).ranked)
     assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
