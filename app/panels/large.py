@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMenu,
@@ -148,7 +148,11 @@ class LargePanel(FullPage):
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        self._side.setFixedWidth(theme().px(_SIDE))
+        self._side.setFixedWidth(min(theme().px(_SIDE), max(1, self.width() * 38 // 100)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     # What is shown
 

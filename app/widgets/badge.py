@@ -70,7 +70,7 @@ class Badge(QWidget):
 def badge_size(kind: str, text: str = "") -> QSize:
     """The room a badge takes."""
     usual, name, _ = KINDS[kind]
-    width = lettering(SMALL, 500).width(text or usual) + 2 * _PAD + (_ICON + _GAP if name else 0)
+    width = lettering(SMALL, 500).width(text or usual) + 2 * _PAD + (theme().px(_ICON) + _GAP if name else 0)
     return QSize(int(width) + 2, theme().px(HEIGHT))
 
 
@@ -94,9 +94,10 @@ def paint_badge(painter: QPainter, where: QRect, kind: str, text: str = "", rati
     painter.drawRoundedRect(box, 3, 3)
     left = where.x() + _PAD
     if name:
-        top = where.y() + (where.height() - _ICON) // 2
-        painter.drawPixmap(QPoint(left, top), icon_pixmap(name, _ICON, tokens.second, ratio))
-        left += _ICON + _GAP
+        side = tokens.px(_ICON)
+        top = where.y() + (where.height() - side) // 2
+        painter.drawPixmap(QPoint(left, top), icon_pixmap(name, side, tokens.second, ratio))
+        left += side + _GAP
     line = QRect(left, where.y(), where.right() + 1 - _PAD - left + 1, where.height())
     shade = tokens.text if kind == "stale" else tokens.second
     lettering(SMALL, 500).draw(painter, line, text or usual, shade)

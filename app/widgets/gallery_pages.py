@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -207,7 +207,6 @@ def _icons() -> QGridLayout:
     for place, name in enumerate(icon_names()):
         button = QToolButton()
         button.setIcon(icon(name))
-        button.setIconSize(QSize(16, 16))
         button.setToolTip(name)
         names.addWidget(button, place // 30, place % 30)
     names.setColumnStretch(30, 1)

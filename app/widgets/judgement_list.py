@@ -217,8 +217,10 @@ class _Row(QStyledItemDelegate):
 
     def arrow(self, at: QRect, row: LedgerRow) -> QRect:
         """Where the arrow, or the word Redo, is in a row drawn at ``at``."""
-        width = int(lettering(BASE).width(tr("Redo"))) + 2 if row.undone else 16
-        return QRect(at.right() + 1 - EDGE - width, at.y() + (at.height() - 18) // 2, width, 18)
+        width, height = theme().px(16), theme().px(18)
+        if row.undone:
+            width = int(lettering(BASE).width(tr("Redo"))) + 2
+        return QRect(at.right() + 1 - EDGE - width, at.y() + (at.height() - height) // 2, width, height)
 
     def paint(
         self,
@@ -302,8 +304,9 @@ class _Row(QStyledItemDelegate):
             base.draw(painter, arrow, tr("Redo"), tokens.second)
         else:
             ratio = painter.device().devicePixelRatioF()
-            sign = icon_pixmap("undo", 16, tokens.second, ratio)
-            painter.drawPixmap(QPoint(arrow.x(), arrow.y() + 1), sign)
+            side = min(tokens.px(16), arrow.width(), arrow.height())
+            sign = icon_pixmap("undo", side, tokens.second, ratio)
+            painter.drawPixmap(QPoint(arrow.x(), arrow.y() + (arrow.height() - side) // 2), sign)
         flagged = row.against and row.judgement.kind == Kind.CLOSER
         if flagged or self._view.brief_influence(row) or at.width() < tokens.px(NARROW):
             # The room is needed for what was said; the tooltip tells the time.
@@ -316,11 +319,12 @@ class _Row(QStyledItemDelegate):
 
     def _flag(self, painter: QPainter, where: QRect) -> None:
         tokens = theme()
-        sign = icon_pixmap("warning", 14, tokens.text, painter.device().devicePixelRatioF())
-        painter.drawPixmap(QPoint(where.x(), where.center().y() - 6), sign)
+        side = tokens.px(14)
+        sign = icon_pixmap("warning", side, tokens.text, painter.device().devicePixelRatioF())
+        painter.drawPixmap(QPoint(where.x(), where.center().y() - side // 2 + 1), sign)
         word, small = tr("contradicts"), lettering(SMALL)
-        if small.width(word) <= where.width() - 18:
-            small.draw(painter, where.adjusted(18, 0, 0, 0), word, tokens.text)
+        if small.width(word) <= where.width() - side - 4:
+            small.draw(painter, where.adjusted(side + 4, 0, 0, 0), word, tokens.text)
 
     def _picture(self, painter: QPainter, case_row: int, square: QRect, faded: bool) -> None:
         ratio = painter.device().devicePixelRatioF()

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import icon
-from app.theme import set_look
+from app.theme import set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.sign import Sign
 from app.widgets.words import Words
@@ -79,7 +79,7 @@ class MessageView(QFrame):
             row.addWidget(_button(text, then))
         close = QToolButton()
         close.setIcon(icon("close"))
-        close.setIconSize(QSize(14, 14))
+        close.setIconSize(QSize(theme().px(14), theme().px(14)))
         close.setToolTip(tr("Close this message"))
         close.setAccessibleName(tr("Close this message"))
         close.clicked.connect(self.closed)

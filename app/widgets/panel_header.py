@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import BASE, font, news, set_look, theme
 from app.widgets.boxes import hbox
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.scrolled_past import Choice
 from core.language import tr
 
 HEIGHT = 32
@@ -81,7 +82,8 @@ class PanelHeader(_Header):
 class TabHeader(_Header):
     """Tabs instead of a title; ``changed(index)`` when another is chosen.
 
-    ``title`` in bold stands before the tabs where a panel has a name of its own.
+    ``title`` in bold stands before the tabs where a panel has a name of its own. Where the tabs have no room
+    they are the choices of one field.
     """
 
     changed = Signal(int)
@@ -100,25 +102,73 @@ class TabHeader(_Header):
         for tab in tabs:
             self.tabs.addTab(tab)
         self.tabs.currentChanged.connect(self.changed)
+        self._choice = Choice()
+        self._choice.setAccessibleName(title or tr("Panel"))
+        self._choice.addItems(list(tabs))
+        self._choice.activated.connect(self.tabs.setCurrentIndex)
+        self.tabs.currentChanged.connect(self._choice.setCurrentIndex)
+        self._choice.hide()
         self._second = ElidedLabel(second, role="second")
-        self._second.setVisible(bool(second))
-        if title:
-            label = QLabel(title)
-            set_look(label, role="title")
-            self._row.addWidget(label)
-        else:
+        self._second.hide()
+        self._title = QLabel(title)
+        self._title.hide()
+        set_look(self._title, role="title")
+        if not title:
             self._row.setContentsMargins(3, 0, 8, 0)
+        self._row.addWidget(self._title)
         self._row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
+        self._row.addWidget(self._choice)
         self._row.addStretch(1)
         self._row.addWidget(self._second)
         self._row.addWidget(self._help)
 
+        self._make_room()
+
     def set_second(self, text: str) -> None:
-        # Where there is nothing to say, the tabs have its room.
-        self._second.setVisible(bool(text))
         self._second.setText(text)
-        # Empty it would still keep its spacing from the tabs.
-        self._second.setVisible(bool(text))
+        self._make_room()
+
+    @property
+    def chooser(self) -> QWidget:
+        """What the keyboard chooses a tab with."""
+        return self._choice if self.tabs.isHidden() else self.tabs
+
+    def sizeHint(self) -> QSize:
+        """With all tabs and the title, whatever there is room for now."""
+        return QSize(self._needed() + self._title_width(), theme().px(HEIGHT))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _needed(self) -> int:
+        """px of all tabs and the buttons."""
+        row, margins = self._row, self._row.contentsMargins()
+        needed = margins.left() + margins.right() + self.tabs.sizeHint().width()
+        own = (self._title, self.tabs, self._choice, self._second)
+        for place in range(row.count()):
+            item = row.itemAt(place)
+            widget = item.widget() if item is not None else None
+            if widget is not None and widget not in own and not widget.isHidden():
+                needed += widget.sizeHint().width() + row.spacing()
+        return needed
+
+    def _title_width(self) -> int:
+        return self._title.sizeHint().width() + self._row.spacing() if self._title.text() else 0
+
+    def _make_room(self) -> None:
+        """The tabs come first, then the title, then what else is said."""
+        room = self.width() - self._needed()
+        whole = room >= 0
+        room -= self._title_width()
+        self._title.setVisible(bool(self._title.text()) and room >= 0)
+        room -= self._row.spacing()
+        self._second.setMaximumWidth(max(0, room))
+        room -= self._second.minimumSizeHint().width()
+        # Where there is nothing to say, the tabs have its room.
+        self._second.setVisible(bool(self._second.text()) and room >= 0)
+        self.tabs.setVisible(whole)
+        self._choice.setVisible(not whole)
 
 
 class TabBar(QTabBar):

@@ -172,7 +172,7 @@ def time_left(seconds: float) -> str:
 def _button(name: str, tip: str, wanted: object) -> QToolButton:
     button = QToolButton()
     button.setIcon(icon(name))
-    button.setIconSize(QSize(14, 14))
+    button.setIconSize(QSize(theme().px(14), theme().px(14)))
     button.setToolTip(tip)
     button.setAccessibleName(tip)
     button.clicked.connect(wanted)

@@ -6,7 +6,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.icons import icon_pixmap
-from app.theme import theme
+from app.theme import news, theme
 
 
 class Sign(QWidget):
@@ -14,8 +14,13 @@ class Sign(QWidget):
 
     def __init__(self, icon: str, shade: str = "second", size: int = 16) -> None:
         super().__init__()
-        self.icon, self._shade = icon, shade
-        self.setFixedSize(size, size)
+        self.icon, self._shade, self._size = icon, shade, size
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        side = theme().px(self._size)
+        self.setFixedSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         shade = str(getattr(theme(), self._shade))

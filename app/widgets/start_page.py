@@ -260,7 +260,9 @@ class _Card(QFrame):
         margins = self.contentsMargins() + self._inside.contentsMargins()
         text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
         rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
-        self.setMinimumHeight(max(theme().px(178), text + rest))
+        # Beside each other they are alike; below each other each takes what it needs.
+        least = theme().px(178) if self.width() < theme().px(400) else 0
+        self.setMinimumHeight(max(least, text + rest))
 
 
 class _DropZone(QWidget):

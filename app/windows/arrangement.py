@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 #: Below this width the Library panel folds to a rail.
 NARROW = 1360
+#: Below this width or height the other panels lie over each other, beside the ranking.
+CRAMPED = (1000, 480)
 VERSION = 2
-_KEY = f"layout{VERSION}"
+#: By whether panels lie over each other.
+_KEYS = {False: f"layout{VERSION}", True: f"cramped{VERSION}"}
 _TAB = "side_tab"
 
 
@@ -27,12 +30,18 @@ class Arrangement(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._was_narrow = self._laid_out = False
+        self._was_narrow = self._laid_out = self._was_cramped = False
 
     @property
     def narrow(self) -> bool:
         """Whether the library gives its room to the ranking."""
         return self._window.width() < theme().px(NARROW)
+
+    @property
+    def cramped(self) -> bool:
+        """Whether panels lie over each other: the text is large for the window."""
+        width, height = (theme().px(side) for side in CRAMPED)
+        return self._window.width() < width or self._window.height() < height
 
     def place(self, docks: Mapping[str, Dock]) -> None:
         """Every dock where it usually is."""
@@ -50,12 +59,21 @@ class Arrangement(QObject):
                 dock.setFloating(False)
         window.addDockWidget(left, docks["library"])
         window.splitDockWidget(docks["library"], docks["query"], Qt.Orientation.Horizontal)
-        window.addDockWidget(right, docks["side"])
-        window.addDockWidget(bottom, docks["evaluation"])
+        if self._was_cramped:
+            window.tabifyDockWidget(docks["query"], docks["side"])
+            window.tabifyDockWidget(docks["side"], docks["evaluation"])
+            docks["query"].raise_()
+        else:
+            window.addDockWidget(right, docks["side"])
+            window.addDockWidget(bottom, docks["evaluation"])
 
     def usual_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
         small, docks = self.narrow, self._window.docks
+        if self._was_cramped:
+            widths = [theme().px(40), self._window.width() * 46 // 100]
+            self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
+            return
         horizontal = [docks["library"], docks["query"], docks["side"]]
         widths = [theme().px(w) for w in ((40, 312, 296) if small else (208, 336, 312))]
         # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
@@ -74,18 +92,42 @@ class Arrangement(QObject):
             self._window.library.focus_filter()
 
     def follow_width(self) -> None:
-        """Fold the Library panel, or unfold it, where the window became narrow or wide."""
+        """Fold the Library panel, or unfold it, where the window became narrow or wide.
+
+        The others lie over each other where the window is too small for them.
+        """
         docks = type(self._window).docks.built(self._window)
+        if docks is not None and self.cramped != self._was_cramped:
+            self._change_over(docks)
         if docks is not None and self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
             docks["library"].fold(self._make_rail() if self.narrow else None)
             if self._laid_out:
                 self.usual_sizes()
 
+    def _change_over(self, docks: Mapping[str, Dock]) -> None:
+        self.keep()
+        self._was_cramped = self.cramped
+        shown = {name: not dock.isHidden() for name, dock in docks.items()}
+        self.place(docks)
+        for name, dock in docks.items():
+            dock.setVisible(shown[name])
+        if self._laid_out and not self._window.full.open:
+            self._restore()
+
+    def _restore(self) -> None:
+        """As it was left in a window of this kind, or as it usually is."""
+        layout = self._window.context.settings.bytes(_KEYS[self._was_cramped])
+        if layout is None or not self._window.restoreState(layout, VERSION):
+            self.usual_sizes()
+        for dock in self._window.docks.values():
+            dock.wanted = not dock.isHidden()
+
     def keep(self) -> None:
         """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
         if self._laid_out and not self._window.full.open:
-            self._window.context.settings.set_bytes(_KEY, self._window.saveState(VERSION))
+            key = _KEYS[self._was_cramped]
+            self._window.context.settings.set_bytes(key, self._window.saveState(VERSION))
             self._window.context.settings.set_text(_TAB, self._window.side.current)
 
     def lay_out_once(self) -> None:
@@ -98,11 +140,7 @@ class Arrangement(QObject):
 
         window = self._window
         self._laid_out = True
-        layout = window.context.settings.bytes(_KEY)
-        if layout is None or not window.restoreState(layout, VERSION):
-            self.usual_sizes()
-        for dock in window.docks.values():
-            dock.wanted = not dock.isHidden()
+        self._restore()
         tab = window.context.settings.text(_TAB)
         if tab in NAMES:
             window.side.show_tab(tab)

@@ -132,7 +132,7 @@ class Commands(QObject):
     # Asking
 
     def find_case(self) -> None:
-        self._window.docks["library"].show()
+        self._window.docks["library"].bring()
         self._window.arrangement.open_rail("filter")
 
     def ask_case(self) -> None:

@@ -59,6 +59,12 @@ class Dock(QDockWidget):
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
         self.toggleViewAction().triggered.connect(self._set_wanted)
 
+    def bring(self) -> None:
+        """Show it, in front of those it shares its place with."""
+        self.wanted = True
+        self.show()
+        self.raise_()
+
     def _set_wanted(self, wanted: bool) -> None:
         self.wanted = wanted
 

@@ -39,19 +39,18 @@ def to_side(window: MainWindow) -> None:
     """To the tabs Why, Train and Refine."""
     window.full.leave()
     _show(window, "side")
-    _to(window.side.header.tabs)
+    _to(window.side.header.chooser)
 
 
 def to_evaluation(window: MainWindow) -> None:
     """To the tabs of the evaluation."""
     window.full.leave()
     _show(window, "evaluation")
-    _to(window.evaluation.header.tabs)
+    _to(window.evaluation.header.chooser)
 
 
 def _show(window: MainWindow, dock: str) -> None:
-    window.docks[dock].wanted = True
-    window.docks[dock].show()
+    window.docks[dock].bring()
 
 
 def _to(widget: QWidget) -> None:

@@ -18,7 +18,12 @@ WIDTH = 108
 
 
 class LikenessSlider(QWidget):
-    """Follows the metric of the state; moved, it ranks by the nearest step at once."""
+    """Follows the metric of the state; moved, it ranks by the nearest step at once.
+
+    ``followed``: it can be moved from now on, or no more.
+    """
+
+    followed = Signal()
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -71,6 +76,7 @@ class LikenessSlider(QWidget):
         self.bar.setEnabled(there)
         for label in (self._visual, self._diagnostic):
             label.setEnabled(there)
+        self.followed.emit()
         if not there or self._steps is None or step is None:
             self._value.setText("")
             self._tell(likeness.why_not(self._state))

@@ -356,7 +356,7 @@ class MainWindow(QMainWindow):
 
     def show_side(self, name: str) -> None:
         """Bring one of the panels at the right to the front."""
-        self.docks["side"].show()
+        self.docks["side"].bring()
         self.side.show_tab(name)
 
     # Pages on the whole window

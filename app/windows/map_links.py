@@ -47,9 +47,7 @@ class MapLinks(QObject):
     def show(self) -> None:
         """The map, with room for it."""
         dock = self._window.docks["evaluation"]
-        dock.show()
-        if dock.isFloating():
-            dock.raise_()
+        dock.bring()
         self._window.evaluation.show_map()
         wanted = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < wanted:

@@ -246,8 +246,9 @@ class _Line(QStyledItemDelegate):
         ratio = painter.device().devicePixelRatioF()
         if entry.icon:
             shade = tokens.second if entry.enabled else tokens.disabled
-            top = at.y() + (at.height() - 16) // 2
-            painter.drawPixmap(at.x() + 18, top, icon_pixmap(entry.icon, 16, shade, ratio))
+            side = tokens.px(16)
+            top = at.y() + (at.height() - side) // 2
+            painter.drawPixmap(at.x() + 18, top, icon_pixmap(entry.icon, side, shade, ratio))
         right = at.right() - 17
         face = lettering(SMALL)
         if entry.shortcut:
@@ -256,7 +257,8 @@ class _Line(QStyledItemDelegate):
                 painter, QRect(right - room, at.y(), room, at.height()), entry.shortcut, tokens.second, RIGHT
             )
             right -= room + 12
-        x = self._text(painter, QRect(at.x() + 46, at.y(), right - at.x() - 46, at.height()), match)
+        left = 30 + tokens.px(16)
+        x = self._text(painter, QRect(at.x() + left, at.y(), right - at.x() - left, at.height()), match)
         where = QRect(x + 10, at.y(), max(0, right - x - 10), at.height())
         shade = tokens.third if entry.enabled else tokens.disabled
         if where.width() > 24:

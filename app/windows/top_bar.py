@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QPushButton,
     QSizePolicy,
+    QToolButton,
 )
 
 from app.actions import COMMANDS, MENUS, Actions
@@ -32,7 +33,7 @@ ROOMY_SLIDER = 1240
 VALUE, BARE = 56, 100
 #: A picker is as wide as its value wants, within these.
 NARROW, WIDE = 128, 280
-_BEFORE, _BETWEEN, _AFTER = 8, 6, 24
+_BEFORE, _BETWEEN = 8, 6
 
 
 def with_keys(titles: Iterable[str]) -> list[str]:
@@ -85,14 +86,14 @@ class Picker(QAbstractButton):
     def width_with_label(self) -> int:
         """px that the label and a short value take."""
         label = self.fontMetrics().horizontalAdvance(self._label)
-        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _AFTER
+        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _after()
 
     def width_wanted(self, *, labelled: bool) -> int:
         """px that the whole value takes, with or without its label."""
         least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
         label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
         value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
-        return min(most, max(least, _BEFORE + label + value + 2 + _AFTER))
+        return min(most, max(least, _BEFORE + label + value + 2 + _after()))
 
     def set_room(self, room: int) -> None:
         """It is at most ``room`` px wide."""
@@ -104,7 +105,7 @@ class Picker(QAbstractButton):
         return QSize(min(self._room, self.width_wanted(labelled=self.labelled)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(80), theme().px(26))
+        return QSize(theme().px(56), theme().px(26))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -136,13 +137,12 @@ class Picker(QAbstractButton):
         shown = self._value or "–"
         text = painter.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideMiddle, line.width())
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
-        chevron = icon_pixmap(
-            "chevron-down", 14, look.second if self.isEnabled() else look.disabled, self.devicePixelRatioF()
-        )
-        painter.drawPixmap(QPoint(self.width() - 20, (self.height() - 14) // 2), chevron)
+        side, shade = _chevron(), look.second if self.isEnabled() else look.disabled
+        chevron = icon_pixmap("chevron-down", side, shade, self.devicePixelRatioF())
+        painter.drawPixmap(QPoint(self.width() - side - 6, (self.height() - side) // 2), chevron)
 
     def _line(self, left: int) -> QRect:
-        return QRect(left, 0, max(0, self.width() - left - _AFTER), self.height())
+        return QRect(left, 0, max(0, self.width() - left - _after()), self.height())
 
     def _open(self) -> None:
         menu = QMenu(self)
@@ -164,6 +164,11 @@ class TopBar(QFrame):
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+        more = self.menus.findChild(QToolButton, "qt_menubar_ext_button")
+        if isinstance(more, QToolButton):
+            # Qt's own sign is black on black.
+            more.setIcon(icon("more"))
+            more.setAccessibleName(tr("More menus"))
         self.menu: dict[str, QMenu] = {}
         titles = dict(zip(MENUS, with_keys(MENUS.values()), strict=True))
         for command in COMMANDS:
@@ -190,6 +195,7 @@ class TopBar(QFrame):
             row.addWidget(picker)
             picker.value_changed.connect(self._fit)
         row.addWidget(likeness)
+        likeness.followed.connect(self._fit)
         row.addStretch(1)
         row.addWidget(self.commands)
         news.changed.connect(self._fit)
@@ -215,7 +221,10 @@ class TopBar(QFrame):
         )
         labelled = sum(picker.width_with_label() for picker in self._pickers)
         labels = words and self.width() >= theme().px(ROOMY)
-        room = rest - self.likeness.width_with(words=words)
+        # Where there is no room for it, a slider that cannot be moved need not be seen.
+        seen = self.likeness.bar.isEnabled() or rest >= bare + self.likeness.width_with(words=False)
+        self.likeness.setVisible(seen)
+        room = rest - (self.likeness.width_with(words=words) if seen else -self._row.spacing())
         labels = labels and room >= labelled
         wanted = [picker.width_wanted(labelled=labels) for picker in self._pickers]
         plain = [picker.width_wanted(labelled=False) for picker in self._pickers]
@@ -234,6 +243,15 @@ class TopBar(QFrame):
         between = self._row.spacing() * (self._row.count() - 1)
         fixed = self.menus.sizeHint().width() + self.commands.sizeHint().width() + self._line.width()
         return margins.left() + margins.right() + between + fixed
+
+
+def _chevron() -> int:
+    return theme().px(14)
+
+
+def _after() -> int:
+    """px behind a value: the sign that it can be opened."""
+    return _chevron() + 10
 
 
 def _cut_longest(widths: Sequence[int], room: int) -> int:

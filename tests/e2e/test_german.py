@@ -23,9 +23,11 @@ application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
 from app.operations import searching
 from app.screenshot import settle
+from app.theme import set_theme
 from app.windows.main import MainWindow
 from core.searches.query import Query
 
+set_theme(application, "dark", float(sys.argv[4]))
 window = MainWindow()
 window.resize(int(sys.argv[2]), int(sys.argv[3]))
 window.show()
@@ -88,10 +90,10 @@ def german() -> dict[str, str]:
     return texts
 
 
-def seen(library: Path, width: int, height: int) -> Any:
-    """What a window of that size shows."""
+def seen(library: Path, width: int, height: int, text: float) -> Any:
+    """What a window of that size shows, with texts so large."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(library), str(width), str(height)],
+        [sys.executable, "-c", PROGRAM, str(library), str(width), str(height), str(text)],
         check=False,
         capture_output=True,
         text=True,
@@ -102,11 +104,11 @@ def seen(library: Path, width: int, height: int) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
+@pytest.mark.parametrize(("width", "height", "text"), [(1280, 800, 1), (1440, 900, 1), (1280, 800, 1.5)])
 def test_the_window_speaks_german_and_cuts_no_text(
-    library: Path, german: dict[str, str], private_home: Path, width: int, height: int
+    library: Path, german: dict[str, str], private_home: Path, width: int, height: int, text: float
 ) -> None:
-    told = seen(library, width, height)
+    told = seen(library, width, height, text)
     assert told["errors"] == []
     assert told["menus"] == {name: german[name] for name in told["menus"]}
     assert "Metrik" in told["menus"].values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
@@ -112,6 +112,10 @@ class AskNextPanel(FullPage):
         page.addWidget(self.header)
         page.addLayout(body, 1)
         page.addWidget(self._foot)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.side.set_room(self.width() * 36 // 100, self.height() * 28 // 100)
 
     def _connect(self) -> None:
         for given, button in self.buttons.items():

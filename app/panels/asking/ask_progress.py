@@ -48,6 +48,7 @@ class AskProgress(QWidget):
         column.addWidget(self.before)
         column.addWidget(patience)
         column.addStretch(1)
+        self._room = (theme().px(SIDE), theme().px(CURVE))
         news.changed.connect(self._fit)
         self._fit()
         self.tell(0, 0)
@@ -94,6 +95,12 @@ class AskProgress(QWidget):
             )
             self.before.setText(told)
 
+    def set_room(self, width: int, height: int) -> None:
+        """It is at most so wide, and its curve so high, px."""
+        self._room = (width, height)
+        self._fit()
+
     def _fit(self) -> None:
-        self.setFixedWidth(theme().px(SIDE))
-        self.curve.setFixedHeight(theme().px(CURVE))
+        width, height = self._room
+        self.setFixedWidth(min(theme().px(SIDE), width))
+        self.curve.setFixedHeight(min(theme().px(CURVE), height))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 
 from app.context import Context
 from app.icons import icon
@@ -16,11 +16,12 @@ from app.jobs import Job, Lane
 from app.models.deck import Deck, distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
+from app.panels.comparing.compare_facts import WIDTH as FACTS
 from app.panels.comparing.compare_facts import CompareFacts
 from app.panels.comparing.compare_head import CompareHead
 from app.panels.full_page import FullPage
 from app.panels.query.source import inside
-from app.theme import news
+from app.theme import news, theme
 from app.viewer.linking import linked_slice, linked_view, linked_window
 from app.viewer.own_presets import own_presets
 from app.viewer.picture_menu import picture_menu
@@ -39,6 +40,10 @@ from core.workflows.imaging import looking
 from core.workflows.imaging.looking import ViewedPicture
 from core.workflows.searches.searching import RankedCase
 
+LINKED = tr("Zoom, pan, window linked")
+#: Below this width buttons have no words.
+ROOMY = 900
+
 
 class ComparePanel(FullPage):
     """Follows the query and its ranking; ``closed`` when the user goes back to the ranking."""
@@ -55,7 +60,8 @@ class ComparePanel(FullPage):
         self._following = False
         self.previous = header_button("chevron-left", tr("The case before (,)"))
         self.following = header_button("chevron-right", tr("The next case (.)"))
-        self.linked = QPushButton(tr("Zoom, pan, window linked"))
+        self.linked = QPushButton(LINKED)
+        self.linked.setAccessibleName(LINKED)
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
@@ -84,7 +90,13 @@ class ComparePanel(FullPage):
         for pane in self.panes:
             pane.view.editable = False
         sides = side_by_side(self.heads, self.panes)
-        sides.addWidget(self.facts)
+        self._facts = QScrollArea()
+        self._facts.setWidgetResizable(True)
+        self._facts.setFrameShape(QFrame.Shape.NoFrame)
+        self._facts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._facts.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._facts.setWidget(self.facts)
+        sides.addWidget(self._facts)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(sides, 1)
@@ -116,10 +128,14 @@ class ComparePanel(FullPage):
         self._state.ranking_changed.connect(self._renew)
         self._state.library_changed.connect(self.closed)
         news.changed.connect(self._fit)
+        # Its cards have their size once it has its width.
+        self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
 
     def _fit(self) -> None:
-        """One line of cards, whatever their size."""
+        """One line of cards, whatever their size; facts and words where the pictures leave room."""
         self.strip.setFixedHeight(self.strip.line_height)
+        self.linked.setText(LINKED if self.width() >= theme().px(ROOMY) else "")
+        self._facts.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

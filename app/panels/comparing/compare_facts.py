@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.theme import news, theme
 from app.widgets.elided_label import ElidedLabel
@@ -24,7 +24,6 @@ class CompareFacts(Panel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(12, 8, 12, 8)
         self._grid.setHorizontalSpacing(8)
@@ -39,7 +38,6 @@ class CompareFacts(Panel):
         self._fit()
 
     def _fit(self) -> None:
-        self.setFixedWidth(theme().px(WIDTH))
         self._grid.setColumnMinimumWidth(0, theme().px(NAMES))
 
     def show_facts(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
 
-from app.theme import set_look
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from app.widgets.picture_head import PictureHead
 from core.language import tr
@@ -18,9 +17,7 @@ class CompareHead(PictureHead):
         super().__init__(title)
         self._chip = FindingChip(-1, "?")
         self._row.insertWidget(self._row.indexOf(self._second) + 1, self._chip)
-        self._distance = QLabel()
-        self._distance.setTextFormat(Qt.TextFormat.PlainText)
-        set_look(self._distance, role="second")
+        self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
         self.add_action(self._distance)
 
     def tell(self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str) -> None:

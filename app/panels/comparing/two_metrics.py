@@ -42,6 +42,8 @@ ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.
 REFINED = tr("This search, refined")
 LEFT_WIDTH = 336
+#: Below this width only the key 3 leaves out what hardly moved.
+ROOMY = 900
 
 
 class TwoMetricsPanel(FullPage):
@@ -55,6 +57,8 @@ class TwoMetricsPanel(FullPage):
         self._context, self._state = context, context.state
         self._compared: Compared | None = None
         self._problem = ""
+        #: Whether one query is looked at, not all.
+        self._one = True
         self._due, self._all_due = True, True
         #: What refined the search when every case was asked.
         self._asked_with = self._of_others
@@ -139,6 +143,7 @@ class TwoMetricsPanel(FullPage):
         self._renew()
 
     def _fit(self) -> None:
+        self.far_only.setVisible(self._one and self.width() >= theme().px(ROOMY))
         wide = min(theme().px(LEFT_WIDTH), self.width() * 36 // 100)
         self._left.setFixedWidth(max(160, wide))
         self.picture.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
@@ -217,7 +222,8 @@ class TwoMetricsPanel(FullPage):
     def _renew(self) -> None:
         left, right = self.metrics
         query, one = self._state.query, self.which.value() == ONE
-        self.far_only.setVisible(one)
+        self._one = one
+        self._fit()
         self.ranks.setVisible(one)
         self.heads.set_chips_visible(one)
         if not left or len(set(self.heads.names())) < 2:
@@ -355,7 +361,7 @@ class TwoMetricsPanel(FullPage):
         return own or (columns.findings[0] if columns.findings else None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_3 and self.far_only.isVisible():
+        if event.key() == Qt.Key.Key_3 and self._one:
             self.far_only.toggle()
         else:
             super().keyPressEvent(event)

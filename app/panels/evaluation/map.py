@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QPushButton,
@@ -117,7 +117,11 @@ class MapPanel(QWidget):
         news.changed.connect(self._fit)
 
     def _fit(self) -> None:
-        self._side.setFixedWidth(theme().px(SIDE_WIDTH))
+        self._side.setFixedWidth(min(theme().px(SIDE_WIDTH), max(1, self.width() * 45 // 100)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     # Making
 

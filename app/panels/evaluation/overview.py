@@ -19,6 +19,8 @@ from core.reports.curves import ACCURACY, ROC
 
 #: Below this width the table gives its room to the plots; its tab stays.
 TABLE_FROM = 1200
+#: A plot wants this much; those that have no room are in their own tabs.
+PLOT = 220
 SHORT = {"held-out": tr("held-out"), "unknown": "", "training": "", "stale": ""}
 
 
@@ -83,10 +85,12 @@ class Overview(QWidget):
         around.addWidget(self.table)
         self.metrics = Cell(tr("Metrics"), inset)
         self._rule = _Upright()
+        #: The second and the third plot, each with what stands before it.
+        self._further = ((_Upright(), self.roc), (_Upright(), training))
         row = hbox(self)
-        for place, part in enumerate((self.accuracy, self.roc, training)):
-            if place:
-                row.addWidget(_Upright())
+        row.addWidget(_evenly(self.accuracy), 1)
+        for rule, part in self._further:
+            row.addWidget(rule)
             row.addWidget(_evenly(part), 1)
         row.addWidget(self._rule)
         row.addWidget(_evenly(self.metrics), 1)
@@ -98,6 +102,9 @@ class Overview(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        for place, parts in enumerate(self._further, 2):
+            for part in parts:
+                part.setVisible(self.width() >= place * theme().px(PLOT))
         room = self.width() >= theme().px(TABLE_FROM)
         if room == self.metrics.isHidden():
             self.metrics.setVisible(room)

@@ -34,6 +34,8 @@ from core.workflows.searches.trusting import (
 STRIP = 56
 #: Below this width words are left out.
 NARROW = 460
+#: And below this one that it is of the nearest.
+HEAD_FROM = 400
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: tr("not calibrated"),
@@ -178,6 +180,8 @@ class Strip(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        # What was counted is worth more than that ten were.
+        self._head.setVisible(self.width() >= theme().px(HEAD_FROM))
         narrow = theme().px(NARROW)
         if (event.size().width() < narrow) != (event.oldSize().width() < narrow):
             self._again()

@@ -283,7 +283,7 @@ class TrainPanel(Panel):
         learner = self._choices[name].learner
         if name in self._forms or not learner.parameters:
             return
-        form = ParameterForm(learner.parameters, title=learner.title)
+        form = ParameterForm(learner.parameters, title=named(learner.title))
         form.valuesChanged.connect(self._tell_buttons)
         order = list(self._choices)
         place = sum(order.index(other) < order.index(name) for other in self._forms)

@@ -201,8 +201,9 @@ class CardPainter:
         if self._layout.rows:
             if state != PictureState.OK or self._problem(case_row):
                 name = "table" if state == PictureState.NO_PICTURE else "warning"
-                sign = icon_pixmap(name, 14, tokens.picture_text, self._ratio)
-                painter.drawPixmap(square.center() - QPoint(6, 6), sign)
+                side = tokens.px(14)
+                sign = icon_pixmap(name, side, tokens.picture_text, self._ratio)
+                painter.drawPixmap(square.center() - QPoint(side // 2 - 1, side // 2 - 1), sign)
         elif state == PictureState.MISSING:
             self._lines_in(
                 square, (tr("picture moved"), tokens.picture_text), (tr("Relink"), tokens.picture_link)
@@ -218,9 +219,10 @@ class CardPainter:
         return self._source.problem(case_row) if self._source is not None else ""
 
     def _sign(self, square: QRect, name: str, text: str) -> None:
-        pixmap = icon_pixmap(name, 16, self._theme.picture_text, self._ratio)
+        side = self._theme.px(16)
+        pixmap = icon_pixmap(name, side, self._theme.picture_text, self._ratio)
         middle = square.center()
-        self._painter.drawPixmap(QPoint(middle.x() - 8, middle.y() - 17), pixmap)
+        self._painter.drawPixmap(QPoint(middle.x() - side // 2, middle.y() - side - 1), pixmap)
         below = QRect(square.x(), middle.y() + 4, square.width(), self._theme.px(16))
         self._small.draw(self._painter, below, text, self._theme.picture_text, CENTRE)
 

@@ -4,7 +4,16 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.widgets import focus_ring
 from app.widgets.badge import KINDS, Badge
@@ -289,3 +298,27 @@ def test_the_gallery_shows_every_page(qtbot, name: str) -> None:
     shown.show()
     qtbot.wait(50)
     assert not shown.grab().isNull()
+
+
+def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
+    header = TabHeader(
+        ["Overview", "Retrieval accuracy", "Calibration"], title="Evaluation", second="by case"
+    )
+    qtbot.addWidget(header)
+    seen = []
+    header.changed.connect(seen.append)
+    header.resize(header.sizeHint().width() + 200, header.height())
+    header.show()
+    whole = header.sizeHint()
+    assert header.chooser is header.tabs
+    header.resize(200, header.height())
+    field = header.chooser
+    assert isinstance(field, QComboBox)
+    assert not header.tabs.isVisible()
+    assert header.sizeHint() == whole
+    field.setCurrentIndex(2)
+    field.activated.emit(2)
+    assert seen == [2]
+    assert header.tabs.currentIndex() == 2
+    header.tabs.setCurrentIndex(1)
+    assert field.currentText() == "Retrieval accuracy"

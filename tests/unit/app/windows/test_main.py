@@ -81,6 +81,36 @@ def test_larger_text_makes_a_window_narrow(library):
         assert not window.docks["library"].folded
 
 
+def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(library):
+    with open_window(library) as window:
+        window.resize(1280, 800)
+        settle(window)
+        docks, over = window.docks, window.tabifiedDockWidgets
+        sizes = {name: dock.size() for name, dock in docks.items()}
+        assert over(docks["query"]) == []
+        for _ in range(5):
+            window.actions_["text_larger"].trigger()
+        settle(window)
+        assert theme().text_scale == 2.0
+        assert set(over(docks["query"])) == {docks["side"], docks["evaluation"]}
+        assert not docks["query"].visibleRegion().isEmpty()
+        window.show_side("train")
+        settle(window)
+        assert not window.train.train_button.visibleRegion().isEmpty()
+        window.actions_["go_evaluation"].trigger()
+        settle(window)
+        assert window.focusWidget() is window.evaluation.header.chooser
+        assert not window.evaluation.header.chooser.visibleRegion().isEmpty()
+        # A dock closed here stays where panels stand beside each other.
+        docks["evaluation"].toggleViewAction().trigger()
+        for _ in range(5):
+            window.actions_["text_smaller"].trigger()
+        settle(window)
+        assert over(docks["query"]) == []
+        assert {name: dock.size() for name, dock in docks.items()} == sizes
+        assert docks["evaluation"].isVisible()
+
+
 @pytest.mark.parametrize("close_first", [False, True])
 def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
     with open_window(library) as window:
