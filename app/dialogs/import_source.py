@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.dialogs.parts import column_of, form, go_button, go_or_cancel
-from app.theme import theme
+from app.theme import set_look, theme
 from app.widgets.boxes import hbox
 from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
@@ -44,7 +44,7 @@ class ImportDialog(Dialog):
         self.setMinimumWidth(theme().px(560))
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
-        title.setProperty("role", "outcome")
+        set_look(title, role="outcome")
         quiet = _small(tr("Pictures stay where they are"))
         head = QHBoxLayout()
         head.addWidget(title)
@@ -119,7 +119,7 @@ class ImportDialog(Dialog):
 
 def _small(text: str) -> QLabel:
     label = QLabel(text)
-    label.setProperty("role", "small")
+    set_look(label, role="small")
     return label
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from app.context import Context
 from app.dialogs.parts import column_of
 from app.jobs import Job
-from app.theme import theme
+from app.theme import set_look, theme
 from app.widgets.progress_line import ProgressLine
 from app.widgets.reading_order import Dialog
 from core.language import tr
@@ -25,7 +25,7 @@ class JobsDialog(Dialog):
         self._jobs = context.jobs
         self._lines: dict[Job, ProgressLine] = {}
         self._none = QLabel(tr("No jobs running"))
-        self._none.setProperty("role", "second")
+        set_look(self._none, role="second")
         self._column = column_of(self)
         self._column.addWidget(self._none)
         self._column.addStretch(1)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.dialogs.parts import closing_row, column_of
+from app.theme import set_look
 from app.widgets.plain_table import PlainTable
 from app.widgets.reading_order import Dialog
 from core.language import named, tr, tr_n
@@ -36,7 +37,7 @@ class NotReadDialog(Dialog):
         self.setWindowTitle(tr("Files not read"))
         self.resize(760, 420)
         self._told = QLabel()
-        self._told.setProperty("role", "second")
+        set_look(self._told, role="second")
         self._ignored = QCheckBox(tr("also those that are no pictures"))
         self._ignored.toggled.connect(self._fill)
         self.table = PlainTable(_COLUMNS, tr("Files not read"))

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.icons import icon
 from app.theme import BASE, colour, font, news, theme
 from app.viewer import tools
 from app.widgets.boxes import hbox
+from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
 from core.language import tr
 
@@ -48,7 +48,7 @@ class ToolRow(QWidget):
         # The row itself says how small it may become, not the buttons it happens to show.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for tool in tools.ALL:
-            button = _button(tool.name, f"{tool.tip} ({tool.key})")
+            button = header_button(tool.name, f"{tool.tip} ({tool.key})")
             button.setObjectName(f"tool-{tool.name}")
             button.setCheckable(True)
             button.setChecked(tool.name == tools.SELECT)
@@ -56,7 +56,7 @@ class ToolRow(QWidget):
             self._group.addButton(button)
             self.tools[tool.name] = button
             row.addWidget(button)
-        self.more = _button("more", tr("More tools"))
+        self.more = header_button("more", tr("More tools"))
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
@@ -65,7 +65,7 @@ class ToolRow(QWidget):
         row.addSpacing(_BESIDE)
         row.addWidget(rule)
         row.addSpacing(_BESIDE)
-        self.undo = _button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
+        self.undo = header_button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
         self.undo.clicked.connect(self.undo_wanted)
         row.addWidget(self.undo)
@@ -153,12 +153,3 @@ class AutoButton(QPushButton):
         room = self.rect().adjusted(0, 0, -9, 0)
         painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "0")
         painter.end()
-
-
-def _button(sign: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setIcon(icon(sign))
-    button.setToolTip(tip)
-    button.setAccessibleName(tip)
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return button

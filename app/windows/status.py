@@ -29,12 +29,12 @@ class StatusLine(QFrame):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context, self._state = context, context.state
-        self.setProperty("role", "bar")
+        set_look(self, role="bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.counts = QLabel()
-        self.counts.setProperty("role", "second")
+        set_look(self.counts, role="second")
         self.not_read = QPushButton()
-        self.not_read.setProperty("quiet", True)
+        set_look(self.not_read, quiet=True)
         self.not_read.setIcon(icon("warning"))
         self.not_read.clicked.connect(self.not_read_wanted)
         self.where = ElidedLabel(role="small")

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.actions import COMMANDS, MENUS, Actions
 from app.icons import icon, icon_pixmap
-from app.theme import colour, font, news, theme
+from app.theme import colour, font, news, set_look, theme
 from app.widgets.rule import Rule
 from app.windows.likeness import LikenessSlider
 from core.language import tr
@@ -159,7 +159,7 @@ class TopBar(QFrame):
 
     def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: LikenessSlider) -> None:
         super().__init__()
-        self.setProperty("role", "top-bar")
+        set_look(self, role="top-bar")
         self._pickers, self.likeness = tuple(pickers), likeness
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
