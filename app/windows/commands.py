@@ -89,6 +89,7 @@ class Commands(QObject):
             "go_ranking": lambda: going.to_ranking(window),
             "go_side": lambda: going.to_side(window),
             "go_evaluation": lambda: going.to_evaluation(window),
+            "go_metric": lambda: going.to_metric(window),
             "judge_alike": lambda: window.ranking.judging.judge(1),
             "judge_not_alike": lambda: window.ranking.judging.judge(-1),
             "judge_closer": self.judge_closer,

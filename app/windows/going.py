@@ -49,6 +49,11 @@ def to_evaluation(window: MainWindow) -> None:
     _to(window.evaluation.header.chooser)
 
 
+def to_metric(window: MainWindow) -> None:
+    """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""
+    _to(window.top.metric_picker)
+
+
 def _show(window: MainWindow, dock: str) -> None:
     window.docks[dock].bring()
 

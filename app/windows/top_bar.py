@@ -201,6 +201,11 @@ class TopBar(QFrame):
         news.changed.connect(self._fit)
         self._fit()
 
+    @property
+    def metric_picker(self) -> Picker:
+        """The choice of the metric, the last before the slider."""
+        return self._pickers[-1]
+
     def go_to_menus(self) -> None:
         """The keyboard goes to the first menu, which opens."""
         self.menus.setActiveAction(self.menus.actions()[0])

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from app.theme import news, theme
 from app.widgets.boxes import hbox
 from app.widgets.nearest_chips import NearestChips
+from app.widgets.reading_order import say_name
 from core.language import tr
 
 
@@ -69,9 +70,9 @@ class _Side(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.picker, self.chips = QComboBox(), NearestChips()
-        self.picker.setAccessibleName(name)
         self.picker.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         row = hbox(self, spacing=12)
         row.addWidget(self.picker)
+        say_name(self.picker, name)
         row.addWidget(self.chips)
         row.addStretch(1)

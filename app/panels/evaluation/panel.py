@@ -33,6 +33,7 @@ from app.widgets.boxes import vbox
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import TabHeader
+from app.widgets.reading_order import say_name
 from app.widgets.score_table import FULL, ScoreTable
 from core.language import tr
 from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
@@ -125,10 +126,10 @@ class EvaluationPanel(Panel):
     def roc(self) -> PlotCell:
         made = PlotCell(tr("ROC"), FigureView(self._context, ROC))
         box = self._finding_box = QComboBox(made)
-        box.setAccessibleName(tr("Finding told from the rest"))
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         box.activated.connect(self._finding_chosen)
         made.add_beside_title(box)
+        say_name(box, tr("Finding told from the rest"))
         self._pages.addWidget(made)
         self._lead_to_cases(made, of_finding=True)
         self._fill_roc(made)
