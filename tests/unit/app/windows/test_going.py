@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.operations import searching
@@ -133,26 +133,11 @@ def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot,
         assert window.focusWidget() is window.library.grid
 
 
-@pytest.mark.qt_log_ignore("does not support", extend=True)
-@pytest.mark.parametrize("key", [Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Space])
-def test_another_metric_is_chosen_in_the_bar_on_top_by_keys(qtbot, trained, key):
+def test_a_key_leads_to_the_metric(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
         window.activateWindow()
-        first = window.state.metric.name
         qtbot.keyClick(window.ranking.grid, Qt.Key.Key_6, CTRL)
-        assert window.focusWidget() is window.top.metric_picker
-        seen = []
-
-        def choose():
-            menu = QApplication.activePopupWidget()
-            seen.extend(action.text() for action in menu.actions())
-            # The metric in use is where the keys begin.
-            qtbot.keyClick(menu, Qt.Key.Key_Up)
-            qtbot.keyClick(menu, Qt.Key.Key_Return)
-
-        QTimer.singleShot(0, choose)
-        qtbot.keyClick(window.top.metric_picker, key)
-        wait_for(window, lambda: window.state.metric.name != first)
-        assert len(seen) == 2
-        assert window.focusWidget() is window.top.metric_picker
+        picker = window.top.metric_picker
+        assert window.focusWidget() is picker
+        assert picker.accessibleName() == f"Metric: {window.state.metric.name}"
