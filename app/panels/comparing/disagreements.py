@@ -24,7 +24,7 @@ from core.workflows.evaluation.two_metrics import Disagreement, Disagreements
 
 ROW = 24
 #: Width of each column but the last, px at text scale 1.
-_WIDE = (240, 120, 180, 190)
+_WIDE = (220, 110, 170, 220, 220)
 _Index = QModelIndex | QPersistentModelIndex
 
 

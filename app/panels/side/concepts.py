@@ -245,13 +245,10 @@ class ConceptRow(QWidget):
 
 def told(strength: Strength) -> str:
     """How well a concept can be told, on one line; :func:`measured` says on what."""
-    text = tr(
-        "Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated",
-        auc=strength.auc,
-        low=strength.low,
-        high=strength.high,
-    )
-    return text if strength.tells else tr("{strength}, maybe chance", strength=text)
+    numbers = {"auc": strength.auc, "low": strength.low, "high": strength.high}
+    if strength.tells:
+        return tr("Strength {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
+    return tr("Maybe chance: {auc:.2f} ({low:.2f}–{high:.2f}) cross-validated", **numbers)
 
 
 def measured(strength: Strength) -> str:
