@@ -9,9 +9,6 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import colour, finding_colour, finding_letter_colour, font, theme
-from core.library.letters import finding_letters
-
-__all__ = ["SIDE", "UNKNOWN", "FindingChip", "chip_pixmap", "finding_letters"]
 
 SIDE = 14
 UNKNOWN = "?"

@@ -26,7 +26,7 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import FindingChip, finding_letters
+from app.widgets.finding_chip import FindingChip
 from app.widgets.gallery import answer, sample_deck
 from app.widgets.message_bar import MessageBar
 from app.widgets.panel_header import PanelHeader, TabHeader
@@ -37,6 +37,7 @@ from app.widgets.section_header import SectionHeader
 from app.widgets.segmented import Segmented
 from app.widgets.start_page import StartPage
 from app.widgets.view_switch import ViewSwitch
+from core.library.letters import finding_letters
 from core.parameters import Parameter
 
 FINDINGS = ("malignant", "benign", "normal", "cyst", "polyp", "adenoma", "fibrosis", "mass")

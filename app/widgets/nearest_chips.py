@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import news, theme
-from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.finding_chip import SIDE, UNKNOWN, chip_pixmap
 from core.language import tr
-from core.library.columns import NO_FINDING, CaseColumns, no_cases
+from core.library.columns import NO_FINDING, CaseColumns
 
 #: Cases whose findings are shown.
 NEAREST = 10
 
 
+def chip_of(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
+    """Code and letter of a finding; of none, or of one the library does not have, those of an unknown one."""
+    if finding is not None and finding in columns.findings:
+        return columns.findings.index(finding), columns.letters[finding]
+    return NO_FINDING, UNKNOWN
+
+
 class NearestChips(QWidget):
-    """The findings of the nearest cases in order, as letters."""
+    """As many as there is room for."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._columns: CaseColumns = no_cases()
-        self._codes: list[int] = []
+        self._chips: list[tuple[int, str]] = []
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         news.changed.connect(self.updateGeometry)
 
-    def show_cases(self, columns: CaseColumns, rows: list[int]) -> None:
-        places = [columns.index_of_row(row) for row in rows]
-        self._columns = columns
-        self._codes = [int(columns.finding[place]) if place >= 0 else NO_FINDING for place in places]
-        names = [columns.findings[code] if code != NO_FINDING else tr("not given") for code in self._codes]
-        self.setAccessibleName(
-            tr("Findings of the {n} nearest: {findings}", n=len(names), findings=", ".join(names))
-        )
+    def show_findings(self, columns: CaseColumns, findings: Sequence[str | None]) -> None:
+        """What the nearest have, the nearest first."""
+        self._chips = [chip_of(finding, columns) for finding in findings]
+        names = ", ".join(finding or tr("not given") for finding in findings)
+        self.setAccessibleName(tr("Findings of the {n} nearest: {findings}", n=len(findings), findings=names))
         self.updateGeometry()
         self.update()
 
@@ -45,10 +51,9 @@ class NearestChips(QWidget):
         painter = QPainter(self)
         side = theme().px(SIDE)
         at = QRect(0, (self.height() - side) // 2, side, side)
-        for code in self._codes:
+        for code, letter in self._chips:
             if at.right() > self.width():
                 break
-            letter = "?" if code == NO_FINDING else self._columns.letters[self._columns.findings[code]]
             painter.drawPixmap(at.topLeft(), chip_pixmap(code, letter, self.devicePixelRatioF()))
             at.translate(side + 4, 0)
         painter.end()

@@ -339,7 +339,8 @@ class TwoMetricsPanel(FullPage):
         )
         self.columns.set_lines(columns, *lines, names=self.metrics)
         for chips, side in zip(self.heads.chips, lines, strict=True):
-            chips.show_cases(columns, [line.row for line in side[:NEAREST]])
+            places = [columns.index_of_row(line.row) for line in side[:NEAREST]]
+            chips.show_findings(columns, [columns.finding_name(at) if at >= 0 else None for at in places])
         self._show_facts()
 
     def _show_facts(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.models.measured import measured_words
@@ -14,7 +14,7 @@ from app.widgets.badge import Badge
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
-from app.widgets.finding_chip import SIDE, chip_pixmap
+from app.widgets.nearest_chips import NearestChips, chip_of
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from core.language import figure, in_marks, named, tr
 from core.library.columns import CaseColumns
@@ -63,7 +63,7 @@ class Strip(QFrame):
         self._head = ElidedLabel(role="second")
         # Long names of findings are shortened: they may not push the other panels together.
         self._counts = ElidedLabel(role="outcome")
-        self._chips = Chips()
+        self._chips = NearestChips()
         self.estimate = QLabel()
         self.estimate.setTextFormat(Qt.TextFormat.RichText)
         self.scale = EstimateView()
@@ -108,7 +108,7 @@ class Strip(QFrame):
         counts = ", ".join(words[:4])
         more = len(words) - 4
         self._counts.setText(counts if more < 1 else tr("{counts} and {n} more", counts=counts, n=more))
-        self._chips.set_chips([_pole(finding, columns) for finding in voters])
+        self._chips.show_findings(columns, voters)
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
@@ -150,10 +150,10 @@ class Strip(QFrame):
             f"({in_marks(f'{low:.2f}–{high:.2f}')})</span>"
         )
         share, interval = vote.probability, (low, high)
-        poles: tuple[Pole, Pole] = (None, _pole(vote.finding, columns))
+        poles: tuple[Pole, Pole] = (None, chip_of(vote.finding, columns))
         if not several:
             first, second_finding = vote.findings
-            poles = (_pole(first, columns), _pole(second_finding, columns))
+            poles = (chip_of(first, columns), chip_of(second_finding, columns))
             if vote.finding == first:
                 share, interval = 1.0 - share, (1.0 - high, 1.0 - low)
         self.scale.set_estimate(share, interval, poles)
@@ -192,38 +192,6 @@ class Strip(QFrame):
         if self._shown is not None and not self.isHidden():
             ranking, columns, stale = self._shown
             self.show_ranking(ranking, columns, stale=stale)
-
-
-class Chips(QWidget):
-    """The findings of the nearest cases in order of rank."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._chips: list[tuple[int, str]] = []
-        self.setFixedHeight(SIDE + 2)
-
-    def set_chips(self, chips: list[tuple[int, str]]) -> None:
-        self._chips = chips
-        self.setFixedHeight(theme().px(SIDE) + 2)
-        self.setAccessibleName(
-            tr("Findings of the nearest: {letters}", letters=" ".join(letter for _, letter in chips))
-        )
-        self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        for place, (code, letter) in enumerate(self._chips):
-            painter.drawPixmap(
-                place * (theme().px(SIDE) + 3), 1, chip_pixmap(code, letter, self.devicePixelRatioF())
-            )
-        painter.end()
-
-
-def _pole(finding: str | None, columns: CaseColumns) -> tuple[int, str]:
-    """Code and letter of a finding; of one that no case has by itself, its first letter."""
-    if finding is not None and finding in columns.findings:
-        return columns.findings.index(finding), columns.letters[finding]
-    return -1, "?"
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:
