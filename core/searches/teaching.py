@@ -14,6 +14,7 @@ predicts each judgement from the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.metrics.distance import Matrix
-from core.metrics.online.click_directions import agreement, beliefs, direction
+from core.metrics.online.click_directions import Direction, agreement, beliefs, direction
 from core.metrics.online.click_form import Beginning, ClickForm
 from core.metrics.online.click_learning import Judged, Rows, replay
 from core.searches.judgement import Judgement, Kind
@@ -40,7 +41,7 @@ FIRST = 4
 #: with the agreement of queries.
 WEIGHT, WEIGHT_EACH, AGREED = 5.0, 0.3, 10.0
 #: Directions that predicted every judgement would together be stretched so much; each takes so many cases.
-STRETCH, FEWEST_FOR_DIRECTION = 60.0, 24
+STRETCH, FEWEST_FOR_DIRECTION = 30.0, 24
 
 #: The coordinates (m,) of a query or case by its key; ``None`` where it is gone from the library.
 Coordinates = Callable[[str], Matrix | None]
@@ -75,14 +76,19 @@ def learn(
     ``beginning``, which opens as :func:`opened` says.
     """
     said = list({one.said: one for one in judgements}.values())
-    # Two BLAS threads spend ten times as long on matrices this small, and far longer on a busy machine.
-    with _blas().limit(limits=1, user_api="blas"):
-        gathered = _gathered(said, coordinates)
-        judged = gathered.judged()
+    with one_thread():
+        given = gathered(said, coordinates)
+        judged = given.judged()
         if judged is None:
             return ClickForm.start(m, beginning)
-        form = replay(judged).blended(trust(len(said))).stretched(gathered.directions(m))
+        form = replay(judged).blended(trust(len(said))).stretched(given.directions(m))
         return form.begun(beginning, opened(len(said))).blended(strength)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Inside it BLAS, which spends ten times as long on matrices this small with two threads, has one."""
+    limits: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
+    return limits
 
 
 @cache
@@ -124,7 +130,7 @@ class _Points:
         return len(self.points) - 1
 
 
-class _Gathered:
+class Gathered:
     """Points, triplets with weights, and what was said of each query with both likes and dislikes."""
 
     def __init__(self, points: _Points) -> None:
@@ -135,10 +141,10 @@ class _Gathered:
         #: For each query places (n,), signs (n,) and beliefs (n,).
         self.signed: list[tuple[list[int], Matrix, Matrix]] = []
 
-    def add(self, triplets: list[tuple[int, int, int]], weights: Matrix, judgements: int) -> None:
-        """Triplets that together count as much as the judgements they came from."""
-        if triplets:
-            self.parts.append((np.array(triplets, dtype=np.int64), weights * (judgements / weights.sum())))
+    def add(self, triplets: Rows, weights: Matrix, judgements: int) -> None:
+        """Triplets (t, 3) that together count as much as the judgements they came from."""
+        if len(triplets):
+            self.parts.append((triplets, weights * (judgements / weights.sum())))
         self.judgements += judgements
 
     def judged(self) -> Judged | None:
@@ -146,8 +152,7 @@ class _Gathered:
             return None
         points = np.stack(self.points.points)
         weights = np.concatenate([part for _, part in self.parts])
-        each = WEIGHT_EACH * (1.0 + AGREED * agreement(points, self.parts))
-        most = min(float(len(weights)), WEIGHT + each * self.judgements)
+        most = most_weight(len(weights), self.judgements, agreement(points, self.parts))
         triplets = np.concatenate([part for part, _ in self.parts])
         return Judged.of(points, triplets, weights * (most / weights.sum()))
 
@@ -156,32 +161,45 @@ class _Gathered:
 
         What tells one apart may not tell others, so they count by the share such queries have in all.
         """
-        many = [part for part in self.signed if len(part[0]) >= FEWEST_FOR_DIRECTION]
-        covered = sum(len(places) - 1 for places, _, _ in many) / max(1, self.judgements)
-        most = STRETCH * covered / max(1, len(many))
-        out = []
-        for places, signs, believed in many:
-            found = direction(np.stack([self.points.points[p] for p in places]), signs, believed)
-            if found is not None:
-                out.append(found.unit * np.sqrt(most * found.share))
-        return np.array(out).reshape(-1, m)
+        return stretched_along(self.told_apart(), self.judgements, m)
+
+    def told_apart(self) -> list[tuple[int, Direction | None]]:
+        """For each query with many judgements their number, and the direction that tells them apart."""
+        return [
+            (len(places) - 1, direction(np.stack([self.points.points[p] for p in places]), signs, believed))
+            for places, signs, believed in self.signed
+            if len(places) >= FEWEST_FOR_DIRECTION
+        ]
+
+
+def most_weight(triplets: int, judgements: int, agreed: float) -> float:
+    """What so many triplets of so many judgements weigh together at most."""
+    return min(float(triplets), WEIGHT + WEIGHT_EACH * (1.0 + AGREED * agreed) * judgements)
+
+
+def stretched_along(told_apart: list[tuple[int, Direction | None]], judgements: int, m: int) -> Matrix:
+    """(v, m) directions as long as the form is stretched along them; see :meth:`Gathered.directions`."""
+    covered = sum(number for number, _ in told_apart) / max(1, judgements)
+    most = STRETCH * covered / max(1, len(told_apart))
+    found = [one.unit * np.sqrt(most * one.share) for _, one in told_apart if one is not None]
+    return np.array(found).reshape(-1, m)
 
 
 def triplets_of(judgements: Iterable[Judgement], coordinates: Coordinates) -> Judged | None:
     """Points and triplets of the judgements whose cases are still there; ``None`` if there are none."""
-    return _gathered(judgements, coordinates).judged()
+    return gathered(judgements, coordinates).judged()
 
 
-def _gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> _Gathered:
+def gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> Gathered:
     points, asked = _Points(coordinates), dict[str, _Asked]()
-    out = _Gathered(points)
+    out = Gathered(points)
     # Sorted, so that neither the order of clicks nor its rounding decides anything.
     for one in sorted(judgements, key=lambda one: one.said):
         if one.kind == Kind.CLOSER:
             assert one.other is not None
             triple = points.places((one.asked, one.case, one.other))
             if len(triple) == 3:
-                out.add([(triple[0], triple[1], triple[2])], np.ones(1), 1)
+                out.add(np.array([triple], dtype=np.int64), np.ones(1), 1)
             continue
         of_query = asked.setdefault(one.asked, _Asked(one.asked))
         (of_query.alike if one.kind == Kind.ALIKE else of_query.unlike).append(one.case)
@@ -191,7 +209,7 @@ def _gathered(judgements: Iterable[Judgement], coordinates: Coordinates) -> _Gat
     return out
 
 
-def _add_thumbs(asked: _Asked, out: _Gathered) -> None:
+def _add_thumbs(asked: _Asked, out: Gathered) -> None:
     points = out.points
     query = points.place(asked.query)
     if query is None:
@@ -205,36 +223,37 @@ def _add_thumbs(asked: _Asked, out: _Gathered) -> None:
     places = [query, *alike, *unlike]
     signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
     believed = beliefs(np.stack([points.points[place] for place in places]), signs)
-    # A case called both like and unlike stands twice.
-    belief = dict(zip(places, believed.tolist(), strict=True))
+    belief = np.zeros(len(points.points))
+    # A case called both like and unlike stands twice; the later counts.
+    belief[places] = believed
     triplets = _of_thumbs([query, *alike], unlike, points)
-    squares = [(belief[a] * belief[n] * belief[f]) ** 2 for a, n, f in triplets]
-    out.add(triplets, np.array(squares), said)
+    out.add(triplets, belief[triplets].prod(axis=1) ** 2, said)
     out.signed.append((places, signs, believed**2))
 
 
-def _of_thumbs(anchors: list[int], unlike: list[int], points: _Points) -> list[tuple[int, int, int]]:
-    """Each anchor is nearer to the others of them than to what is unlike."""
+def _of_thumbs(anchors: list[int], unlike: list[int], points: _Points) -> Rows:
+    """(t, 3): each anchor is nearer to the others of them than to what is unlike."""
     others = np.stack([points.points[place] for place in unlike])
-    out: list[tuple[int, int, int]] = []
-    for anchor in anchors:
+    all_alike, all_unlike = np.array(anchors), np.array(unlike)
+    out = []
+    for number, anchor in enumerate(anchors):
         squared = ((others - points.points[anchor]) ** 2).sum(axis=1)
-        far = [unlike[place] for place in np.argsort(squared, kind="stable")[:UNLIKE_EACH]]
-        near = [place for place in anchors if place != anchor]
+        far = all_unlike[np.argsort(squared, kind="stable")[:UNLIKE_EACH]]
+        near = all_alike[all_alike != anchor]
         if len(near) > ALIKE_EACH:
-            drawn = np.random.default_rng(len(near) * 1000 + anchors.index(anchor))
-            near = sorted(drawn.choice(near, ALIKE_EACH, replace=False).tolist())
-        out += [(anchor, n, f) for n in near for f in far if f not in (n, anchor)]
-    return out
+            near = np.sort(np.random.default_rng(len(near) * 1000 + number).choice(near, ALIKE_EACH, False))
+        pairs = np.column_stack([np.repeat(near, len(far)), np.tile(far, len(near))])
+        pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, 1] != anchor)]
+        out.append(np.column_stack([np.full(len(pairs), anchor), pairs]))
+    return np.concatenate(out)
 
 
-def _alone(
-    asked: _Asked, query: int, alike: list[int], unlike: list[int], points: _Points
-) -> list[tuple[int, int, int]]:
+def _alone(asked: _Asked, query: int, alike: list[int], unlike: list[int], points: _Points) -> Rows:
     """Only likes, or only dislikes: each against the mean of the others that were shown."""
     told = {*asked.alike, *asked.unlike, asked.query}
     others = points.places(sorted(key for key in asked.shown if key not in told))
     if not others:
-        return []
+        return np.empty((0, 3), dtype=np.int64)
     mean = points.add(np.mean([points.points[place] for place in others], axis=0))
-    return [(query, case, mean) for case in alike] + [(query, mean, case) for case in unlike]
+    compared = [(query, case, mean) for case in alike] + [(query, mean, case) for case in unlike]
+    return np.array(compared, dtype=np.int64)

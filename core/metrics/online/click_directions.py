@@ -51,10 +51,16 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
         change = (far.T * amounts) @ far - (near.T * amounts) @ near
         total += change
         own += float((change**2).sum())
-    n = len(parts)
-    across = (float((total**2).sum()) - own) / (n * (n - 1))
-    share = min(max(across / (own / n), 0.0), 0.99) if own > 0.0 else 0.0
-    return n * share / (1.0 - share)
+    return agreed(total, own, len(parts))
+
+
+def agreed(total: Matrix, own: float, parts: int) -> float:
+    """The agreement of so many ``parts``: ``total`` (m, m) the sum of their A_g, ``own`` of their |A_g|^2."""
+    if parts < FEWEST_PARTS:
+        return 0.0
+    across = (float((total**2).sum()) - own) / (parts * (parts - 1))
+    share = min(max(across / (own / parts), 0.0), 0.99) if own > 0.0 else 0.0
+    return parts * share / (1.0 - share)
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,15 +80,15 @@ def replay(judged: Judged, slope: float = SLOPE) -> ClickForm:
         return ClickForm.start(m)
     points = judged.points[used]
     basis = span_basis(points)
-    pairs = _Pairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
+    pairs = Pairs.of(points @ basis.T, inside.reshape(-1, 3), judged.weights)
     if not len(pairs.sizes):
         return ClickForm.start(m)
-    fit = _on_gram if len(pairs.sizes) <= GRAM_TRIPLETS else _on_form
+    fit = _on_gram if len(pairs.sizes) <= GRAM_TRIPLETS else on_form
     return ClickForm.nearest(fit(pairs, slope), basis)
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class Pairs:
     """Triplets whose A is not zero, as pairs of differences: most triplets share theirs with others.
 
     ``z`` (p, r) the differences; ``near`` and ``far`` (t,) rows of it; ``sizes`` |z_l|^2 + |z_k|^2 and
@@ -102,7 +102,7 @@ class _Pairs:
     weights: Matrix
 
     @classmethod
-    def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> _Pairs:
+    def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> Pairs:
         n, t = len(points), len(triplets)
         keys = np.concatenate([triplets[:, 0] * n + triplets[:, side] for side in (1, 2)])
         pairs, places = np.unique(keys, return_inverse=True)
@@ -121,7 +121,7 @@ def gram(near: Matrix, far: Matrix, sizes: Matrix) -> Matrix:
     return out
 
 
-def _on_gram(pairs: _Pairs, slope: float) -> Matrix:
+def _on_gram(pairs: Pairs, slope: float) -> Matrix:
     """Damped Newton on the amounts a (t,); undamped it diverges."""
     near, far, sizes, weights = pairs.z[pairs.near], pairs.z[pairs.far], pairs.sizes, pairs.weights
     G = gram(near, far, sizes)
@@ -133,7 +133,7 @@ def _on_gram(pairs: _Pairs, slope: float) -> Matrix:
 
     value = objective(a, margins)
     for _ in range(_NEWTON_STEPS):
-        wrong = _sigma(-slope * margins)
+        wrong = sigma(-slope * margins)
         residual = a - slope * weights * wrong
         if np.abs(residual).max() <= _EXACT:
             break
@@ -153,8 +153,8 @@ def _on_gram(pairs: _Pairs, slope: float) -> Matrix:
     return change
 
 
-def _on_form(pairs: _Pairs, slope: float) -> Matrix:
-    """Limited-memory BFGS on D (r, r) itself: the Gram matrix of thousands of triplets would not fit."""
+def on_form(pairs: Pairs, slope: float = SLOPE) -> Matrix:
+    """D (r, r) by limited-memory BFGS on itself: the Gram matrix of thousands of triplets would not fit."""
     from scipy.optimize import minimize
 
     z, sizes, weights = pairs.z, pairs.sizes, pairs.weights
@@ -164,7 +164,7 @@ def _on_form(pairs: _Pairs, slope: float) -> Matrix:
         D = flat.reshape(r, r)
         stretched = np.einsum("ij,ij->i", z @ D, z)
         margins = slope / sizes * (stretched[pairs.far] - stretched[pairs.near])
-        amounts = slope * weights * _sigma(-margins) / sizes
+        amounts = slope * weights * sigma(-margins) / sizes
         each = np.bincount(pairs.far, amounts, n) - np.bincount(pairs.near, amounts, n)
         value = float(0.5 * flat @ flat + weights @ np.logaddexp(0.0, -margins))
         return value, (D - (z.T * each) @ z).ravel()
@@ -175,7 +175,8 @@ def _on_form(pairs: _Pairs, slope: float) -> Matrix:
     return change
 
 
-def _sigma(x: Matrix) -> Matrix:
+def sigma(x: Matrix) -> Matrix:
+    """1 / (1 + exp(-x))."""
     with np.errstate(over="ignore"):
         out: Matrix = 1.0 / (1.0 + np.exp(-x))
     return out

@@ -1,20 +1,26 @@
 """The coordinates in which clicks are learnt: a metric's own, with a share of every feature.
 
 The share is for learning in. While nothing was learnt it does not count (:attr:`ClickSpace.beginning`):
-without a click distances are the metric's, and they leave that as far as clicks are followed.
+without a click distances are the metric's, and they leave that as far as clicks are followed. Where the
+metric was not learnt from anything, what they open to is how the cases lie
+(:mod:`core.metrics.online.gallery_structure`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import BadInput
 from core.metrics.distance import Distance, Matrix
 from core.metrics.distances.clicked import ClickedDistance
 from core.metrics.distances.linear import LinearDistance
 from core.metrics.online.click_form import Beginning, ClickForm
+from core.metrics.online.gallery_structure import MOST, both_as_squares, structure
+
+Rows = npt.NDArray[np.int64]
 
 #: Share of the plain features: what a metric of low rank forgot, clicks could not bring back.
 FEATURE_SHARE = 0.1
@@ -41,8 +47,10 @@ class ClickSpace:
     along the axes of M0 (``root`` (d, d)); for others the ``base``'s embedding times ``scale`` beside the
     features times ``weights`` (d,), the embedding having nine times the variance of the features.
 
-    ``beginning``: how they count under ``base`` alone. Once they count alike all is as large as before, so
-    that the Euclidean metric does not begin to change until clicks say so.
+    For the Euclidean one they are turned into those in which the structure of the cases is Euclidean.
+
+    ``beginning``: how they count under ``base`` alone; once they count alike all is as large as before.
+    ``structured``: they count alike where the structure of the cases is followed.
     """
 
     base: Distance
@@ -50,6 +58,7 @@ class ClickSpace:
     scale: float
     weights: Matrix
     beginning: Beginning
+    structured: bool = False
 
     @classmethod
     def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> ClickSpace:
@@ -80,14 +89,32 @@ class ClickSpace:
             own = np.repeat([usual, 0.0], [embedded.shape[1], len(inverse)])
             beginning = Beginning(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
             space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse, beginning)
-        return space._scaled(rows, seed)
+        space = space._scaled(rows, seed)
+        learnt = not isinstance(base, LinearDistance) or base.L is not None
+        return space if learnt or space.root is None else space._structured(rows, space.root, seed)
 
-    def _scaled(self, rows: Matrix, seed: int) -> ClickSpace:
+    def _structured(self, rows: Matrix, root: Matrix, seed: int) -> ClickSpace:
+        """In coordinates where what opens is how the cases lie, instead of a share of the features."""
+        some = rows if len(rows) <= MOST else rows[_drawn(len(rows), seed)]
+        form = structure(self.coordinates(some))
+        if form is None:
+            return self
+        turn, own = both_as_squares(form, self.beginning.own)
+        turned = replace(self, root=turn @ root)
+        apart = turned._pairs(rows, seed)
+        factor = np.sqrt(2.0 / _usual(apart**2 @ np.ones(len(own))))
+        beginning = Beginning(own / factor**2, _usual(apart**2 @ own) / 2.0)
+        return replace(turned, root=turn @ root * factor, beginning=beginning, structured=True)
+
+    def _pairs(self, rows: Matrix, seed: int) -> Matrix:
+        """(p, m) differences of pairs drawn."""
         i, j = np.random.default_rng(seed).integers(len(rows), size=(2, _PAIRS))
         apart = i != j
-        difference = self.coordinates(rows[i[apart]]) - self.coordinates(rows[j[apart]])
-        squared = np.einsum("ij,ij->i", difference, difference)
-        usual = float(np.median(squared)) or float(squared.mean())
+        return self.coordinates(rows[i[apart]]) - self.coordinates(rows[j[apart]])
+
+    def _scaled(self, rows: Matrix, seed: int) -> ClickSpace:
+        difference = self._pairs(rows, seed)
+        usual = _usual(np.einsum("ij,ij->i", difference, difference))
         if not usual > 0.0:
             raise BadInput(
                 "All cases lie at one place under this metric.",
@@ -116,6 +143,16 @@ class ClickSpace:
         of_base, of_features = float(form.scales[0]), float(form.scales[-1])
         weights = self.weights * of_features
         return ClickedDistance(self.base, self.scale * of_base, weights, form.directions, form.gains)
+
+
+def _usual(squared: Matrix) -> float:
+    """The median of squared distances (p,), or their mean where most are 0."""
+    return float(np.median(squared)) or float(squared.mean())
+
+
+def _drawn(n: int, seed: int) -> Rows:
+    """(MOST,) of ``n`` places."""
+    return np.sort(np.random.default_rng(seed).choice(n, MOST, replace=False))
 
 
 def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tuple[Matrix, Beginning]:

@@ -26,7 +26,7 @@ class Moved:
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
     ``open``: how far plain features count (:class:`core.metrics.online.click_form.ClickForm`): a concept may
-    lie along what the metric leaves out. ``left_out``: sentences on what could not be followed.
+    lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 
     vector: Matrix
@@ -64,7 +64,8 @@ def moved(bench: Bench, search: Search) -> Moved:
         else:
             along, reach = learnt
             vector = vector + amount * reach * along
-            open = max(open, min(1.0, abs(amount)))
+            if not bench.space.structured:
+                open = max(open, min(1.0, abs(amount)))
     return Moved(vector, _allowed(bench, search), open, tuple(left_out))
 
 

@@ -1,8 +1,10 @@
 """Run the benchmark and write the help page: ``python -m tests.benchmarks.clicks``.
 
 Results are kept in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--arm ARM`` some arms
-of each table, where a change reaches no other, ``--page-only`` nothing. The tables on which settings were
-chosen can be named too; their results are printed and kept but stand on no page.
+of each table, where a change reaches no other, ``--page-only`` nothing. The page is written by a run of all
+its tables, or by ``--page-only`` from what is kept of all of them; a part alone never takes its place. The
+tables on which settings were chosen can be named too; their results are printed and kept but stand on no
+page.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     from tests.benchmarks.clicks.arms import ARMS
     from tests.benchmarks.clicks.campaign import run_table
     from tests.benchmarks.clicks.chosen_on import CHOSEN_ON
-    from tests.benchmarks.clicks.page import gains, page, verdicts
+    from tests.benchmarks.clicks.page import gains, missing, page, verdicts
     from tests.benchmarks.clicks.tables import NAMES
     from tests.helpers import data as real_data
 
@@ -55,9 +57,14 @@ def main(arguments: list[str] | None = None) -> int:
             mean = gains(kept[name], arm, 0.0).mean(axis=0)
             print(f"{name}, {arm}: {' '.join(f'{gain:+.3f}' for gain in mean[1:])}")
     results = {name: kept[name] for name in NAMES if name in kept}
-    if not results:
-        return 0
-    options.page.write_text(page(results), encoding="utf-8")
+    lacking = missing(results, NAMES)
+    if options.only or lacking:
+        why = f"of {', '.join(lacking)} too little is kept" if lacking else "only some tables were run"
+        print(f"The page is left as it is: {why}. Write it with --page-only once all are kept.")
+        return 1 if options.page_only else 0
+    written = options.page.with_suffix(".part")
+    written.write_text(page(results), encoding="utf-8")
+    written.replace(options.page)
     for goal, measured, reached in verdicts(results):
         print(f"{'reached' if reached else 'NOT reached':12} {goal}: {measured}")
     return 0

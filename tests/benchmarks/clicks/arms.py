@@ -29,10 +29,16 @@ class _Learner:
     def __init__(self, desk: Desk) -> None:
         self.Z = desk.train.Z
         self.said: list[Judgement] = []
-        self.form = ClickForm.start(self.Z.shape[1])
+        self.beginning = desk.beginning
+        self.form = self.start()
+
+    def start(self) -> ClickForm:
+        """The metric as it was."""
+        return ClickForm.start(self.Z.shape[1], self.beginning)
 
     def learn(self) -> None:
-        self.form = learn(self.said, lambda key: self.Z[int(key)], self.Z.shape[1])
+        m = self.Z.shape[1]
+        self.form = learn(self.said, lambda key: self.Z[int(key)], m, beginning=self.beginning)
 
 
 def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Callable[..., list[float]]:
@@ -56,7 +62,7 @@ def clicked(arm: Callable[[_Learner, User, np.random.Generator], _Clicks]) -> Ca
 def ask_me_next(learner: _Learner, user: User, rng: np.random.Generator) -> _Clicks:
     """The questions Semblance asks."""
     everyone = np.ones(len(learner.Z), dtype=np.bool_)
-    start, sample = ClickForm.start(learner.Z.shape[1]), sample_of(learner.Z)
+    start, sample = learner.start(), sample_of(learner.Z)
     asked: list[int] = []
     shares: list[float] = []
     alike: list[bool] = []
@@ -112,18 +118,18 @@ def rocchio(desk: Desk, wrong: float, seed: int) -> list[float]:
     learner, user = _Learner(desk), User(desk.train.y, wrong, seed)
     clicks = thumbs(learner, user, np.random.default_rng([seed, 2]))
     judged: dict[int, dict[Kind, list[int]]] = {}
-    out = [desk.test.accuracy(desk.test.Z)]
+    Z, H = learner.form.embed(desk.train.Z), learner.form.embed(desk.test.Z)
+    out = [desk.test.accuracy(H)]
     for number in range(1, MARKS[-1] + 1):
         (one,) = next(clicks)
         of_query = judged.setdefault(int(one.query), {Kind.ALIKE: [], Kind.NOT_ALIKE: []})
         of_query[one.kind].append(int(one.case))
         if number in MARKS:
-            out.append(desk.test.accuracy(desk.test.Z, _moved(desk, judged)))
+            out.append(desk.test.accuracy(H, _moved(Z, H, judged)))
     return out
 
 
-def _moved(desk: Desk, judged: dict[int, dict[Kind, list[int]]]) -> np.ndarray:
-    Z, H = desk.train.Z, desk.test.Z
+def _moved(Z: np.ndarray, H: np.ndarray, judged: dict[int, dict[Kind, list[int]]]) -> np.ndarray:
     places = list(judged)
     shifts = []
     for query, said in judged.items():

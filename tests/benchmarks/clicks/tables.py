@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.evaluation.splits import holdout, patient_codes
 from core.library.importers.tables_csv import read_table
 from core.metrics.distances import LinearDistance
-from core.metrics.online.click_form import ClickForm
+from core.metrics.online.click_form import Beginning, ClickForm
 from core.metrics.online.click_space import ClickSpace
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.pictures import PICTURES, read_pictures
@@ -53,6 +53,11 @@ class Desk:
 
     train: Part
     test: Part
+    beginning: Beginning
+
+    def start(self) -> float:
+        """What the metric has before any click."""
+        return self.accuracy(ClickForm.start(self.test.Z.shape[1], self.beginning))
 
     def accuracy(self, form: ClickForm) -> float:
         """Retrieval accuracy@10 inside the held-out part, each case asking all others."""
@@ -93,4 +98,4 @@ def desk(X: Matrix, y: Names, groups: Names | None, seed: int) -> Desk:
         Part(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
         for rows in (split.train, split.test)
     ]
-    return Desk(*parts)
+    return Desk(parts[0], parts[1], space.beginning)

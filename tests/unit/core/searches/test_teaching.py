@@ -15,7 +15,7 @@ from core.searches.teaching import (
     UNLIKE_EACH,
     WEIGHT,
     WEIGHT_EACH,
-    _gathered,
+    gathered,
     learn,
     triplets_of,
     trust,
@@ -159,8 +159,8 @@ def about_others(each: int, queries: range) -> list:
 
 
 def test_what_one_query_says_counts_less_among_many_others() -> None:
-    alone = _gathered(thumbs_by_first_coordinate(50), coordinates).directions(5)
-    among = _gathered(
+    alone = gathered(thumbs_by_first_coordinate(50), coordinates).directions(5)
+    among = gathered(
         [*thumbs_by_first_coordinate(50), *about_others(7, range(50, 57))], coordinates
     ).directions(5)
     assert len(alone) == len(among) == 1
@@ -173,10 +173,10 @@ def test_many_queries_that_agree_stretch_no_farther_than_one() -> None:
         for query in range(12)
         for row in range(12, 50)
     ]
-    found = _gathered(said, coordinates).directions(5)
+    found = gathered(said, coordinates).directions(5)
     assert len(found) == 12
     assert (found**2).sum() <= STRETCH
-    one = _gathered([each for each in said if each.asked == "0"], coordinates).directions(5)
+    one = gathered([each for each in said if each.asked == "0"], coordinates).directions(5)
     assert (one**2).sum() <= STRETCH
     assert (found**2).sum() / (one**2).sum() == pytest.approx(1.0, rel=0.2)
 

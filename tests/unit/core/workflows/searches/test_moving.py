@@ -148,9 +148,11 @@ def test_a_concept_moves_the_query_along_its_direction(table, metric):
     along = direction(points, np.arange(8) < 4)
     reach = REACH * (bench.coordinates @ along).std()
     for amount in (-1.0, 0.4, 1.0):
+        # Nothing is left out by a metric that learnt nothing.
+        open = 0.0 if metric == "plain" else abs(amount)
         vector = bench.coordinates[bench.place_of("t/c0")] + amount * reach * along
         asked = ask(table, search_for(metric, concepts=(("high", amount),)), k=30)
-        assert ranked(asked) == order_by_hand(bench, vector, ["t/c0"], abs(amount))[:30]
+        assert ranked(asked) == order_by_hand(bench, vector, ["t/c0"], open)[:30]
         assert asked.left_out == ()
 
 
