@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.metrics.distance import Matrix
 from core.metrics.online.click_form import Beginning, ClickForm
+from core.searches.leave_one_out import LeaveOneOut
 from core.searches.ledger import Entry
 from core.searches.teaching import Coordinates, learn
 from core.tasks import SILENT, Reporter
@@ -56,11 +57,12 @@ def influences(
     now = _ranks(learn(said, coordinates, len(query), strength, beginning), differences)
     shown = np.flatnonzero(now < k)
     out = []
+    # Asked for one by one: a cancelled job shall not learn on.
+    without = LeaveOneOut(said, coordinates, len(query), strength, beginning).forms()
     for place, entry in enumerate(entries):
         reporter.check_cancelled()
         reporter.progress(place, len(entries), "Influence of each judgement")
-        rest = said[:place] + said[place + 1 :]
-        shift = _ranks(learn(rest, coordinates, len(query), strength, beginning), differences) - now
+        shift = _ranks(next(without), differences) - now
         if not len(shown):
             out.append(Influence(entry.id, 0.0, 0, 0, 0, 0))
             continue

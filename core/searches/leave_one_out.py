@@ -1,0 +1,246 @@
+"""What judgements would have taught without one of them, without learning anew for each.
+
+From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
+of their objective (:mod:`core.metrics.online.click_learning`) at D and H the Hessian of all judgements'. What
+was said of the same query is taken into account anew and exactly, and so are weights, trust and directions;
+only the curvature is that of all (Beirami et al. 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from core.metrics.distance import Matrix
+from core.metrics.online.click_directions import Direction, agreed
+from core.metrics.online.click_form import Beginning, ClickForm
+from core.metrics.online.click_learning import GRAM_TRIPLETS, SLOPE, Pairs, on_form, sigma
+from core.searches.judgement import Judgement, Kind
+from core.searches.teaching import (
+    Coordinates,
+    gathered,
+    learn,
+    most_weight,
+    one_thread,
+    opened,
+    stretched_along,
+    trust,
+)
+
+#: Up to so many coordinates the Hessian, of the half as many squared, is worth making.
+MOST_COORDINATES = 64
+#: Steps solved for together.
+_TOGETHER = 64
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """What was said of one query, or one comparison, in numbers.
+
+    ``pairs`` with their ``weights`` before all are weighed; ``pull`` (m, m) the gradient they make at D;
+    ``change`` (m, m) what they ask for; ``n_triplets`` and ``weight`` also of those that teach nothing.
+    """
+
+    pairs: Pairs | None
+    pull: Matrix | None
+    change: Matrix | None
+    n_triplets: int
+    weight: float
+    judgements: int
+    told_apart: list[tuple[int, Direction | None]]
+
+
+class LeaveOneOut:
+    """Forms (:func:`core.searches.teaching.learn`) of all ``said`` but one, each said once."""
+
+    def __init__(
+        self,
+        said: Sequence[Judgement],
+        coordinates: Coordinates,
+        m: int,
+        strength: float = 1.0,
+        beginning: Beginning | None = None,
+    ) -> None:
+        self._said, self._coordinates, self._m = list(said), coordinates, m
+        self._strength, self._beginning = strength, beginning
+
+    def forms(self) -> Iterator[ClickForm]:
+        """One for each judgement, in order."""
+        with one_thread():
+            judged = gathered(self._said, self._coordinates).judged()
+        if judged is None or self._m > MOST_COORDINATES or len(judged.triplets) <= GRAM_TRIPLETS:
+            for place in range(len(self._said)):
+                rest = self._said[:place] + self._said[place + 1 :]
+                yield learn(rest, self._coordinates, self._m, self._strength, self._beginning)
+            return
+        with one_thread():
+            self._prepare()
+        for start in range(0, len(self._said), _TOGETHER):
+            with one_thread():
+                forms = self._some(range(start, min(start + _TOGETHER, len(self._said))))
+            yield from forms
+
+    def _prepare(self) -> None:
+        self._members: dict[object, list[Judgement]] = {}
+        for one in self._said:
+            self._members.setdefault(_query_of(one), []).append(one)
+        raw = {key: self._group(members) for key, members in self._members.items()}
+        every = [group.pairs for group in raw.values() if group.pairs is not None]
+        self._change = self._sum_of([group.change for group in raw.values()])
+        self._own = sum(_norm(group.change) for group in raw.values())
+        whole = _joined(every, _weight(list(raw.values()), self._change, self._own))
+        self._D = on_form(whole)
+        self._groups = {key: self._pulled(group) for key, group in raw.items()}
+        self._pull = self._sum_of([group.pull for group in self._groups.values()])
+        self._factor = _hessian_factor(whole, self._D)
+
+    def _group(self, members: Sequence[Judgement]) -> _Group:
+        given = gathered(members, self._coordinates)
+        if not given.parts:
+            return _Group(None, None, None, 0, 0.0, given.judgements, [])
+        points = np.stack(given.points.points)
+        triplets = np.concatenate([part for part, _ in given.parts])
+        weights = np.concatenate([part for _, part in given.parts])
+        pairs = Pairs.of(points, triplets, weights)
+        return _Group(
+            pairs,
+            None,
+            _sum_of_forms(pairs, pairs.weights / weights.sum()),
+            len(weights),
+            float(weights.sum()),
+            given.judgements,
+            given.told_apart(),
+        )
+
+    def _pulled(self, group: _Group) -> _Group:
+        return group if group.pairs is None else replace(group, pull=_pull(group.pairs, self._D))
+
+    def _sum_of(self, matrices: Sequence[Matrix | None]) -> Matrix:
+        out = np.zeros((self._m, self._m))
+        for one in matrices:
+            if one is not None:
+                out += one
+        return out
+
+    def _some(self, places: range) -> list[ClickForm]:
+        gradients, rest = [], []
+        for place in places:
+            one = self._said[place]
+            key = _query_of(one)
+            before = self._groups[key]
+            left = [other for other in self._members[key] if other is not one]
+            now = self._pulled(self._group(left))
+            groups = [now if other == key else group for other, group in self._groups.items()]
+            change = self._change - _or_zero(before.change, self._m) + _or_zero(now.change, self._m)
+            weight = _weight(groups, change, self._own - _norm(before.change) + _norm(now.change))
+            pull = self._pull - _or_zero(before.pull, self._m) + _or_zero(now.pull, self._m)
+            gradients.append(self._D - weight * pull)
+            rest.append(groups)
+        steps = _solved(self._factor, np.stack(gradients))
+        return [self._form(self._D - step, groups) for step, groups in zip(steps, rest, strict=True)]
+
+    def _form(self, D: Matrix, groups: Sequence[_Group]) -> ClickForm:
+        number, m = len(self._said) - 1, self._m
+        told = [one for group in groups for one in group.told_apart]
+        judgements = sum(group.judgements for group in groups)
+        form = ClickForm.nearest(D, np.eye(m)).blended(trust(number))
+        form = form.stretched(stretched_along(told, judgements, m))
+        return form.begun(self._beginning, opened(number)).blended(self._strength)
+
+
+def _weight(groups: Sequence[_Group], change: Matrix, own: float) -> float:
+    """What each triplet's own weight is times; ``change`` and ``own`` as for :func:`agreed`."""
+    teach = [group for group in groups if group.pairs is not None]
+    weight = sum(group.weight for group in teach)
+    most = most_weight(
+        sum(group.n_triplets for group in teach),
+        sum(group.judgements for group in groups),
+        agreed(change, own, len(teach)),
+    )
+    return most / weight if weight > 0.0 else 0.0
+
+
+def _query_of(one: Judgement) -> object:
+    """What judgements are taken together by: the query of thumbs, a comparison for itself."""
+    return one.said if one.kind == Kind.CLOSER else one.asked
+
+
+def _or_zero(matrix: Matrix | None, m: int) -> Matrix:
+    return np.zeros((m, m)) if matrix is None else matrix
+
+
+def _norm(matrix: Matrix | None) -> float:
+    return 0.0 if matrix is None else float((matrix**2).sum())
+
+
+def _joined(parts: Sequence[Pairs], weight: float) -> Pairs:
+    """All of them as one, ``weight`` times as heavy."""
+    starts = np.cumsum([0, *(len(part.z) for part in parts)])
+    return Pairs(
+        np.concatenate([part.z for part in parts]),
+        np.concatenate([part.near + start for part, start in zip(parts, starts, strict=False)]),
+        np.concatenate([part.far + start for part, start in zip(parts, starts, strict=False)]),
+        np.concatenate([part.sizes for part in parts]),
+        weight * np.concatenate([part.weights for part in parts]),
+    )
+
+
+def _margins(pairs: Pairs, D: Matrix) -> Matrix:
+    stretched = np.einsum("ij,ij->i", pairs.z @ D, pairs.z)
+    out: Matrix = SLOPE / pairs.sizes * (stretched[pairs.far] - stretched[pairs.near])
+    return out
+
+
+def _pull(pairs: Pairs, D: Matrix) -> Matrix:
+    """(m, m) sum of w s sigma(-s <D, A>) A: where D would be if they weighed as they are."""
+    return _sum_of_forms(pairs, SLOPE * pairs.weights * sigma(-_margins(pairs, D)))
+
+
+def _sum_of_forms(pairs: Pairs, amounts: Matrix) -> Matrix:
+    """(m, m) sum of amount (t,) times A."""
+    amounts = amounts / pairs.sizes
+    each = np.bincount(pairs.far, amounts, len(pairs.z)) - np.bincount(pairs.near, amounts, len(pairs.z))
+    out: Matrix = (pairs.z.T * each) @ pairs.z
+    return out
+
+
+def _hessian_factor(pairs: Pairs, D: Matrix) -> tuple[Matrix, bool]:
+    """Cholesky factor, in float32, of I + sum of c A A' with c = w s^2 sigma (1 - sigma)."""
+    from scipy.linalg import cho_factor
+    from scipy.sparse import csr_array
+
+    n, t = len(pairs.z), len(pairs.sizes)
+    wrong = sigma(-_margins(pairs, D))
+    curvature = SLOPE**2 * pairs.weights * wrong * (1.0 - wrong)
+    rows = np.tile(np.arange(t), 2)
+    ends = np.concatenate([pairs.far, pairs.near])
+    signs = np.concatenate([1.0 / pairs.sizes, -1.0 / pairs.sizes])
+    K = csr_array((signs * np.sqrt(np.tile(curvature, 2)), (rows, ends)), shape=(t, n))
+    squares = _halves(pairs.z[:, :, np.newaxis] * pairs.z[:, np.newaxis, :])
+    H = squares.T @ np.asarray((K.T @ K) @ squares)
+    H[np.diag_indices(len(H))] += 1.0
+    return cho_factor(H.astype(np.float32), lower=True, overwrite_a=True)
+
+
+def _halves(symmetric: Matrix) -> npt.NDArray[np.float32]:
+    """(n, m, m) -> (n, m (m + 1) / 2), lengths kept, float32."""
+    first, second = np.triu_indices(symmetric.shape[1])
+    out = symmetric[:, first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
+    return out.astype(np.float32)
+
+
+def _solved(factor: tuple[Matrix, bool], gradients: Matrix) -> Matrix:
+    """(n, m, m) -> (n, m, m): H^-1 of each."""
+    from scipy.linalg import cho_solve
+
+    m = gradients.shape[1]
+    first, second = np.triu_indices(m)
+    halves = cho_solve(factor, _halves(gradients).T).T.astype(np.float64)
+    halves /= np.where(first == second, 1.0, np.sqrt(2.0))
+    out = np.empty_like(gradients)
+    out[:, first, second] = halves
+    out[:, second, first] = halves
+    return out

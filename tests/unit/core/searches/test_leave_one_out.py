@@ -1,0 +1,65 @@
+"""What the rest would have taught, against learning it anew without each judgement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.metrics.online.click_form import Beginning
+from core.metrics.online.click_learning import GRAM_TRIPLETS
+from core.searches.judgement import Judgement
+from core.searches.leave_one_out import LeaveOneOut
+from core.searches.teaching import learn, triplets_of
+from tests.unit.core.searches.test_ledger import closer, like, unlike
+
+Z = np.random.default_rng(0).normal(size=(160, 6)) / np.sqrt(6)
+
+
+def coordinates(key: str) -> np.ndarray | None:
+    return Z[int(key)] if int(key) < len(Z) else None
+
+
+def thumbs(queries: int, each: int) -> list[Judgement]:
+    """Likes and dislikes by the first coordinate, one in nine of them wrong."""
+    rng, said = np.random.default_rng(1), []
+    for query in range(queries):
+        for case in rng.choice(np.arange(queries, len(Z)), each, replace=False).tolist():
+            right = (Z[case, 0] > 0) == (Z[query, 0] > 0)
+            said.append((like if right != (case % 9 == 0) else unlike)(str(query), str(case)))
+    return said
+
+
+@pytest.mark.parametrize(("queries", "each"), [(1, 40), (6, 14), (30, 5)])
+def test_one_step_comes_close_to_learning_anew(queries: int, each: int) -> None:
+    said = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]
+    judged = triplets_of(said, coordinates)
+    assert judged is not None
+    assert len(judged.triplets) > GRAM_TRIPLETS
+    beginning = Beginning(np.linspace(0.0, 2.0, 6), 1.0)
+    full = learn(said, coordinates, 6, 0.8, beginning).dense()
+    changes, errors = [], []
+    for place, form in enumerate(LeaveOneOut(said, coordinates, 6, 0.8, beginning).forms()):
+        anew = learn(said[:place] + said[place + 1 :], coordinates, 6, 0.8, beginning)
+        assert form.open == anew.open
+        changes.append(np.linalg.norm(anew.dense() - full))
+        errors.append(np.linalg.norm(anew.dense() - form.dense()))
+    assert len(changes) == len(said)
+    assert np.median(np.array(errors)) < 0.1 * np.median(np.array(changes))
+    assert max(errors) < 0.3 * max(changes)
+
+
+@pytest.mark.parametrize("said", [thumbs(2, 6), [closer("0", "1", "2")], [like("0", "1")], []])
+def test_few_are_learnt_anew_exactly(said: list[Judgement]) -> None:
+    forms = list(LeaveOneOut(said, coordinates, 6).forms())
+    assert len(forms) == len(said)
+    for place, form in enumerate(forms):
+        anew = learn(said[:place] + said[place + 1 :], coordinates, 6)
+        np.testing.assert_array_equal(form.dense(), anew.dense())
+
+
+def test_in_many_coordinates_each_is_learnt_anew() -> None:
+    wide = np.random.default_rng(2).normal(size=(60, 70)) / 8.0
+    said = [(like if case % 2 else unlike)("0", str(case)) for case in range(1, 40)]
+    first = next(LeaveOneOut(said, lambda key: wide[int(key)], 70).forms())
+    anew = learn(said[1:], lambda key: wide[int(key)], 70)
+    np.testing.assert_array_equal(first.dense(), anew.dense())
