@@ -179,7 +179,8 @@ def _recognised(text: str) -> str:
     for form, pattern, pieces in _forms():
         if all(piece in text for piece in pieces):
             match = pattern.fullmatch(text)
-            if match:
+            # Few words stand in many texts: then what was filled in has to be a number or a text of ours.
+            if match and (sum(map(len, pieces)) >= _FEW_LETTERS or all(map(_is_ours, match.groups()))):
                 values = {name: _number_or_text(value) for name, value in match.groupdict().items()}
                 return string.Formatter().vformat(_FIELD.sub(r"{\1}", table()[form]), (), values)
     return text
@@ -187,6 +188,10 @@ def _recognised(text: str) -> str:
 
 _FIELD = re.compile(r"\{(\w+)[^{}]*\}")
 _NUMBER = re.compile(r"[-+−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?")
+
+
+def _is_ours(value: str) -> bool:
+    return bool(_NUMBER.fullmatch(value)) or value in table()
 
 
 def _number_or_text(value: str) -> str:
@@ -217,4 +222,4 @@ def _forms() -> list[tuple[str, re.Pattern[str], list[str]]]:
 
 
 #: A form with fewer letters would be found in texts that were never made from it.
-_LEAST_LETTERS = 5
+_LEAST_LETTERS, _FEW_LETTERS = 5, 9

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import SemblanceError
-from core.language import known, say, say_all
+from core.language import Said, say, say_all
 from core.library import check_is_library, open_library
 from core.library.records import CATALOGUE, FeatureSet
 from core.tasks import SILENT, Reporter
@@ -39,6 +39,21 @@ class Finding:
     files: tuple[str, ...] = ()
 
 
+#: What is counted -> how one of it is told, and many.
+_COUNTED = {
+    "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
+    "pictures": (say("{n} picture"), say("{n} pictures")),
+    "feature sets": (say("{n} feature set"), say("{n} feature sets")),
+    "metrics": (say("{n} metric"), say("{n} metrics")),
+    "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),
+}
+
+
+def _counted(part: str, count: int) -> str:
+    one, many = _COUNTED[part]
+    return Said(one if count == 1 else many, {"n": say("{n:,}", n=count)})
+
+
 @dataclass
 class CheckResult:
     """What was found, what was checked (counts by part), and what of the library can be used."""
@@ -57,10 +72,7 @@ class CheckResult:
     @property
     def counted(self) -> str:
         """What was checked, in words."""
-        return say_all(
-            say("{n:,} {part}", n=count, part=known(part.removesuffix("s") if count == 1 else part))
-            for part, count in self.checked.items()
-        )
+        return say_all(_counted(part, count) for part, count in self.checked.items())
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -128,7 +140,7 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
     result.checked["catalogues"] = 1
     if wrong := complaints(file):
         finding = Finding(
-            "catalogue",
+            say("catalogue"),
             CATALOGUE,
             say("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
             say(
@@ -181,7 +193,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             continue
         if not source.path.exists():
             finding = Finding(
-                "pictures",
+                say("pictures"),
                 str(source.path),
                 say(
                     "{source}: its pictures are no longer there ({n:,} files).",
@@ -213,7 +225,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
         back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
         if gone:
             finding = Finding(
-                "pictures",
+                say("pictures"),
                 str(source.path),
                 say(
                     "{source}: {n:,} of {n2:,} files are missing: {gone}.",
@@ -228,7 +240,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             _add(result, finding)
         if changed:
             finding = Finding(
-                "pictures",
+                say("pictures"),
                 str(source.path),
                 say(
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
@@ -263,7 +275,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
                 else say("blocks of numbers lost or damaged: {n:,}", n=len(state.damaged))
             )
             finding = Finding(
-                "features",
+                say("features"),
                 inside,
                 say(
                     "Feature set '{feature_set}': {what}; {cases:,} of {total:,} cases are without.",
@@ -284,7 +296,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
             _add(result, finding, repaired)
         elif not state.checked and total:
             finding = Finding(
-                "features",
+                say("features"),
                 inside,
                 say(
                     "Feature set '{feature_set}' was made before numbers had check sums: all of it can "
@@ -328,7 +340,7 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
         used = sets.get(record.feature_set)
         on = f" --features '{used.name}'" if used is not None and len(sets) > 1 else ""
         finding = Finding(
-            "metric",
+            say("metric"),
             record.file.relative_to(library.path).as_posix(),
             say("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
             say(
@@ -349,7 +361,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
 
     if wrong:
         finding = Finding(
-            "thumbnails",
+            say("thumbnails"),
             "thumbnails.sqlite",
             say("The thumbnails are damaged: {wrong}.", wrong=wrong),
             say("They are made again as pictures are seen; mending (--repair) makes all of them now."),
@@ -360,7 +372,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
     for file in bad:
         finding = Finding(
-            "derived",
+            say("derived"),
             file.relative_to(library.path).as_posix(),
             say("What was prepared for a metric is damaged."),
             say("It is made again when the metric is used."),

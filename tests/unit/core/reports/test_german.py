@@ -1,0 +1,74 @@
+"""Reports in the user's language: what people read is translated, what scripts read is not."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from pypdf import PdfReader
+
+from core import language
+from core.language import VARIABLE, say, shown
+from core.reports.csv import report_csv
+from core.reports.html import report_html
+from core.reports.json import report_json
+from core.reports.pdf import report_pdf
+from core.reports.privacy import Eraser
+from tests.helpers.reports import report
+
+
+@pytest.fixture
+def german(monkeypatch):
+    def forget():
+        for one in (language.table, language._forms, language._recognised):
+            one.cache_clear()
+
+    monkeypatch.setenv(VARIABLE, "de")
+    forget()
+    yield
+    monkeypatch.undo()
+    forget()
+
+
+TOLD = (
+    "Rangliste",
+    "Befund",
+    "Anteile am Abstand",
+    "4 nächste: 2 malignant, 2 benign",
+    "Hilfe, keine Diagnose",
+    "Ausgeblendet: 1 desselben Patienten und 2 Fast-Dubletten.",
+    "zurückgehaltene Patienten",
+    "30 × 20 px bei 4, 5",
+    "−0,050",
+    "De-identifiziert: ",
+)
+
+
+def test_the_pdf_is_german(german):
+    pdf = PdfReader(io.BytesIO(report_pdf(report(rows=3))))
+    text = "\n".join(page.extract_text() for page in pdf.pages)
+    assert "Seite 1 von" in text
+    assert [told for told in TOLD if told not in " ".join(text.split())] == []
+
+
+def test_the_page_is_german(german):
+    page = report_html(report(rows=3))
+    assert '<html lang="de">' in page
+    assert [told for told in TOLD if told not in " ".join(page.split())] == []
+
+
+def test_what_scripts_read_stays_english(german, monkeypatch):
+    document = report(rows=3)
+    told = report_json(document), report_csv(document)
+    monkeypatch.setenv(VARIABLE, "en")
+    assert told == (report_json(document), report_csv(document))
+    assert "De-identified" in json.loads(told[0])["report"]["removed"][0]
+
+
+def test_what_is_filled_in_is_cleaned_of_patients(german):
+    eraser = Eraser(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png"})
+    text = eraser.cleaned(say("The picture {image} is not there any more.", image="/home/MUSTER-1234/a.png"))
+    assert "MUSTER" not in str(text) + shown(text) + repr(getattr(text, "values", ""))
+    parted = eraser.cleaned(say("{a}-{b}", a="MUSTER", b="1234"))
+    assert shown(parted) == str(parted) == "[1]"
