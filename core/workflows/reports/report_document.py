@@ -45,6 +45,16 @@ from core.workflows.searches.explaining import MOVED, reasons
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))
 #: Pixels of the query's picture and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
+#: What importers call attributes -> how a report does.
+_ATTRIBUTES = {
+    "laterality": say("Laterality"),
+    "view": say("View"),
+    "note": say("Note"),
+    "modality": say("Modality"),
+    "geometry": say("Geometry"),
+    "burnt_in_text": say("Burnt-in text"),
+    "body_part": say("Body part"),
+}
 _VERDICTS = {Kind.ALIKE: "alike", Kind.NOT_ALIKE: "not alike", Kind.CLOSER: "closer"}
 
 
@@ -183,7 +193,7 @@ def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
         picture = open_picture(case.address, region)
         image, whole = thumbnail(picture.cropped(region), QUERY_SIDE), _overview(picture, region)
     facts = tuple(
-        Fact(name.capitalize(), value)
+        Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
         for name, value in sorted(case.attributes.items())
         if identified or not (name in _TELLING or is_telling(name))
     )
