@@ -240,7 +240,13 @@ class ExperimentsDialog(Dialog):
     def export(self, to: Path, *, identified: bool = False) -> None:
         """Write everything there is into the folder ``to``; ``identified``: with names of cases."""
         if self._folder is not None:
-            experimenting.export(self._context, self._folder, to, identified=identified)
+            job = experimenting.export(self._context, self._folder, to, identified=identified)
+            # The window's own message lies behind this one.
+            job.done.connect(
+                lambda files: self._state_told.setText(
+                    tr("Wrote {files} files into {folder}", files=len(files), folder=to.name)
+                )
+            )
 
     # Showing
 

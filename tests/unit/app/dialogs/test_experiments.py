@@ -234,6 +234,7 @@ def test_export(shown, context, tmp_path):
     context.jobs.let_run()
     assert (tmp_path / "x" / "repeat.sh").is_file()
     assert "files into" in context.messages.history[-1].what
+    assert shown._state_told.text().endswith("files into x")
 
 
 def test_names_for_who_cannot_see(dialog):
