@@ -63,6 +63,7 @@ class MetricCardDialog(Dialog):
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
         self._area = QScrollArea()
+        self._area.setAccessibleName(tr("What the card says"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)

@@ -22,7 +22,7 @@ FIRST = "start"
 FALLBACK = "words"
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Begin"), ("start", "tutorial", "words")),
+    (tr("Begin"), ("start", "tutorial", "keyboard", "words")),
     (tr("Bring in and look"), ("sources", "privacy", "library", "query", "large", "compare")),
     (
         tr("Ask and refine"),

@@ -16,7 +16,15 @@ from PySide6.QtGui import (
     QKeyEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QStyle, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QPushButton,
+    QStackedWidget,
+    QStyle,
+    QToolButton,
+    QWidget,
+)
 
 from app.actions import COMMANDS, Actions
 from app.context import Context
@@ -154,6 +162,11 @@ class MainWindow(QMainWindow):
         # From the bar on top, where Tab leads from a page on the whole window.
         if event.key() == Qt.Key.Key_Escape and self.full.open:
             self.full.leave()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            # Qt presses buttons by Enter in dialogs only.
+            button = self.focusWidget()
+            if isinstance(button, QPushButton | QToolButton):
+                button.click()
         else:
             super().keyPressEvent(event)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
 from app.operations import searching
 from app.screenshot import settle
@@ -141,3 +141,16 @@ def test_a_key_leads_to_the_metric(qtbot, trained):
         picker = window.top.metric_picker
         assert window.focusWidget() is picker
         assert picker.accessibleName() == f"Metric: {window.state.metric.name}"
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
+    with open_window(trained) as window:
+        window.activateWindow()
+        button = window.evaluation.header.findChildren(QToolButton)[-1]
+        pressed = []
+        button.clicked.connect(lambda: pressed.append(True))
+        window.evaluation.header.help_wanted.disconnect()
+        button.setFocus()
+        qtbot.keyClick(button, key)
+        assert pressed == [True]
