@@ -64,6 +64,8 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "searches": ("RankingPanel", ("save_search", "branch_search", "rank_again", "next_case")),
 }  # fmt: skip
 STAY, THERE = 15, 0.7
+#: So often a command of the panel that is visited is run.
+OWN = 0.3
 #: What to run where a panel cannot be opened yet: another case is asked with.
 BEFORE = "next_case"
 
@@ -126,6 +128,8 @@ class Walker:
         self._left -= 1
         kinds = self._kinds
         kind = self._rng.choices([do for _, do in kinds], [weight for weight, _ in kinds])[0]
+        if self._stay > 0 and PLACES[self._visiting][1] and self._rng.random() < OWN:
+            kind = self._command
         name = kind.__name__.strip("_")
         self.done[name] = self.done.get(name, 0) + 1
         kind()
