@@ -124,6 +124,7 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
         monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
         monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)
+        monkeypatch.setattr(watch, "_run_delays", lambda: watch._delays + 70)
         watch.doing = "thinking"
         watch._beat()
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited + 300)
@@ -131,5 +132,6 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
         monkeypatch.undo()
     (stall,) = watch.stalls
     assert stall.doing == "thinking"
-    assert [round(ms) for ms in (stall.ms, stall.wall_ms, stall.busy_ms)] == [345, 345, 250]
+    told = (stall.ms, stall.wall_ms, stall.busy_ms, stall.others_ms)
+    assert [round(ms) for ms in told] == [345, 345, 250, 70]
     assert round(watch.longest_busy_ms) == 250

@@ -69,7 +69,8 @@ def main() -> None:
             for stall in outcome["stalls"]:
                 print(
                     f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, "
-                    f"{stall['busy_ms']:.0f} ms computing), {stall['doing']}\n    {stall['stack']}",
+                    f"{stall['busy_ms']:.0f} ms computing, other threads of the program waited "
+                    f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}",
                     flush=True,
                 )
     _tell_where(reached, ran)

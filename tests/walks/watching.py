@@ -16,6 +16,8 @@ from typing import Any, Self
 from PySide6.QtCore import QObject, Qt, QTimer
 
 PERIOD_MS = 5
+#: A loop that came round so lately is not late.
+CALM_MS = 20
 #: Qt's messages that say nothing about Semblance, as in pyproject.toml.
 HARMLESS = ("This plugin does not support", "Detected locale")
 
@@ -25,7 +27,8 @@ class Stall:
     """The event loop did not come round for so long, without the time other programs had the processor.
 
     ``wall_ms`` with that time; ``busy_ms`` is what the window's thread itself computed meanwhile. Far less
-    of it than ``ms`` tells of waiting: for a disk, a lock, or a machine that others keep busy.
+    of it than ``ms`` tells of waiting: for a disk, a lock, or the interpreter, which a thread may have that
+    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited.
     """
 
     ms: float
@@ -33,6 +36,7 @@ class Stall:
     stack: str
     wall_ms: float = 0.0
     busy_ms: float = 0.0
+    others_ms: float = 0.0
 
 
 class _Logged(logging.Handler):
@@ -73,6 +77,7 @@ class Watch:
         self._timer.timeout.connect(self._beat)
         self._last, self._waited, self._busy = time.perf_counter(), self._run_delay(), time.thread_time()
         self._stack = self._was_doing = ""
+        self._delays = self._run_delays()
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._look, name="watcher", daemon=True)
         self._watcher.start()
@@ -102,22 +107,37 @@ class Watch:
         if late > self.longest_ms:
             self.longest_ms, self.longest_busy_ms = late, computed
         if self.limit_ms and late > self.limit_ms:
-            self.stalls.append(Stall(late, self._was_doing or self.doing, self._stack, wall, computed))
+            others = self._run_delays() - self._delays - (waited - self._waited)
+            self.stalls.append(
+                Stall(late, self._was_doing or self.doing, self._stack, wall, computed, others)
+            )
         self._last, self._waited, self._busy, self._stack, self._was_doing = now, waited, busy, "", ""
 
     def _run_delay(self) -> float:
-        """Milliseconds this thread was ready to run and others had the processor; 0 where nobody tells."""
-        try:
-            told = Path(f"/proc/self/task/{self._task}/schedstat").read_text(encoding="ascii").split()
-            return int(told[1]) / 1e6
-        except (OSError, IndexError, ValueError):
-            return 0.0
+        """Milliseconds the window's thread was ready to run and others had the processor; 0 where nobody
+        tells."""
+        return _run_delay(Path(f"/proc/self/task/{self._task}/schedstat"))
+
+    @staticmethod
+    def _run_delays() -> float:
+        """The same of all threads of the program together."""
+        return sum(_run_delay(file) for file in Path("/proc/self/task").glob("*/schedstat"))
 
     def _look(self) -> None:
         """Note what the event loop is at when it is late."""
         while not self._over.wait(0.02):
             late = 1000 * (time.perf_counter() - self._last)
+            if late < CALM_MS:
+                self._delays = self._run_delays()
             if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
                 self._was_doing = self.doing
                 frame = sys._current_frames().get(self._thread)
                 self._stack = "".join(traceback.format_stack(frame)[-8:]) if frame is not None else ""
+
+
+def _run_delay(file: Path) -> float:
+    """Milliseconds out of ``schedstat``; 0 where there is none."""
+    try:
+        return int(file.read_text(encoding="ascii").split()[1]) / 1e6
+    except (OSError, IndexError, ValueError):
+        return 0.0

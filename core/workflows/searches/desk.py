@@ -42,9 +42,11 @@ if TYPE_CHECKING:
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 8
-#: Beyond so many only while they are small together: a slider has six steps. All together beyond these bytes,
-#: only the one in use keeps what is made again when it is asked for.
+#: Beyond so many only while they are small together: a slider has six steps.
 KEPT_LARGE, SMALL_BYTES = 4, 512 << 20
+#: All together beyond these, only the one in use keeps what is made again when it is asked for: enough for
+#: two metrics of 100,000 cases of 200 components, refined.
+ROOM_BYTES = 1 << 30
 #: Sets of feature groups left out that one desk keeps ready; more than one only while they are small.
 BLIND_KEPT = 4
 #: Ledgers that one desk keeps read.
@@ -300,7 +302,7 @@ def _make_room() -> None:
     """Let go of what was asked longest ago: first what is made again from the rest, then all of a desk."""
     desks = [desk for _, desk in _desks.values()]
     for older in desks[:-1]:
-        if sum(desk.nbytes for desk in desks) <= SMALL_BYTES:
+        if sum(desk.nbytes for desk in desks) <= ROOM_BYTES:
             break
         older.slim()
     while len(_desks) > KEPT or (

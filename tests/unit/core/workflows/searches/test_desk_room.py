@@ -75,7 +75,7 @@ def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, 
     assert older.kept
     before = ask(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
     assert desk_for(table, "plain") is newer
-    monkeypatch.setattr(desk_module, "SMALL_BYTES", older.embedding.nbytes + newer.nbytes)
+    monkeypatch.setattr(desk_module, "ROOM_BYTES", older.embedding.nbytes + newer.nbytes)
     assert desk_for(table, "plain") is newer
     assert older.stepped.nbytes == 0
     assert not older.kept
