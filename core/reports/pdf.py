@@ -243,10 +243,10 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
 
 def _asked_picture(query: QueryFacts, size: float) -> list[Any]:
     """What was asked, and where it lies on its picture."""
-    pictures: list[Any] = [Thumbnail(query.thumbnail, size, size)]
+    pictures: list[Any] = [Thumbnail(query.thumbnail, size, size, snug=True)]
     if query.overview is not None:
         told = paragraph(tr("The region on its picture"), FAINT)
-        pictures += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75), told]
+        pictures += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75, snug=True), told]
     return pictures
 
 

@@ -147,12 +147,19 @@ class Chips(Flowable):  # type: ignore[misc]
 
 
 class Thumbnail(Flowable):  # type: ignore[misc]
-    """A picture, whole, on the dark grey it is always seen on; bytes that are none are said to be so."""
+    """A picture, whole, on the dark grey it is always seen on; bytes that are none are said to be so.
 
-    def __init__(self, content: bytes | None, width: float, height: float) -> None:
+    ``snug``: it takes only the room of the picture, at most what is given.
+    """
+
+    def __init__(self, content: bytes | None, width: float, height: float, *, snug: bool = False) -> None:
         super().__init__()
         self._picture = _reader(content)
         self._size = (width, height)
+        if snug and self._picture is not None:
+            across, down = self._picture.getSize()
+            scale = min(width / across, height / down)
+            self._size = (across * scale, down * scale)
 
     def wrap(self, _width: float, _height: float) -> tuple[float, float]:
         return self._size

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from core.reports.pdf_parts import Thumbnail
+
+
+def encoded(width: int, height: int) -> bytes:
+    out = io.BytesIO()
+    Image.new("L", (width, height), 90).save(out, "PNG")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("size", "taken"), [((384, 256), (120, 80)), ((256, 384), (80, 120))])
+def test_a_snug_picture_takes_no_room_beyond_itself(size, taken):
+    assert Thumbnail(encoded(*size), 120, 120, snug=True).wrap(500, 500) == pytest.approx(taken)
+    assert Thumbnail(encoded(*size), 120, 120).wrap(500, 500) == (120, 120)
+
+
+def test_a_missing_picture_keeps_its_place():
+    assert Thumbnail(None, 120, 120, snug=True).wrap(500, 500) == (120, 120)
