@@ -132,6 +132,18 @@ def test_processes_started_later_speak_it_too(monkeypatch):
 
 #: Calls whose literal arguments are texts -> how many of the first.
 TAKES = {"tr": 1, "say": 1, "tr_n": 2, "say_n": 2}
+#: What ``core`` hands to people in these is never a bare text.
+HOLD_TEXTS = {
+    "Rejected",
+    "Recognition",
+    "Finding",
+    "Fact",
+    "Share",
+    "Section",
+    "Failure",
+    "Agreement",
+    "Places",
+}
 ERRORS = {"SemblanceError", "BadInput", "BadArguments", "WorkerEnded", "Away"}
 
 
@@ -175,6 +187,25 @@ def calls() -> dict[str, str]:
         for match in re.finditer(r'\b_\("([^"]+)"', file.read_text(encoding="utf-8")):
             found[match[1]] = str(file.relative_to(TOP))
     return {text: where for text, where in found.items() if words(text)}
+
+
+def test_core_hands_out_no_bare_text_for_people():
+    for file in sorted((TOP / "core").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if name in HOLD_TEXTS:
+                for text in [*node.args, *(one.value for one in node.keywords)]:
+                    told = "".join(one for one in literals(text) if isinstance(text, BARE))
+                    where = f"{file.relative_to(TOP)}:{node.lineno}"
+                    assert not re.search(r"[A-Za-z]{2}.* [A-Za-z]", told), f"{where}: is said by say()"
+
+
+BARE = (ast.Constant, ast.JoinedStr)
+
+
+def literals(text: ast.expr) -> list[str]:
+    parts = (one.value for one in ast.walk(text) if isinstance(one, ast.Constant))
+    return [part for part in parts if isinstance(part, str)]
 
 
 def words(text: str) -> bool:
