@@ -65,16 +65,17 @@ class DisagreementTable(QWidget):
         """The queries, those with least in common first."""
         self.model.show_lines(columns, names, found.lines)
         asked = tr(
-            "{asked:,} of {n:,} cases asked, drawn at random (seed {seed})",
+            "{asked:,} of {n:,} cases asked, those trained on too, drawn at random (seed {seed})",
             asked=found.asked,
             n=found.cases,
             seed=found.seed,
         )
         if not found.sampled:
-            asked = tr("All {n:,} cases asked", n=found.cases)
+            asked = tr("All {n:,} cases asked, those trained on too", n=found.cases)
         self._told.setText(
             tr(
-                "{asked}: on average {shared:.1f} of the {n} nearest are the same. Enter opens a query here.",
+                "{asked}: on average {shared:.1f} of the {n} nearest are the same. "
+                "A double click opens a query here.",
                 asked=asked,
                 shared=found.mean_shared * VOTERS,
                 n=VOTERS,
