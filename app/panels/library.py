@@ -184,7 +184,11 @@ class LibraryPanel(Panel):
         if not same:
             # Row numbers of another library say nothing here.
             self.grid.set_deck(Deck(columns, self._order[:0]))
-        self.grid.set_deck(Deck(columns, self._order), keep_place=same)
+        # What a filter leaves is read from its beginning; where one is current, from there.
+        fewer = len(self._order) < len(self.grid.deck())
+        self.grid.set_deck(Deck(columns, self._order), keep_place=same and not fewer)
+        if fewer:
+            self.show_current()
         self.unpick.setVisible(picked is not None)
         total = len(columns)
         shown = len(self._order)

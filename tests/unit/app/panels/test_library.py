@@ -235,6 +235,16 @@ def test_cases_chosen_on_a_plot_are_shown_whatever_was_typed_before(qtbot, panel
     assert panel.search.text() == ""
 
 
+def test_what_is_left_of_a_list_is_read_from_its_beginning(panel, context):
+    panel.resize(220, 260)
+    panel.show()
+    bar = panel.grid.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert bar.value() > 0
+    context.state.set_picked(context.state.columns.case_row[1:])
+    assert bar.value() == 0
+
+
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape])
 def test_the_filter_leads_to_the_cases_it_leaves(qtbot, panel, key):
     panel.show()
