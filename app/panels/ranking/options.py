@@ -44,7 +44,9 @@ class RankingOptions(QObject):
         """Variety, then the rates."""
         menu = QMenu(self.button)
         menu.addAction(self.diverse)
-        menu.addSection(tr("No good match"))
+        menu.addSeparator()
+        # With a style sheet the text of a section is not drawn.
+        menu.addAction(tr("Say that there is no good match")).setEnabled(False)
         menu.addActions(self._rates.actions())
         return menu
 
