@@ -53,6 +53,7 @@ class Commands(QObject):
             "open_library": lambda: library_files.open_library(window),
             "demo": lambda: demo.open_demo(self._context),
             "import_more": lambda: library_files.import_more(window),
+            "import_file": lambda: library_files.import_file(window),
             "not_read": lambda: library_files.show_not_read(window),
             "relink": lambda: library_files.relink(window),
             "back_up": lambda: upkeep.back_up(window),

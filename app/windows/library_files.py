@@ -18,33 +18,60 @@ from core.searches.query import Query
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
 
+_FOLDER = "last_folder"
+
 
 def new_from_file(window: MainWindow) -> None:
     """From a file: a zip, a table, an array file."""
-    kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
-    chosen, _ = QFileDialog.getOpenFileName(window, tr("New library from a file"), "", kinds)
-    if chosen:
-        bring_in(window, Path(chosen))
+    if chosen := _ask_file(window, tr("New library from a file")):
+        bring_in(window, chosen)
 
 
 def new_from_folder(window: MainWindow) -> None:
     """From a folder of pictures."""
-    if chosen := QFileDialog.getExistingDirectory(window, tr("New library from a folder")):
-        bring_in(window, Path(chosen))
+    if chosen := _ask_folder(window, tr("New library from a folder")):
+        bring_in(window, chosen)
 
 
 def open_library(window: MainWindow) -> None:
     """Ask for a library and show it."""
-    if chosen := QFileDialog.getExistingDirectory(
-        window, tr("Open a library (a folder ending in .semblance)")
-    ):
-        window.open_library(Path(chosen))
+    if chosen := _ask_folder(window, tr("Open a library (a folder ending in .semblance)")):
+        window.open_library(chosen)
 
 
 def import_more(window: MainWindow) -> None:
     """Ask for a folder of pictures that the open library is to have too."""
-    if chosen := QFileDialog.getExistingDirectory(window, tr("Add pictures to this library")):
-        bring_in(window, Path(chosen), into=window.state.path)
+    if chosen := _ask_folder(window, tr("Add pictures to this library")):
+        bring_in(window, chosen, into=window.state.path)
+
+
+def import_file(window: MainWindow) -> None:
+    """Ask for a zip, a table or an array file that the open library is to have too."""
+    if chosen := _ask_file(window, tr("Add pictures to this library")):
+        bring_in(window, chosen, into=window.state.path)
+
+
+def _ask_file(window: MainWindow, title: str) -> Path | None:
+    kinds = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
+    chosen, _ = QFileDialog.getOpenFileName(window, title, _last(window), kinds)
+    return _remembered(window, chosen)
+
+
+def _ask_folder(window: MainWindow, title: str) -> Path | None:
+    return _remembered(window, QFileDialog.getExistingDirectory(window, title, _last(window)))
+
+
+def _last(window: MainWindow) -> str:
+    """Where something was chosen the last time: what is wanted next is mostly beside it."""
+    folder = window.context.settings.text(_FOLDER)
+    return folder if folder and Path(folder).is_dir() else ""
+
+
+def _remembered(window: MainWindow, chosen: str) -> Path | None:
+    if not chosen:
+        return None
+    window.context.settings.set_text(_FOLDER, str(Path(chosen).parent))
+    return Path(chosen)
 
 
 def bring_in(window: MainWindow, source: Path, into: Path | None = None) -> None:

@@ -253,7 +253,7 @@ class RankingPanel(Panel):
         self._pages.setCurrentWidget(self._empty)
         library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
-            self._empty.say(tr("No cases yet"), tr("Add pictures to this library: File > Add pictures."))
+            self._empty.say(tr("No cases yet"), tr("Add pictures to this library: File > Add a folder."))
         elif not library.writable and self._state.metric is None:
             self._empty.say(
                 tr("No metric to ask with"),

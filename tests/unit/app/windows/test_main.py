@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 
 #: What changes a library.
-CHANGES = ("import_more", "relink", "extract", "train", "score")
+CHANGES = ("import_more", "import_file", "relink", "extract", "train", "score")
 
 
 def last_error(window: MainWindow):
@@ -399,3 +399,21 @@ def test_a_window_larger_than_the_screen_fills_it(library):
         assert not window.isMaximized()
         window.fit(QSize(1280, 800))
         assert window.isMaximized()
+
+
+def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(library, tmp_path, monkeypatch):
+    given, begun = [], []
+
+    def choose(_window, _title, folder, _kinds):
+        begun.append(folder)
+        return str(tmp_path / "more.zip"), ""
+
+    monkeypatch.setattr(library_files.QFileDialog, "getOpenFileName", choose)
+    monkeypatch.setattr(
+        library_files, "bring_in", lambda _window, source, into=None: given.append((source, into))
+    )
+    with open_window(library) as window:
+        window.actions_["import_file"].trigger()
+        window.actions_["import_file"].trigger()
+    assert given == [(tmp_path / "more.zip", library)] * 2
+    assert begun == ["", str(tmp_path)]
