@@ -180,7 +180,7 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
 def style_sheet(chosen: Theme) -> str:
     """The style sheet of ``resources/theme/app.qss`` with its tokens filled in."""
     values = {key: str(value) for key, value in asdict(chosen).items()}
-    values |= {f"h{n}": f"{chosen.px(n)}px" for n in (12, 16, 18, 22, 24, 26, 28)}
+    values |= {f"h{n}": f"{chosen.px(n)}px" for n in (10, 12, 14, 16, 18, 22, 24, 26, 28)}
     values |= {f"f{n}": f"{chosen.px(n)}px" for n in (SMALL, OUTCOME, LARGE, DISPLAY)}
     values |= {
         "field_inner": f"{chosen.px(24) - 2}px",

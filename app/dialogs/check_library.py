@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of
+from app.dialogs.parts import closing_row, column_of, give_size
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
 from app.widgets.reading_order import Dialog
@@ -36,7 +36,7 @@ class CheckDialog(Dialog):
         self._keep = save
         self._result: CheckResult | None = None
         self.setWindowTitle(tr("Check this library"))
-        self.resize(theme().px(860), theme().px(440))
+        give_size(self, 860, 440)
         self._told = Words(tr("Checking…"))
         self.table = PlainTable(_COLUMNS, tr("Findings"))
         for column, width in enumerate(_WIDTHS):

@@ -22,6 +22,7 @@ from app.context import Context
 from app.dialogs.experiment_form import ExperimentForm
 from app.dialogs.experiment_results import ExperimentResults
 from app.dialogs.experiment_tables import BADGES
+from app.dialogs.parts import give_size
 from app.icons import icon
 from app.jobs import Job
 from app.operations import experimenting
@@ -56,7 +57,7 @@ class ExperimentsDialog(Dialog):
         self._failure = ""
         self.setWindowTitle(tr("Experiments"))
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
-        self.resize(theme().px(_SIZE[0]), theme().px(_SIZE[1]))
+        give_size(self, *_SIZE)
         settings, state = context.settings, context.state
         self.form = ExperimentForm(state.library, state.features, settings.text(_SCHEDULER))
         self.name = QLineEdit(self._free_name())

@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
-from app.dialogs.parts import closing_row, column_of
+from app.dialogs.parts import closing_row, column_of, give_size
 from app.theme import theme
 from app.widgets.plain_table import PlainTable
 from app.widgets.reading_order import Dialog
@@ -36,7 +36,7 @@ class ExportsDialog(Dialog):
         self._keep = save
         self._rows = [_cells(line) for line in reversed(lines)]
         self.setWindowTitle(tr("What was exported"))
-        self.resize(theme().px(760), theme().px(420))
+        give_size(self, 760, 420)
         told = tr_n("{n} export", "{n} exports", len(lines))
         self._told = Words(
             tr("{exports}, the newest first. Names of files are not kept.", exports=told)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.context import Context
-from app.dialogs.parts import closing_row, column_of
+from app.dialogs.parts import closing_row, column_of, give_size
 from app.jobs import Job, Lane
 from app.models.header_rows import COLUMNS, HeaderRows
 from app.theme import news, set_look, theme
@@ -58,7 +58,7 @@ class HeaderDialog(Dialog):
         self._table: HeaderTable | None = None
         self._job: Job | None = None
         self.setWindowTitle(tr("What the file says"))
-        self.resize(theme().px(860), theme().px(600))
+        give_size(self, 860, 600)
         self.rows = HeaderRows(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
         self.told = QLabel()

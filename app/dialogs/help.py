@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 import resources
+from app.dialogs.parts import give_size, widen
 from app.models import help_pages
 from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
 from app.widgets.boxes import hbox, vbox
@@ -42,7 +43,7 @@ class HelpDialog(Dialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Help"))
-        self.resize(theme().px(_WIDTH), theme().px(_HEIGHT))
+        give_size(self, _WIDTH, _HEIGHT)
         self._past: list[str] = []
         self.shown = ""
         self.search = SearchField(tr("Search the help"), sign="search")
@@ -98,7 +99,7 @@ class HelpDialog(Dialog):
         self._set_document()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
         if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
-            self.resize(max(self.width(), theme().px(_WIDE)), self.height())
+            widen(self, _WIDE)
         self._mark(name)
         self.show()
         self.raise_()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of
+from app.dialogs.parts import closing_row, column_of, give_size, widen
 from app.theme import theme
 from app.widgets.badge import Badge
 from app.widgets.boxes import vbox
@@ -58,7 +58,7 @@ class MetricCardDialog(Dialog):
         super().__init__(parent)
         self._metric, self._save = metric, save
         self.setWindowTitle(tr("Metric card: {name}", name=metric.name))
-        self.resize(theme().px(760), theme().px(640))
+        give_size(self, 760, 640)
         self.document = shown_document(metric)
         self._text = card_markdown(self.document)
         self._others = {other.name: other for other in others if other.name != metric.name}
@@ -95,7 +95,7 @@ class MetricCardDialog(Dialog):
         other = list(self._others.values())[place - 1]
         table = compare_cards(self.document, shown_document(other))
         self._text = comparison_markdown(table)
-        self.resize(max(self.width(), theme().px(_WIDE)), self.height())
+        widen(self, _WIDE)
         self._show(_table_widget(table, bold=lambda row: bool(table.rows[row][-1]), compared=True))
 
     def _show_card(self) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of
+from app.dialogs.parts import closing_row, column_of, give_size
 from app.theme import set_look
 from app.widgets.plain_table import PlainTable
 from app.widgets.reading_order import Dialog
@@ -35,7 +35,7 @@ class NotReadDialog(Dialog):
         super().__init__(parent)
         self._library, self._keep = library, save
         self.setWindowTitle(tr("Files not read"))
-        self.resize(760, 420)
+        give_size(self, 760, 420)
         self._told = QLabel()
         set_look(self._told, role="second")
         self._ignored = QCheckBox(tr("also those that are no pictures"))

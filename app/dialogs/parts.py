@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.theme import set_look
+from app.theme import set_look, theme
 from app.widgets.boxes import hbox, vbox
 from core.language import tr
+
+#: px a window's frame takes at most.
+FRAME = 16
 
 
 def column_of(dialog: QDialog) -> QVBoxLayout:
     """The parts of a dialog, above each other."""
     return vbox(dialog, spacing=12, margins=(16, 16, 16, 16))
+
+
+def give_size(dialog: QDialog, width: int, height: int) -> None:
+    """Make it so large, px at text scale 1, as far as the screen has room."""
+    dialog.resize(QSize(theme().px(width), theme().px(height)).boundedTo(_room(dialog)))
+
+
+def widen(dialog: QDialog, width: int) -> None:
+    """Make it at least so wide, px at text scale 1, as far as the screen has room."""
+    wanted = min(theme().px(width), _room(dialog).width())
+    dialog.resize(max(dialog.width(), wanted), dialog.height())
+
+
+def _room(dialog: QDialog) -> QSize:
+    """The screen without a frame; a window there already is room as well."""
+    screen = dialog.screen().availableGeometry().size() - QSize(FRAME, 2 * FRAME)
+    parent = dialog.parentWidget()
+    return screen if parent is None else screen.expandedTo(parent.window().size())
 
 
 def form() -> QFormLayout:

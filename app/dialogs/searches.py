@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.context import Context
-from app.dialogs.parts import column_of, go_button
+from app.dialogs.parts import column_of, give_size, go_button
 from app.models.thumbnails import ThumbnailSource
 from app.operations import keeping
 from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
@@ -45,7 +45,7 @@ class SearchesDialog(Dialog):
         self._deleted: list[tuple[str, str]] = []
         self.setWindowTitle(tr("Searches"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(theme().px(560), theme().px(460))
+        give_size(self, 560, 460)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Kept searches, the newest first"))
         self.list.setIconSize(QSize(theme().px(_SIDE), theme().px(_SIDE)))

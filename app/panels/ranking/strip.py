@@ -36,6 +36,9 @@ STRIP = 56
 NARROW = 460
 #: And below this one that it is of the nearest.
 HEAD_FROM = 400
+QUIET_SHORT = tr("Support only")
+#: Qt's own limit: none.
+WIDEST = 16_777_215
 #: Why there are counts only, in a word or two.
 _SHORT = {
     NOT_CALIBRATED: tr("not calibrated"),
@@ -71,6 +74,7 @@ class Strip(QFrame):
         self._note = ElidedLabel(role="second")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._quiet = ElidedLabel(tr("Support, not a diagnosis"), role="small")
+        self._quiet.set_short(QUIET_SHORT)
         self._quiet.setAlignment(Qt.AlignmentFlag.AlignRight)
 
         counts = hbox(spacing=6)
@@ -181,7 +185,10 @@ class Strip(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         # What was counted is worth more than that ten were.
-        self._head.setVisible(self.width() >= theme().px(HEAD_FROM))
+        roomy = self.width() >= theme().px(HEAD_FROM)
+        self._head.setVisible(roomy)
+        brief = self._quiet.fontMetrics().horizontalAdvance(QUIET_SHORT) + 2
+        self._quiet.setMaximumWidth(WIDEST if roomy else brief)
         narrow = theme().px(NARROW)
         if (event.size().width() < narrow) != (event.oldSize().width() < narrow):
             self._again()

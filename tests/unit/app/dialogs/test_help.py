@@ -4,6 +4,7 @@ import re
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
+from PySide6.QtWidgets import QWidget
 
 from app.dialogs.help import HelpDialog
 from app.models import help_pages
@@ -14,9 +15,14 @@ PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries
 
 @pytest.fixture
 def dialog(qtbot):
-    made = HelpDialog()
+    # A screen of tests is narrow; the window beside has room.
+    window = QWidget()
+    window.resize(1440, 900)
+    qtbot.addWidget(window)
+    made = HelpDialog(window)
     qtbot.addWidget(made)
-    return made
+    yield made
+    made.close()
 
 
 def title(page: str) -> str:
