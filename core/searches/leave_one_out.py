@@ -3,7 +3,8 @@
 From what all of them taught, D, one Newton step leads towards what the rest teach: D - H^-1 g, g the gradient
 of their objective (:mod:`core.metrics.online.click_learning`) at D and H the Hessian of all judgements'. What
 was said of the same query is taken into account anew and exactly, and so are weights, trust and directions;
-only the curvature is that of all (Beirami et al. 2017).
+only the curvature is that of all (Beirami et al. 2017). In many coordinates it is told along those where what
+was judged differs most, and taken to be that of no judgement across.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from core.searches.teaching import (
     trust,
 )
 
-#: Up to so many coordinates the Hessian, of the half as many squared, is worth making.
+#: Coordinates the Hessian, of half as many squared, is made in at most.
 MOST_COORDINATES = 64
 #: Steps solved for together.
 _TOGETHER = 64
@@ -71,7 +72,7 @@ class LeaveOneOut:
         """One for each judgement, in order."""
         with one_thread():
             judged = gathered(self._said, self._coordinates).judged()
-        if judged is None or self._m > MOST_COORDINATES or len(judged.triplets) <= GRAM_TRIPLETS:
+        if judged is None or len(judged.triplets) <= GRAM_TRIPLETS:
             for place in range(len(self._said)):
                 rest = self._said[:place] + self._said[place + 1 :]
                 yield learn(rest, self._coordinates, self._m, self._strength, self._beginning)
@@ -95,7 +96,7 @@ class LeaveOneOut:
         self._D = on_form(whole)
         self._groups = {key: self._pulled(group) for key, group in raw.items()}
         self._pull = self._sum_of([group.pull for group in self._groups.values()])
-        self._factor = _hessian_factor(whole, self._D)
+        self._curvature = _Curvature.of(whole, self._D)
 
     def _group(self, members: Sequence[Judgement]) -> _Group:
         given = gathered(members, self._coordinates)
@@ -139,7 +140,7 @@ class LeaveOneOut:
             pull = self._pull - _or_zero(before.pull, self._m) + _or_zero(now.pull, self._m)
             gradients.append(self._D - weight * pull)
             rest.append(groups)
-        steps = _solved(self._factor, np.stack(gradients))
+        steps = self._curvature.solved(np.stack(gradients))
         return [self._form(self._D - step, groups) for step, groups in zip(steps, rest, strict=True)]
 
     def _form(self, D: Matrix, groups: Sequence[_Group]) -> ClickForm:
@@ -207,22 +208,50 @@ def _sum_of_forms(pairs: Pairs, amounts: Matrix) -> Matrix:
     return out
 
 
-def _hessian_factor(pairs: Pairs, D: Matrix) -> tuple[Matrix, bool]:
-    """Cholesky factor, in float32, of I + sum of c A A' with c = w s^2 sigma (1 - sigma)."""
-    from scipy.linalg import cho_factor
-    from scipy.sparse import csr_array
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """H = I + sum of c A A' over symmetric matrices, c = w s^2 sigma (1 - sigma).
 
-    n, t = len(pairs.z), len(pairs.sizes)
-    wrong = sigma(-_margins(pairs, D))
-    curvature = SLOPE**2 * pairs.weights * wrong * (1.0 - wrong)
-    rows = np.tile(np.arange(t), 2)
-    ends = np.concatenate([pairs.far, pairs.near])
-    signs = np.concatenate([1.0 / pairs.sizes, -1.0 / pairs.sizes])
-    K = csr_array((signs * np.sqrt(np.tile(curvature, 2)), (rows, ends)), shape=(t, n))
-    squares = _halves(pairs.z[:, :, np.newaxis] * pairs.z[:, np.newaxis, :])
-    H = squares.T @ np.asarray((K.T @ K) @ squares)
-    H[np.diag_indices(len(H))] += 1.0
-    return cho_factor(H.astype(np.float32), lower=True, overwrite_a=True)
+    ``basis`` B (m, r), orthonormal columns, or ``None`` for all coordinates; ``factor`` that of Cholesky, in
+    float32, of H inside B.
+    """
+
+    basis: Matrix | None
+    factor: tuple[Matrix, bool]
+
+    @classmethod
+    def of(cls, pairs: Pairs, D: Matrix) -> _Curvature:
+        from scipy.linalg import cho_factor
+        from scipy.sparse import csr_array
+
+        n, t = len(pairs.z), len(pairs.sizes)
+        wrong = sigma(-_margins(pairs, D))
+        rooted = SLOPE * np.sqrt(pairs.weights * wrong * (1.0 - wrong)) / pairs.sizes
+        rows, ends = np.tile(np.arange(t), 2), np.concatenate([pairs.far, pairs.near])
+        K = csr_array((np.concatenate([rooted, -rooted]), (rows, ends)), shape=(t, n))
+        z, basis = pairs.z, None
+        if len(D) > MOST_COORDINATES:
+            each = np.bincount(pairs.far, rooted, n) + np.bincount(pairs.near, rooted, n)
+            basis = np.linalg.eigh((z.T * each) @ z)[1][:, -MOST_COORDINATES:]
+            z = z @ basis
+        squares = _halves(z[:, :, np.newaxis] * z[:, np.newaxis, :])
+        H = squares.T @ np.asarray((K.T @ K).astype(np.float32) @ squares)
+        H[np.diag_indices(len(H))] += 1.0
+        return cls(basis, cho_factor(H, lower=True, overwrite_a=True))
+
+    def solved(self, gradients: Matrix) -> Matrix:
+        """(n, m, m) -> (n, m, m): H^-1 of each."""
+        from scipy.linalg import cho_solve
+
+        B = self.basis
+        inside = gradients if B is None else B.T @ gradients @ B
+        first, second = np.triu_indices(inside.shape[1])
+        halves = cho_solve(self.factor, _halves(inside).T).T.astype(np.float64)
+        halves /= np.where(first == second, 1.0, np.sqrt(2.0))
+        out = np.empty_like(inside)
+        out[:, first, second] = halves
+        out[:, second, first] = halves
+        return out if B is None else gradients + B @ (out - inside) @ B.T
 
 
 def _halves(symmetric: Matrix) -> npt.NDArray[np.float32]:
@@ -230,17 +259,3 @@ def _halves(symmetric: Matrix) -> npt.NDArray[np.float32]:
     first, second = np.triu_indices(symmetric.shape[1])
     out = symmetric[:, first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
     return out.astype(np.float32)
-
-
-def _solved(factor: tuple[Matrix, bool], gradients: Matrix) -> Matrix:
-    """(n, m, m) -> (n, m, m): H^-1 of each."""
-    from scipy.linalg import cho_solve
-
-    m = gradients.shape[1]
-    first, second = np.triu_indices(m)
-    halves = cho_solve(factor, _halves(gradients).T).T.astype(np.float64)
-    halves /= np.where(first == second, 1.0, np.sqrt(2.0))
-    out = np.empty_like(gradients)
-    out[:, first, second] = halves
-    out[:, second, first] = halves
-    return out
