@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.language import figure, named, tr
+from core.language import known, named, say, tr
 
 
 def measured_words(measured_on: str) -> str:
@@ -14,9 +14,10 @@ def measured_words(measured_on: str) -> str:
 
 
 def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
-    """How many cases of what kind, and whether the metric has changed since."""
-    told = f"{figure(n, ',')} {measured_words(measured_on)}"
-    return tr("{measured}, stale", measured=told) if stale else told
+    """How many cases of what kind, and whether the metric has changed since: English where it is written into
+    numbers, the user's language where it is drawn."""
+    told = say("{n:,} {measured}", n=n, measured=known(measured_on))
+    return say("{measured}, stale", measured=told) if stale else told
 
 
 def split_words(card: Mapping[str, Any]) -> str:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from core.language import shown
+
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
@@ -258,7 +260,7 @@ class Sheet:
 
     def fitted(self, text: str, room: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
-        text = text[:_LONGEST_LINE]
+        text = shown(text)[:_LONGEST_LINE]
         if self.text_width(text, size, weight) <= room:
             return text
         ends = range(len(text))
@@ -366,7 +368,8 @@ def _font(family: str, size: float, weight: int) -> FontProperties:
 
 
 def _one_line(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST_LINE])
+    """``text`` in the user's language, without what breaks a line."""
+    return "".join(letter if letter.isprintable() else " " for letter in shown(text)[:_LONGEST_LINE])
 
 
 @contextlib.contextmanager
