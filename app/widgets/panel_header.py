@@ -73,9 +73,10 @@ class PanelHeader(_Header):
     def set_title(self, title: str) -> None:
         self._title.setText(title)
 
-    def set_second(self, text: str, short: str = "") -> None:
+    def set_second(self, text: str, short: str = "", *, tip: str = "") -> None:
         """``short`` is said where there is no room for ``text``; else its middle is left out."""
         self._second.set_short(short)
+        self._second.set_tip(tip)
         self._second.setText(text)
 
 

@@ -133,7 +133,15 @@ class RankingPanel(Panel):
         if ranking is None:
             return ""
         usual = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
-        return moved_by(self._state.asked) or usual
+        return self._not_all(ranking) or moved_by(self._state.asked) or usual
+
+    def _not_all(self, ranking: SearchResult) -> str:
+        """ "200 of 250", where cases were not compared for lack of features; else nothing."""
+        asked = ranking.query.case is not None
+        total = len(self._state.columns) - asked
+        if ranking.compared >= total:
+            return ""
+        return tr("{n:,} of {total:,}", n=ranking.compared, total=total)
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("ranking_view", name)
@@ -152,7 +160,10 @@ class RankingPanel(Panel):
 
     def _renew(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
-        self.header.set_second(self.told, "" if ranking is None else figure(ranking.compared, ","))
+        part = "" if ranking is None else self._not_all(ranking)
+        lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
+        short = part or ("" if ranking is None else figure(ranking.compared, ","))
+        self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)

@@ -129,6 +129,13 @@ def test_a_library_that_grew_makes_the_estimate_stale(show, context):
     assert show(ranking())._strip.badge.kind == "stale"
 
 
+def test_cases_without_features_are_told_to_be_left_out(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), cases=120))
+    context.state.set_query(ASKED)
+    assert show(ranking()).told == "99 of 119"
+    assert show(ranking(compared=119)).told.startswith("119 in ")
+
+
 @pytest.mark.parametrize(
     ("why", "words"),
     [
