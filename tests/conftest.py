@@ -21,6 +21,9 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("house")
 
+# At once: the conftest of a folder that is named in the call may load numpy before pytest is configured.
+limit_threads()
+
 _failed = pytest.StashKey[bool]()
 
 
@@ -29,7 +32,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    limit_threads()
     if not config.getoption("--headed"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # Matplotlib's list of fonts takes seconds to make and would be made anew for every private home.
