@@ -79,6 +79,7 @@ COMMANDS = (
     Command("go_side", tr("Go to Why, Train and Refine"), "View", "Ctrl+4", "", "library"),
     Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
     Command("go_metric", tr("Go to the metric and its slider"), "View", "Ctrl+6", "sliders", "library"),
+    Command("close_messages", tr("Close the messages"), "View", "Ctrl+Shift+X", "close"),
     Command("menus", tr("Go to the menus"), "View", "F10", ""),
     Command("theme", tr("Dark or light"), "View", "Ctrl+Shift+D", "moon", separator=True),
     Command("text_larger", tr("Larger text"), "View", "Ctrl++", "plus"),

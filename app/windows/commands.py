@@ -68,6 +68,7 @@ class Commands(QObject):
             "find_case": self.find_case,
             "copy_case_id": self.copy_case_id,
             "menus": self.go_to_menus,
+            "close_messages": window.message_bar.clear,
             "theme": self.switch_theme,
             "language": self.switch_language,
             "text_larger": lambda: self.scale_text(1),

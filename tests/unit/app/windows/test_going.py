@@ -154,3 +154,13 @@ def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
         button.setFocus()
         qtbot.keyClick(button, key)
         assert pressed == [True]
+
+
+def test_messages_are_closed_by_a_key_from_anywhere(qtbot, trained):
+    with open_window(trained) as window:
+        window.activateWindow()
+        window.context.messages.warning("Something", "to read")
+        assert window.message_bar.isVisible()
+        qtbot.keyClick(window.library.grid, Qt.Key.Key_X, CTRL | Qt.KeyboardModifier.ShiftModifier)
+        assert not window.message_bar.isVisible()
+        assert window.focusWidget() is window.library.grid
