@@ -77,7 +77,7 @@ class HeaderRows(QAbstractTableModel):
         line = self.found[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             name = _INDENT * line.depth + shown(line.name)
-            text = (line.tag, name, line.vr, self.value(line))[index.column()]
+            text = (line.tag, name, line.vr, shown(self.value(line)))[index.column()]
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()

@@ -207,7 +207,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         measured: tuple[float | None, ...] = (None,) * 4
         if scores is not None:
             measured = (scores.auc, metric.ece, scores.n_train, scores.n_test)
-        words = "" if scores is None else scores.measured_on + (say(", stale") if metric.stale else "")
+        words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))
     return csv_text(header, rows)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.constraints import Rows, from_judgements, sample_triplets
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData
-from core.language import say, say_n
+from core.language import known, say, say_all, say_n
 from core.library.records import JudgementRecord
 from core.metrics.registry import learners
 from core.searches.judgement import Judgement
@@ -110,7 +110,7 @@ def supervision_of(
 def check_takes_judgements(learner: type[Learner]) -> None:
     """Raises BadInput for a learner that takes neither pairs nor triplets."""
     if not learner.accepts & {"pairs", "triplets"}:
-        able = ", ".join(one.title for one in learners() if one.accepts & {"pairs", "triplets"})
+        able = say_all(known(one.title) for one in learners() if one.accepts & {"pairs", "triplets"})
         raise BadInput(
             say("{title} cannot learn from judgements.", title=learner.title),
             say("These can: {able}. Or learn from findings alone.", able=able),

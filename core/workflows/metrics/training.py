@@ -16,7 +16,7 @@ from core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.evaluation.splits import HoldOut, holdout, patient_codes
-from core.language import say, say_all
+from core.language import known, say, say_all
 from core.library import open_library
 from core.library.records import FeatureSet, checked_name
 from core.metrics.card import Split
@@ -238,7 +238,7 @@ def _needing_none() -> str:
     """Which learners can be trained on any library."""
     return say(
         "These need no findings: {those}.",
-        those=", ".join(one.title for one in learners() if not one.accepts),
+        those=say_all(known(one.title) for one in learners() if not one.accepts),
     )
 
 

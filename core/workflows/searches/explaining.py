@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
-from core.language import say
+from core.language import known, say, say_all
 from core.metrics.distance import Matrix
 from core.metrics.metric import Metric
 from core.retrieval.explanation import Grouping, Share, shares_of
@@ -213,12 +213,16 @@ class Ground:
         columns = self.grouping.columns_of(group)
         if len(columns) > _FEW_COLUMNS or len(self.feature_names) != len(q) or len(columns) < 2:
             return ""
-        known = self._deviations[columns] > 0.0
+        varies = self._deviations[columns] > 0.0
         apart = np.zeros(len(columns))
-        apart[known] = np.abs(x - q)[columns][known] / self._deviations[columns][known]
+        apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
         order = np.argsort(-apart, kind="stable")[:_TOLD]
-        told = [f"{self.feature_names[columns[k]]} {apart[k]:.1f}" for k in order.tolist() if apart[k] > 0.0]
-        return say("Most apart, in deviations: {told}", told=", ".join(told)) if told else ""
+        told = [
+            say("{name} {apart:.1f}", name=known(self.feature_names[columns[k]]), apart=apart[k])
+            for k in order.tolist()
+            if apart[k] > 0.0
+        ]
+        return say("Most apart, in deviations: {told}", told=say_all(told)) if told else ""
 
     def _names(self) -> tuple[str, ...]:
         """Of the columns where the groups are told; those of local descriptors are counted away."""
