@@ -75,7 +75,7 @@ class DisagreementTable(QWidget):
         self._told.setText(
             tr(
                 "{asked}: on average {shared:.1f} of the {n} nearest are the same. "
-                "A double click opens a query here.",
+                "Enter or a double click opens a query here.",
                 asked=asked,
                 shared=found.mean_shared * VOTERS,
                 n=VOTERS,
