@@ -118,6 +118,9 @@ def import_source(
 
     def show(result: ImportResult) -> None:
         said = tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
+        opened = context.state.library if context.state.path == library else None
+        if result.added and opened is not None and opened.feature_sets:
+            said = tr("{said}; they have no features yet (Metric > Extract features…)", said=said)
         if result.failed:
             context.messages.warning(
                 tr_n(

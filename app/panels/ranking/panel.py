@@ -162,7 +162,7 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         part = "" if ranking is None else self._not_all(ranking)
         lacking = tr("The others have no features: Metric > Extract features… makes them comparable.")
-        short = part or ("" if ranking is None else figure(ranking.compared, ","))
+        short = "" if ranking is None else figure(ranking.compared, ",")
         self.header.set_second(self.told, short, tip=lacking if part else "")
         self._tell_hidden()
         if ranking is None or not len(columns):

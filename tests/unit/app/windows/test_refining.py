@@ -200,6 +200,9 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
             window.ranking.judging.judge(1, [window.ranking.grid.deck().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [Kind.ALIKE, Kind.ALIKE]
+        said = [message.what for message in window.context.messages.history]
+        # What arrived is not ranked before it is measured, which nothing else would tell.
+        assert any("6 added" in one and "no features yet" in one for one in said)
 
 
 def test_gliding_can_be_turned_off(library):
