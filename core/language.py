@@ -176,9 +176,9 @@ def _looked_up(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _recognised(text: str) -> str:
     """A text with its places filled in, found by the form that has most letters of it."""
-    for form, pattern, pieces in _forms():
+    for form, pieces in _forms():
         if all(piece in text for piece in pieces):
-            match = pattern.fullmatch(text)
+            match = _pattern(form).fullmatch(text)
             # Few words stand in many texts: then what was filled in has to be a number or a text of ours.
             if match and (sum(map(len, pieces)) >= _FEW_LETTERS or all(map(_is_ours, match.groups()))):
                 values = {name: _number_or_text(value) for name, value in match.groupdict().items()}
@@ -199,26 +199,29 @@ def _number_or_text(value: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _forms() -> list[tuple[str, re.Pattern[str], list[str]]]:
-    """(form, what it looks like filled in, its pieces between places), those with most letters first."""
+def _forms() -> list[tuple[str, list[str]]]:
+    """(form, its pieces between places), those with most letters first."""
     found = []
     for form in table():
         parts = list(string.Formatter().parse(form)) if "{" in form else []
         pieces = [piece for piece, *_ in parts if piece]
-        if (
-            not any((name or "").isidentifier() for _, name, *_ in parts)
-            or sum(map(len, pieces)) < _LEAST_LETTERS
-        ):
-            continue
-        seen: set[str] = set()
-        pattern = ""
-        for piece, name, *_ in parts:
-            pattern += re.escape(piece)
-            if name:
-                pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
-                seen.add(name)
-        found.append((form, re.compile(pattern, re.DOTALL), pieces))
-    return sorted(found, key=lambda one: -sum(map(len, one[2])))
+        places = [name for _, name, *_ in parts if name is not None]
+        if any(map(str.isidentifier, places)) and sum(map(len, pieces)) >= _LEAST_LETTERS:
+            found.append((form, pieces))
+    return sorted(found, key=lambda one: -sum(map(len, one[1])))
+
+
+@lru_cache(maxsize=256)
+def _pattern(form: str) -> re.Pattern[str]:
+    """What ``form`` looks like filled in; compiled where a text may be of it: all would take 0.1 s."""
+    seen: set[str] = set()
+    pattern = ""
+    for piece, name, *_ in string.Formatter().parse(form):
+        pattern += re.escape(piece)
+        if name:
+            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
+            seen.add(name)
+    return re.compile(pattern, re.DOTALL)
 
 
 #: A form with fewer letters would be found in texts that were never made from it.
