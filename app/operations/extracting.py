@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from app.context import Context
 from app.jobs import Job
-from app.operations import library
+from app.operations import library, searching
 from core.features.registry import extractor_class
 from core.language import named, tr
 from core.parameters import Value
@@ -52,7 +52,16 @@ def extract(
             context.messages.info(
                 tr("{cases:,} cases have {name} features.", cases=result.cases, name=extractor)
             )
-        library.renew(context, then)
+
+        def renewed() -> None:
+            metric = context.state.metric
+            if metric is not None and metric.features == result.features:
+                # Cases that could not be compared before can be now.
+                searching.rank(context)
+            if then is not None:
+                then()
+
+        library.renew(context, renewed)
 
     context.state.set_extracting(named(extractor_class(extractor).title))
     # A second extraction ends the one before at once, and then is the one that is told.

@@ -188,8 +188,8 @@ def test_a_click_right_before_the_end_is_kept(library):
 
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
+    from app.operations import extracting, training
     from app.operations import library as libraries
-    from app.operations import training
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
@@ -203,6 +203,9 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         said = [message.what for message in window.context.messages.history]
         # What arrived is not ranked before it is measured, which nothing else would tell.
         assert any("6 added" in one and "no features yet" in one for one in said)
+        before = window.state.ranking.compared
+        extracting.extract(window.context, "colour_edge_texture")
+        wait_for(window, lambda: window.state.ranking and window.state.ranking.compared == before + 6)
 
 
 def test_gliding_can_be_turned_off(library):
