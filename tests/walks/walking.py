@@ -11,7 +11,10 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
 
 PICTURES = 40
 
@@ -44,7 +47,7 @@ def make_library(folder: Path) -> Path:
 
 def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
     """Walk once in this process; what was done, told, stalled and went wrong."""
-    from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
+    from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from app.operations import demo
     from app.program import SWITCH_INTERVAL_S, make_application
@@ -83,6 +86,10 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
                 print(what, file=sys.stderr, flush=True)
 
         walker = Walker(window, seed, actions, [*files, folder / "more"], say, lambda: over.append(True))
+        # What the last steps set off may open a dialog when nobody walks any more to close it.
+        leftover = QTimer(interval=50)
+        leftover.timeout.connect(lambda: over and _close_dialog(application))
+        leftover.start()
         with watch:
             window.context.messages.remove_hooks()
             sys.excepthook = watch._raised
@@ -99,6 +106,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
                 if other is not window and other.isVisible():
                     other.close()
             window.close()
+            leftover.stop()
             closing = time.perf_counter() - began
             window.deleteLater()
             QCoreApplication.sendPostedEvents(None, 0)
@@ -120,3 +128,8 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "errors": dict(told),
         "pid": os.getpid(),
     }
+
+
+def _close_dialog(application: QApplication) -> None:
+    if asks := application.activePopupWidget() or application.activeModalWidget():
+        asks.close()

@@ -265,12 +265,15 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
     script.write_text(
         textwrap.dedent(
             """
+            import signal
             import sys
             from pathlib import Path
             from core.engine import Engine
             from tests.helpers import engine_work as work
 
             if __name__ == "__main__":
+                # A shell starts what runs in the background without this.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 with Engine(2) as engine:
                     task = engine.submit(work.endless, Path(sys.argv[1]) / "one")
                     try:
