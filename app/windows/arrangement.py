@@ -108,12 +108,23 @@ class Arrangement(QObject):
     def _change_over(self, docks: Mapping[str, Dock]) -> None:
         self.keep()
         self._was_cramped = self.cramped
+        seen = self._seen(docks)
         shown = {name: not dock.isHidden() for name, dock in docks.items()}
         self.place(docks)
         for name, dock in docks.items():
             dock.setVisible(shown[name])
-        if self._laid_out and not self._window.full.open:
+        if self._laid_out and seen:
             self._restore()
+        elif self._window.state.library is None:
+            # With the next library.
+            self._laid_out = False
+
+    @staticmethod
+    def _seen(docks: Mapping[str, Dock]) -> bool:
+        """Whether docks are hidden only where the user closed them, not behind a page on the whole window."""
+        return any(not dock.isHidden() for dock in docks.values()) or not any(
+            dock.wanted for dock in docks.values()
+        )
 
     def _restore(self) -> None:
         """As it was left in a window of this kind, or as it usually is."""
@@ -124,8 +135,8 @@ class Arrangement(QObject):
             dock.wanted = not dock.isHidden()
 
     def keep(self) -> None:
-        """Keep where the docks are; called while they are shown, for hidden ones have no sizes."""
-        if self._laid_out and not self._window.full.open:
+        """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
+        if self._laid_out and self._seen(self._window.docks):
             key = _KEYS[self._was_cramped]
             self._window.context.settings.set_bytes(key, self._window.saveState(VERSION))
             self._window.context.settings.set_text(_TAB, self._window.side.current)
