@@ -174,6 +174,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
+        if vote["caution"]:
+            typer.echo(f"The estimate is {vote['caution']}.")
         if vote["query_trained_on"]:
             typer.echo(
                 "The metric was trained on this query or its patient: it may know it better than others."

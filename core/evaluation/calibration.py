@@ -83,6 +83,11 @@ class Calibration:
     table: tuple[tuple[tuple[float, float, float], ...], ...]
     cases: tuple[tuple[int, float, bool], ...]
 
+    @property
+    def poor(self) -> bool:
+        """Whether the estimates err by more than chance allows."""
+        return self.ece > self.perfect
+
     def estimate(self, counts: Mapping[str, int]) -> Estimate | None:
         """Of the finding that has most of the votes ``counts``; ``None`` where none can be given."""
         votes = {finding: n for finding, n in counts.items() if finding in self.findings and n > 0}

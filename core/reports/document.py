@@ -72,7 +72,8 @@ class RankedRow:
 class VoteFacts:
     """Findings of the nearest (most frequent first); ``without`` a finding are the others of them. Until
     calibrated on held-out cases there is no ``probability`` of ``finding`` and no ``interval``; ``why_not``
-    says why. ``trained``: the metric was trained on the query or its patient."""
+    says why. ``trained``: the metric was trained on the query or its patient. ``caution``: by how much
+    estimates err, where that is more than chance allows."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     finding: str | None = None
@@ -83,6 +84,7 @@ class VoteFacts:
     without: int = 0
     why_not: str = ""
     trained: bool = False
+    caution: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,12 +191,14 @@ class ReportDocument:
             return say("Counts only. {why}", why=why)
         interval = "" if vote.interval is None else _between(*vote.interval)
         source = say(", from {measured_on}", measured_on=known(vote.measured_on)) if vote.measured_on else ""
+        caution = say("; {caution}", caution=known(vote.caution)) if vote.caution else ""
         return say(
-            "Estimate for {finding}: {probability:.2f}{interval}{source}.",
+            "Estimate for {finding}: {probability:.2f}{interval}{source}{caution}.",
             finding=vote.finding,
             probability=vote.probability,
             interval=interval,
             source=source,
+            caution=caution,
         )
 
     def hidden_text(self) -> str:

@@ -65,6 +65,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "probability": vote.probability if vote.calibrated else None,
             "interval": vote.interval if vote.calibrated else None,
             "query_trained_on": vote.trained,
+            "caution": vote.caution or None,
             "why_not": vote.why_not or None,
         },
         "no_good_match": document.no_good_match,

@@ -12,11 +12,12 @@ from app.models.measured import measured_words
 from app.theme import news, plain_tip, theme
 from app.widgets.badge import Badge
 from app.widgets.boxes import hbox, vbox
+from app.widgets.caution import Caution
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
 from app.widgets.nearest_chips import NearestChips, chip_of
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import figure, in_marks, named, tr
+from core.language import figure, in_marks, named, shown, tr
 from core.library.columns import CaseColumns
 from core.workflows.searches.searching import SearchResult
 from core.workflows.searches.trusting import (
@@ -32,6 +33,8 @@ from core.workflows.searches.trusting import (
 )
 
 STRIP = 56
+#: What a line below takes beside its own height.
+BELOW = 4
 #: Below this width words are left out.
 NARROW = 460
 #: And below this one that it is of the nearest.
@@ -89,7 +92,11 @@ class Strip(QFrame):
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
         right.addWidget(self._quiet)
-        row = self._row = hbox(self, spacing=12, margins=(12, 6, 12, 6))
+        self.caution = Caution()
+        around = vbox(self, spacing=BELOW, margins=(12, 6, 12, 6))
+        row = self._row = hbox(spacing=12)
+        around.addLayout(row, 1)
+        around.addWidget(self.caution)
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
@@ -101,7 +108,6 @@ class Strip(QFrame):
     def show_ranking(self, ranking: SearchResult, columns: CaseColumns, *, stale: bool = False) -> None:
         """``stale``: the library has cases the estimate was not measured on."""
         self._shown = (ranking, columns, stale)
-        self.setFixedHeight(theme().px(STRIP))
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         self._heads = (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
@@ -116,6 +122,9 @@ class Strip(QFrame):
         estimated = vote.calibrated and not ranking.no_good_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
+        self.caution.say(*poorly(vote if estimated else Vote()))
+        below = self.caution.sizeHint().height() + BELOW if estimated and vote.caution else 0
+        self.setFixedHeight(theme().px(STRIP) + below)
         self._note.setVisible(not estimated)
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
@@ -199,6 +208,21 @@ class Strip(QFrame):
         if self._shown is not None and not self.isHidden():
             ranking, columns, stale = self._shown
             self.show_ranking(ranking, columns, stale=stale)
+
+
+def poorly(vote: Vote) -> tuple[str, str]:
+    """That the estimate errs by more than chance allows, and on what that was measured; else two empty
+    texts."""
+    if not vote.caution:
+        return "", ""
+    what = measured_words(vote.measured_on or "")
+    return shown(vote.caution), tr(
+        "On {n:,} held-out cases the estimates were off by this much on average ({what}). Were every "
+        "estimate true, 95 of 100 such measurements would stay below the second number. The Calibration tab "
+        "of Evaluation shows where they were off.",
+        n=vote.measured,
+        what=what,
+    )
 
 
 def _column(*parts: QWidget | QHBoxLayout) -> QVBoxLayout:

@@ -88,6 +88,7 @@ def report_document(
         without,
         estimate.why_not,
         estimate.trained,
+        estimate.caution,
     )
     return ReportDocument(
         title=say("Retrieval report"),

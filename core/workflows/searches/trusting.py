@@ -12,6 +12,7 @@ from core.evaluation.held_out_votes import VOTERS
 from core.language import say
 
 if TYPE_CHECKING:
+    from core.evaluation.calibration import Calibration
     from core.retrieval.ranking import Query as RankQuery
     from core.workflows.searches.desk import Desk
 
@@ -38,7 +39,8 @@ class Vote:
     most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
     calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
     calibration tells apart. ``trained``: the query, or a case of its patient, helped to train the metric,
-    which so may know it better than new ones.
+    which so may know it better than new ones. ``caution`` is empty unless the estimates err by more than
+    chance allows on the ``measured`` cases: then by how much.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -50,6 +52,8 @@ class Vote:
     findings: tuple[str, ...] = ()
     trained: bool = False
     why_not: str = ""
+    caution: str = ""
+    measured: int = 0
 
     @property
     def calibrated(self) -> bool:
@@ -64,6 +68,7 @@ class Vote:
             "probability": self.probability,
             "interval": None if self.interval is None else list(self.interval),
             "query_trained_on": self.trained,
+            "caution": self.caution or None,
             "why_not": self.why_not or None,
         }
 
@@ -114,7 +119,16 @@ def vote_of(
         interval=estimate.interval,
         measured_on=calibration.measured_on,
         findings=calibration.findings,
+        caution=_caution(calibration) if calibration.poor else "",
+        measured=calibration.n_cases,
     )
+
+
+def _caution(calibration: Calibration) -> str:
+    error, chance = calibration.ece, calibration.perfect
+    if round(error, 2) == round(chance, 2):
+        return say("calibrated poorly: error {error:.3f}, {chance:.3f} by chance", error=error, chance=chance)
+    return say("calibrated poorly: error {error:.2f}, {chance:.2f} by chance", error=error, chance=chance)
 
 
 def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:

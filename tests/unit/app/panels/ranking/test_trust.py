@@ -278,3 +278,18 @@ def test_folded_cases_are_seen_beside_theirs_and_folded_again(show, qtbot):
     assert [panel.grid.deck().case_row(place) for place in range(3)] == [1, 2, 3]
     panel.show_alike(3)
     assert len(panel.grid.deck()) == 20
+
+
+def test_an_estimate_that_errs_more_than_chance_allows_says_so_and_on_what(show):
+    strip = show(ranking())._strip
+    assert not strip.caution.isVisible()
+    before = strip.height()
+    words = "calibrated poorly: error 0.20, 0.18 by chance"
+    show(ranking(replace(VOTE, caution=words, measured=60)))
+    assert strip.caution.isVisible()
+    assert strip.caution.text == words
+    assert "60 held-out cases" in strip.caution.accessibleDescription()
+    assert strip.height() > before
+    show(ranking(replace(VOTE, caution=words, measured=60), no_good_match=True))
+    assert not strip.caution.isVisible()
+    assert strip.height() == before

@@ -286,3 +286,23 @@ def test_a_whole_picture_asked_of_a_library_of_regions_is_warned_of(made, monkey
     assert "Draw the region" in warning
     assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
     assert search(made, "plain", Query("pictures/level/p001.png")).warnings == ()
+
+
+def test_estimates_that_err_more_than_chance_allows_carry_a_caution(table):
+    with Library.open(table) as opened:
+        scores = opened.metric("plain").scores
+    case = held_out(table)[0]
+
+    def caution(error, chance):
+        with Library.open(table) as opened:
+            opened.set_scores(
+                "plain", scores | {"calibration": scores["calibration"] | {"ece": error, "perfect": chance}}
+            )
+        close_desks()
+        result = search(table, "plain", Query(case))
+        assert result.vote.measured == 60
+        return result.to_json()["vote"]["caution"]
+
+    assert caution(0.17, 0.18) is None
+    assert caution(0.201, 0.175) == "calibrated poorly: error 0.20, 0.17 by chance"
+    assert caution(0.184, 0.181) == "calibrated poorly: error 0.184, 0.181 by chance"

@@ -1,0 +1,33 @@
+"""One quiet line of warning beside what it is about."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.boxes import hbox
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.sign import Sign
+
+
+class Caution(QWidget):
+    """``say(text, tip)``; gone while there is no text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = ElidedLabel()
+        row = hbox(self, spacing=6)
+        row.addWidget(Sign("warning", "text", 14))
+        row.addWidget(self._words, 1)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return self._words.text()
+
+    def say(self, text: str, tip: str = "") -> None:
+        """``tip``: the figures, and what follows from them."""
+        self._words.setText(text)
+        self._words.set_tip(tip)
+        self.setAccessibleName(text)
+        self.setAccessibleDescription(tip)
+        self.setVisible(bool(text))
