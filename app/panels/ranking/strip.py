@@ -96,7 +96,7 @@ class Strip(QFrame):
         around = vbox(self, spacing=BELOW, margins=(12, 6, 12, 6))
         row = self._row = hbox(spacing=12)
         around.addLayout(row, 1)
-        around.addWidget(self.caution)
+        around.addWidget(self.caution, 0, Qt.AlignmentFlag.AlignRight)
         row.addLayout(left, 1)
         row.addWidget(self._middle)
         row.addLayout(right)
