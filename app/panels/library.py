@@ -25,6 +25,7 @@ from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.panel import Panel
+from app.widgets.panel_header import header_button
 from app.widgets.scrolled import Scrolled
 from app.widgets.search_field import SearchField
 from app.widgets.view_switch import ViewSwitch
@@ -69,6 +70,8 @@ class LibraryPanel(Panel):
         self.search.returnPressed.connect(self._into_cases)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
+        #: In a narrow window, where only a rail is seen else.
+        self.fold_button = header_button("chevron-left", tr("Fold the library (Ctrl+1 from its cases)"))
 
         top = QWidget()
         inner = vbox(top, spacing=8, margins=(8, 8, 8, 4))
@@ -92,6 +95,7 @@ class LibraryPanel(Panel):
         self._state.picked_changed.connect(self._follow_picked)
         news.changed.connect(self._renew)
         self._set_view(context.settings.text("library_view", "list"))
+        self.fold_button.hide()
         self._renew()
 
     def focus_filter(self) -> None:

@@ -87,9 +87,22 @@ class Arrangement(QObject):
         dock = self._window.docks["library"]
         if dock.folded:
             dock.fold(None)
-            self._window.resizeDocks([dock], [theme().px(200)], Qt.Orientation.Horizontal)
+            self._window.resizeDocks([dock], [theme().px(208)], Qt.Orientation.Horizontal)
         if what == "filter":
             self._window.library.focus_filter()
+
+    def fold_again(self) -> None:
+        """The rail instead of the whole Library panel; the keyboard goes to what opens it again."""
+        rail = self._make_rail()
+        had = self._window.docks["library"].isAncestorOf(self._window.focusWidget() or self._window)
+        self._fold(rail)
+        self.usual_sizes()
+        if had:
+            rail.take_keyboard()
+
+    def _fold(self, rail: LibraryRail | None) -> None:
+        self._window.docks["library"].fold(rail)
+        self._window.library.fold_button.setVisible(self.narrow)
 
     def follow_width(self) -> None:
         """Fold the Library panel, or unfold it, where the window became narrow or wide.
@@ -101,7 +114,7 @@ class Arrangement(QObject):
             self._change_over(docks)
         if docks is not None and self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
-            docks["library"].fold(self._make_rail() if self.narrow else None)
+            self._fold(self._make_rail() if self.narrow else None)
             if self._laid_out:
                 self.usual_sizes()
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def to_library(window: MainWindow) -> None:
-    """To the cases of the library, which unfold where only the rail is seen."""
+    """To the cases of the library, which unfold where only the rail is seen; from them it folds again."""
+    if window.arrangement.narrow and window.library.grid.hasFocus():
+        window.arrangement.fold_again()
+        return
     window.full.leave()
     _show(window, "library")
     window.arrangement.open_rail()

@@ -127,6 +127,7 @@ class Parts:
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self._window.thumbnails)
         made.menu_wanted.connect(self.case_menu)
+        made.fold_button.clicked.connect(self._window.arrangement.fold_again)
         return made
 
     def query(self) -> QueryPanel:
@@ -165,7 +166,7 @@ class Parts:
         window = self._window
         library, query, side, evaluation = window.library, window.query, window.side, window.evaluation
         made = {
-            "library": Dock(window, tr("Library"), "library", library, [library.view]),
+            "library": Dock(window, tr("Library"), "library", library, [library.view, library.fold_button]),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
             "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),

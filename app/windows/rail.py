@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 
 from app.theme import news, theme
 from app.widgets.boxes import vbox
@@ -22,6 +22,7 @@ class LibraryRail(Panel):
     def __init__(self) -> None:
         super().__init__()
         column = vbox(self, spacing=12, margins=(8, 6, 8, 8))
+        buttons = []
         for name, tip, what in (
             ("chevron-right", tr("Open the library"), ""),
             ("library", tr("Open the library"), ""),
@@ -30,12 +31,18 @@ class LibraryRail(Panel):
             button = header_button(name, tip)
             button.clicked.connect(lambda _=False, what=what: self.open_wanted.emit(what))
             column.addWidget(button)
+            buttons.append(button)
+        self._first = buttons[0]
         add = header_button("folder-plus", tr("Add pictures to this library (Ctrl+I)"))
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)
         news.changed.connect(self._fit)
         self._fit()
+
+    def take_keyboard(self) -> None:
+        """To the button that opens the panel."""
+        self._first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fit(self) -> None:
         self.setFixedWidth(theme().px(WIDTH))

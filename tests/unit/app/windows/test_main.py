@@ -52,6 +52,28 @@ def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
         assert dock.findChildren(type(opener), options=Qt.FindChildOption.FindDirectChildrenOnly) == []
 
 
+def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
+    with open_window(library) as window:
+        dock, goes = window.docks["library"], window.actions_["go_library"]
+        assert not window.library.fold_button.isVisible()
+        window.resize(1100, 700)
+        goes.trigger()
+        assert not dock.folded
+        assert window.library.grid.hasFocus()
+        assert window.library.fold_button.isVisible()
+        goes.trigger()
+        assert dock.folded
+        assert dock.widget().isAncestorOf(window.focusWidget())
+        goes.trigger()
+        window.library.fold_button.click()
+        assert dock.folded
+        window.resize(1440, 800)
+        goes.trigger()
+        goes.trigger()
+        assert not dock.folded
+        assert not window.library.fold_button.isVisible()
+
+
 def test_larger_text_makes_a_window_narrow(library):
     with open_window(library) as window:
         for _ in range(3):
