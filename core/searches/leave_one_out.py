@@ -234,7 +234,7 @@ class _Curvature:
             each = np.bincount(pairs.far, rooted, n) + np.bincount(pairs.near, rooted, n)
             basis = np.linalg.eigh((z.T * each) @ z)[1][:, -MOST_COORDINATES:]
             z = z @ basis
-        squares = _halves(z[:, :, np.newaxis] * z[:, np.newaxis, :])
+        squares = _squares(z)
         H = squares.T @ np.asarray((K.T @ K).astype(np.float32) @ squares)
         H[np.diag_indices(len(H))] += 1.0
         return cls(basis, cho_factor(H, lower=True, overwrite_a=True))
@@ -259,3 +259,13 @@ def _halves(symmetric: Matrix) -> npt.NDArray[np.float32]:
     first, second = np.triu_indices(symmetric.shape[1])
     out = symmetric[:, first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
     return out.astype(np.float32)
+
+
+def _squares(z: Matrix) -> npt.NDArray[np.float32]:
+    """(n, m) -> (n, m (m + 1) / 2): :func:`_halves` of each zz', without making n (m, m) of them."""
+    single = z.astype(np.float32)
+    first, second = np.triu_indices(z.shape[1])
+    out = single[:, first]
+    out *= single[:, second]
+    out *= np.where(first == second, 1.0, np.sqrt(2.0)).astype(np.float32)
+    return out

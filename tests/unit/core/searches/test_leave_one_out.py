@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from core.metrics.online.click_form import Beginning
-from core.metrics.online.click_learning import GRAM_TRIPLETS
+from core.metrics.online.click_learning import GRAM_TRIPLETS, Pairs
 from core.searches import leave_one_out
 from core.searches.judgement import Judgement
 from core.searches.leave_one_out import LeaveOneOut
@@ -73,3 +75,19 @@ def test_in_many_coordinates_it_comes_nearly_as_close(monkeypatch: pytest.Monkey
         if place % 8 == 0:
             anew = learn(said[:place] + said[place + 1 :], at, 20).dense()
             assert np.linalg.norm(form.dense() - anew) < 0.25 * np.linalg.norm(full - anew)
+
+
+def test_the_curvature_of_many_judgements_takes_little_more_memory_than_its_squares() -> None:
+    n, m = 3000, leave_one_out.MOST_COORDINATES
+    points = np.random.default_rng(3).normal(size=(n + 1, m))
+    case = np.arange(n - 1)
+    triplets = np.column_stack([np.full(n - 1, n), case, case + 1])
+    pairs = Pairs.of(points, triplets, np.ones(n - 1))
+    tracemalloc.start()
+    try:
+        leave_one_out._Curvature.of(pairs, np.zeros((m, m)))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    squares = 4 * n * m * (m + 1) // 2
+    assert most < 4.5 * squares
