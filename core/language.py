@@ -143,6 +143,9 @@ def in_english(text: str) -> str:
     where only one can be meant."""
     if chosen() not in _MARKS or "," not in text:
         return text
+    if text.count(",") > 1 or text.rfind(".") > text.rfind(","):
+        # Thousands: decimals are set apart by one mark, the last.
+        return text.replace(",", "")
     return text.replace(".", "").replace(",", ".")
 
 

@@ -91,6 +91,7 @@ def test_errors_are_said_in_english_and_shown_otherwise(german):
 
 def test_numbers_have_the_marks_of_the_language(german):
     assert [figure(1234.5, ",.1f"), in_english("1.234,5"), in_english("0.5")] == ["1.234,5", "1234.5", "0.5"]
+    assert [in_english("1,234.5"), in_english("1,234,567")] == ["1234.5", "1234567"]
     assert tr("{x:.2f}", x=0.5) == "0,50"
 
 
