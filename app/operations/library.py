@@ -28,7 +28,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
 
     def show(snapshot: LibrarySnapshot) -> None:
         before = context.state.path
-        _remember(context)
+        _leave(context)
         context.state.set_library(snapshot)
         if before is not None and before != path:
             context.jobs.let_go(before)
@@ -75,7 +75,7 @@ def renew(context: Context, then: Callable[[], None] | None = None) -> None:
 
 def close_library(context: Context) -> None:
     """Back to the start page; what was shown is kept for the next time."""
-    _remember(context)
+    _leave(context)
     context.settings.last_library = None
     before = context.state.path
     context.state.set_library(None)
@@ -173,6 +173,12 @@ def remember_before_end(context: Context) -> None:
     job = _remember(context)
     if job is not None:
         context.jobs.wait(job)
+
+
+def _leave(context: Context) -> None:
+    """What is shown is kept for the next time; what is asked has no answer any more."""
+    _remember(context)
+    searching.drop(context)
 
 
 def _remember(context: Context) -> Job | None:

@@ -16,6 +16,7 @@ from core.workflows.searches.asking import Asked
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"
+_RANKING = "ask"
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200
 #: Endings of files to ask with; DICOM files often have none and are under "All files".
@@ -57,7 +58,7 @@ def rank(context: Context) -> None:
         state.search,
         k=SHOWN,
         lane=Lane.ASK,
-        channel="ask",
+        channel=_RANKING,
         quiet=True,
     )
 
@@ -70,6 +71,11 @@ def rank(context: Context) -> None:
 
     job.done.connect(show)
     job.failed.connect(fail)
+
+
+def drop(context: Context) -> None:
+    """Drop a ranking still under way: its library is left."""
+    context.jobs.drop(_RANKING)
 
 
 def rank_by_scored(context: Context, metric: str) -> None:
