@@ -134,6 +134,9 @@ class WhyPanel(Panel):
         self._asked_for = (asked, line.case_id)
 
         def told(found: Why) -> None:
+            if self._asked_for != (asked, line.case_id):
+                # The ranking it is of is there no more.
+                return
             self._why = found
             self._show(line)
             self._quiet.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from app.context import Context
@@ -91,6 +91,17 @@ def test_it_says_what_to_do_until_there_is_a_ranking(panel, context, table):
     context.jobs.let_run()
     assert not panel.told_empty
     context.state.set_library(None)
+    assert panel.told_empty
+    assert panel.shown is None
+
+
+def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, context, table):
+    context.state.set_library(publish(table))
+    searching.ask(context, Query("t/c0"))
+    context.jobs.held.pop(0).run()
+    QCoreApplication.processEvents()
+    context.state.set_library(None)
+    context.jobs.let_run()
     assert panel.told_empty
     assert panel.shown is None
 
