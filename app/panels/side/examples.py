@@ -30,7 +30,7 @@ from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
-from core.language import tr
+from core.language import shown, tr
 from core.searches.query import Query
 from core.workflows.imaging import looking
 from core.workflows.imaging.looking import CardImage
@@ -131,10 +131,8 @@ class ExamplesStrip(QWidget):
         problems = []
         if asked is not None and asked.search.moved and search is not None and search.moved:
             if asked.refused is not None:
-                problems.append(
-                    tr("Ranked without them. {why}", why=f"{asked.refused.message} {asked.refused.hint}")
-                )
-            problems += asked.left_out
+                problems.append(tr("Ranked without them. {why}", why=str(asked.refused)))
+            problems += map(shown, asked.left_out)
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 

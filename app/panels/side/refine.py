@@ -203,7 +203,7 @@ class RefinePanel(Panel):
                 tr("Clicks cannot refine this metric"),
                 tr(
                     "{why} Choose one above the ranking, or train one.",
-                    why=f"{state.refusal.message} {state.refusal.hint}",
+                    why=str(state.refusal),
                 ),
                 tr("Train another metric"),
                 self.train_wanted.emit,

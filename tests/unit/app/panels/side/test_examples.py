@@ -16,7 +16,9 @@ from app.panels.ranking.panel import moved_by
 from app.widgets.cards.case_drag import CASE_MIME
 from app.windows import parts
 from core.imaging.region import Region
+from core.language import VARIABLE, choose, shown
 from core.library.library import Library
+from core.metrics.online.click_space import no_coordinates
 from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import Asked
@@ -182,7 +184,7 @@ def test_another_query_begins_without_examples(window):
     assert window.query.examples.tiles == []
 
 
-def test_a_metric_without_coordinates_says_so(window):
+def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     examples.add_cases(window.context, [row(window, 5)], like=True)
     count(window, 1)
     window.state.set_metric("city")
@@ -190,6 +192,15 @@ def test_a_metric_without_coordinates_says_so(window):
     wait_for(window, lambda: window.state.asked.refused is not None)
     assert "Ranked without them." in window.query.examples.note.text()
     assert window.ranking.told.endswith(" ms")
+    monkeypatch.setenv(VARIABLE, "en")
+    choose("de")
+    try:
+        window.state.ranking_changed.emit()
+        told = window.query.examples.note.text()
+        assert shown(no_coordinates().message) in told
+        assert no_coordinates().message not in told
+    finally:
+        choose("en")
 
 
 def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):

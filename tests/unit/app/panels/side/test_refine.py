@@ -15,6 +15,8 @@ from app.panels.side.refine import RefinePanel
 from app.panels.side.refine_measures import FEW
 from app.theme import set_theme
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
+from core.language import VARIABLE, choose, shown
+from core.metrics.online.click_space import no_coordinates
 from core.searches.query import Query
 from core.workflows.searches import refining
 from core.workflows.searches.trusting import NOT_CALIBRATED
@@ -279,6 +281,21 @@ def test_a_metric_clicks_cannot_refine_is_refused_in_words_with_the_way_out(qtbo
         qtbot.mouseClick(
             next(b for b in asked.findChildren(QPushButton) if b.text() == "Train another metric"), LEFT
         )
+
+
+def test_a_refusal_is_told_in_the_users_language(asked, context, jobs, monkeypatch):
+    context.state.set_metric("city")
+    searching.rank(context)
+    monkeypatch.setenv(VARIABLE, "en")
+    choose("de")
+    try:
+        operations.check_metric(context)
+        settle(asked, jobs)
+        told = texts(asked)
+        assert shown(no_coordinates().message) in told
+        assert no_coordinates().message not in told
+    finally:
+        choose("en")
 
 
 def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, context, jobs):
