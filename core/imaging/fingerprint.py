@@ -33,11 +33,13 @@ class Fingerprint:
 def pairs_alike(prints: Sequence[Fingerprint]) -> npt.NDArray[np.bool_]:
     """(n, n) which of n pictures are of one, as far as small ones tell."""
     greys = np.array([one.greys for one in prints]).reshape(len(prints), SIDE * SIDE)
-    detail = np.array([one.detail for one in prints]).reshape(len(prints), DETAIL_SIDE * DETAIL_SIDE)
     proportions = np.log([one.proportion for one in prints])
     likeness = greys @ greys.T
     same: npt.NDArray[np.bool_] = likeness >= LEAST_ALIKE
-    same |= (likeness >= NEARLY_ALIKE) & (detail @ detail.T >= DETAIL_ALIKE)
+    # Few are nearly alike, and detail is long.
+    for one, other in np.argwhere(np.triu((likeness >= NEARLY_ALIKE) & ~same, 1)).tolist():
+        alike = float(prints[one].detail @ prints[other].detail) >= DETAIL_ALIKE
+        same[one, other] = same[other, one] = alike
     same &= np.abs(proportions[:, None] - proportions) <= MOST_STRETCHED
     return same
 

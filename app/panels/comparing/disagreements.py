@@ -24,7 +24,7 @@ from core.workflows.evaluation.two_metrics import Disagreement, Disagreements
 
 ROW = 24
 #: Width of each column but the last, px at text scale 1.
-_WIDE = (220, 110, 170, 220, 220)
+_WIDE = (180, 90, 160, 110, 180, 180)
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -126,15 +126,18 @@ class _Model(QAbstractTableModel):
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
         self._lines: list[Disagreement] = []
+        self._names = ("", "")
         self._heads: tuple[str, ...] = (tr("query"),)
 
     def show_lines(self, columns: CaseColumns, names: tuple[str, str], lines: Sequence[Disagreement]) -> None:
         self.beginResetModel()
         self._columns, self._lines = columns, list(lines)
+        self._names = names
         self._heads = (
             tr("query"),
             tr("shared of {n}", n=VOTERS),
             tr("Kendall τ, first 50"),
+            tr("in training"),
             tr("same finding, {metric}", metric=names[0]),
             tr("same finding, {metric}", metric=names[1]),
         )
@@ -156,7 +159,13 @@ class _Model(QAbstractTableModel):
             for value in (line.left_same, line.right_same)
         ]
         name = self._columns.labels[index] if index >= 0 else line.case_id
-        return [name, str(line.shared), tau, *same]
+        return [name, str(line.shared), tau, self._trained(line), *same]
+
+    def _trained(self, line: Disagreement) -> str:
+        """Which of the metrics know the query already."""
+        if all(line.trained):
+            return tr("both")
+        return next((name for name, was in zip(self._names, line.trained, strict=True) if was), "–")
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
         return 0 if parent.isValid() else len(self._lines)
@@ -172,8 +181,9 @@ class _Model(QAbstractTableModel):
         tips = {
             1: tr("How many of the ten nearest are the same under both metrics"),
             2: tr("How alike both order the first 50 of the left metric, with its 95 % interval"),
-            3: tr("How many of the ten nearest have the query's finding"),
+            3: tr("Metrics that were trained on this query or its patient"),
             4: tr("How many of the ten nearest have the query's finding"),
+            5: tr("How many of the ten nearest have the query's finding"),
         }
         return tips.get(section) if role == Qt.ItemDataRole.ToolTipRole else None
 
@@ -201,6 +211,7 @@ class _Model(QAbstractTableModel):
                 (line.case_id,),
                 (line.shared, tau),
                 (tau,),
+                (line.trained, line.shared, tau),
                 (-1 if line.left_same is None else line.left_same, line.shared),
                 (-1 if line.right_same is None else line.right_same, line.shared),
             )

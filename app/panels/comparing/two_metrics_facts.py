@@ -8,9 +8,11 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from app.theme import SMALL, colour, finding_colour, news, set_look, theme
+from app.panels.ranking.strip import TRAINED, poorly
+from app.theme import SMALL, colour, finding_colour, news, plain_tip, set_look, theme
 from app.widgets.badge import Badge
 from app.widgets.boxes import vbox
+from app.widgets.caution import Caution
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import lettering
@@ -35,16 +37,22 @@ class TwoMetricsFacts(QWidget):
         self._sides = _Table(3)
         self._apart = _Table(2)
         self._badge = Badge("held-out")
+        self._trained = Badge("training", tr("query in training"))
+        self.cautions = (Caution(), Caution())
         self._key = _LineKey()
         title = QLabel(tr("How far apart"))
         set_look(title, role="title")
         self._apart_title = title
         beside = QHBoxLayout()
+        beside.setSpacing(6)
         beside.addWidget(self._badge)
+        beside.addWidget(self._trained)
         beside.addStretch(1)
         self._rule = _Rule()
         column = vbox(self, spacing=6, margins=(12, 8, 12, 8))
         column.addWidget(self._sides)
+        for caution in self.cautions:
+            column.addWidget(caution)
         column.addLayout(beside)
         column.addWidget(self._rule)
         column.addWidget(title)
@@ -67,6 +75,7 @@ class TwoMetricsFacts(QWidget):
         for widget in (self._sides, self._apart, self._apart_title, self._rule, self._key):
             widget.setVisible(there)
         self._tell_badge(scored, shown=there)
+        self._tell_votes(names, (Vote(), Vote()) if compared is None else compared.votes)
         if compared is None:
             return
         lines: list[tuple[str, ...]] = [("", *names)]
@@ -80,6 +89,9 @@ class TwoMetricsFacts(QWidget):
         if any(estimates):
             lines.append((tr("estimate"), *((found or ("–", ""))[0] for found in estimates)))
             lines.append(("", *((found or ("", ""))[1] for found in estimates)))
+        if any(vote.trained for vote in compared.votes):
+            told = [tr("in training") if vote.trained else tr("unseen") for vote in compared.votes]
+            lines.append((tr("query"), *told))
         if any(one is not None for one in scored):
             at = [(None, None, None) if one is None else one.accuracy(NEAREST) for one in scored]
             lines.append((tr("accuracy @{n}", n=NEAREST), *(_number(value[0]) for value in at)))
@@ -95,6 +107,19 @@ class TwoMetricsFacts(QWidget):
     @property
     def badge(self) -> Badge:
         return self._badge
+
+    @property
+    def trained(self) -> Badge:
+        """There where a metric was trained on the query or its patient."""
+        return self._trained
+
+    def _tell_votes(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
+        for caution, name, vote in zip(self.cautions, names, votes, strict=True):
+            words, tip = poorly(vote)
+            caution.say(f"{name}: {words}" if words else "", tip)
+        knowing = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
+        self._trained.setVisible(bool(knowing))
+        self._trained.setToolTip(plain_tip("\n".join([TRAINED, *knowing])))
 
     def _tell_badge(self, scored: Sequence[ScoredMetric | None], *, shown: bool) -> None:
         known = [one for one in scored if one is not None and one.scores is not None]

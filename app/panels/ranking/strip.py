@@ -53,7 +53,7 @@ _SHORT = {
     PART_ASKED: tr("a part was asked"),
     WHOLE_ASKED: tr("a whole picture"),
 }
-_TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
+TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
 _WHAT = tr(
     "The share of held-out cases with such a vote that had this finding, with the 95 % interval of what it "
     "may be for this query."
@@ -185,7 +185,7 @@ class Strip(QFrame):
             self.badge.set_kind("stale")
         elif vote.trained:
             self.badge.set_kind("training", "" if narrow else tr("query in training"))
-            self.badge.setToolTip(plain_tip(_TRAINED))
+            self.badge.setToolTip(plain_tip(TRAINED))
         else:
             known = vote.measured_on == HELD_OUT_PATIENTS
             short = (tr("held-out") if known else tr("unknown")) if narrow else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from core.searches.search import Search
 from core.tasks import SILENT, Reporter
 from core.workflows.searches.asking import ask
 from core.workflows.searches.desk import Desk, desk_for
-from core.workflows.searches.ranking_parts import asked_otherwise
+from core.workflows.searches.near_duplicates import LOOKED_AT
+from core.workflows.searches.ranking_parts import as_calibrated, asked_otherwise, usual_nearest
 from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import asked_of
-from core.workflows.searches.trusting import Vote, vote_of
+from core.workflows.searches.trusting import Vote, trained_on, vote_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50
@@ -84,7 +86,8 @@ class Compared:
 @dataclass(frozen=True)
 class Disagreement:
     """One query: cases shared by the 10 nearest of both, tau of the left's first 50, and how many of the 10
-    nearest have the query's finding under each (``None`` for a query without one)."""
+    nearest have the query's finding under each (``None`` for a query without one). ``trained``: whether the
+    left and the right were trained on the query or its patient."""
 
     row: int
     case_id: str
@@ -93,6 +96,7 @@ class Disagreement:
     agreement: Agreement | None
     left_same: int | None
     right_same: int | None
+    trained: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
@@ -189,26 +193,53 @@ class _Field:
     index: Index | ScanIndex
     embedding: Matrix
     ties: Matrix | None
+    #: Squared distance from a case to its nearest, usually; ``None`` where too few are known.
+    usual: float | None
+
+    @classmethod
+    def of_desk(cls, name: str, desk: Desk) -> _Field:
+        usual = usual_nearest(desk.neighbourhoods.distances)
+        return cls(name, desk, desk.index, desk.embedding, desk.ties, usual)
 
     @classmethod
     def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
         if isinstance(side, str):
-            desk = desk_for(library, side, reporter)
-            return cls(side, desk, desk.index, desk.embedding, desk.ties)
+            return cls.of_desk(side, desk_for(library, side, reporter))
         desk = desk_for(library, side.metric, reporter, without=side.without)
         judged = desk.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
         name = say("{metric}, refined", metric=side.metric)
         if not judged:
-            return cls(name, desk, desk.index, desk.embedding, desk.ties)
+            return cls.of_desk(name, desk)
         bench = bench_for(library, side.metric, reporter, without=side.without)
         embedding = bench.embedded(np.arange(len(desk.rows)), judged, side.strength)
-        return cls(name, desk, Index(embedding), embedding, None)
+        usual = usual_nearest(bench.nearest_under(bench.form(judged, side.strength)))
+        return cls(name, desk, Index(embedding), embedding, None, usual)
 
     def asked(self, row: int) -> RankQuery:
         place = self.desk.place_of(row)
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return RankQuery(self.embedding[place], tie, place, self.desk.patient_of(row), self.desk.key_of(row))
+
+    def stands(self, places: Rows) -> Rows:
+        """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
+        first = places[:LOOKED_AT]
+        coordinates = np.asarray(self.embedding[first], dtype=np.float64)
+        same = self.desk.lookalikes.folded(first, coordinates, self.usual)
+        return np.concatenate([first[np.array(same, dtype=np.int64)], places[LOOKED_AT:]])
+
+    def nearest(self, asked: RankQuery, k: int, *, hide: bool, fold: bool) -> tuple[Rows, Mapping[int, int]]:
+        """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
+        folded."""
+        desk, wanted = self.desk, k + k // 5
+        patients, keys = desk.patients if hide else None, desk.keys if fold else None
+        while True:
+            places = rank(self.index, asked, wanted, patients=patients, keys=keys).rows
+            stands = self.stands(places) if fold else places
+            kept = places[stands == places]
+            if len(kept) >= k or len(places) < wanted:
+                return desk.rows[kept[:k]], _folded(desk, places, stands)
+            wanted += k - len(kept)
 
     def agreement(self, asked: RankQuery, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
@@ -226,27 +257,38 @@ class _Field:
 @dataclass(frozen=True, eq=False)
 class _Side:
     """One metric's answer: what was asked of which desk (``None``: more than a point), the catalogue rows of
-    the whole order, and the first distances."""
+    the whole order, the first distances, and under which row those stand that are folded."""
 
     desk: Desk
     asked: RankQuery | None
     order: Rows
     distances: Matrix
     vote: Vote
+    folded: Mapping[int, int]
 
     @classmethod
     def of(cls, desk: Desk, query: Query, hide: bool, fold: bool) -> _Side:
         asked = asked_of(desk, query)
         patients, keys = desk.patients if hide else None, desk.keys if fold else None
-        first, order = whole_order(desk.index, asked, DEPTH, patients=patients, keys=keys)
+        first, order = whole_order(desk.index, asked, LOOKED_AT, patients=patients, keys=keys)
+        stands = _Field.of_desk(desk.record.name, desk).stands(order) if fold else order
+        kept = stands == order
+        voters = order[kept][:VOTERS].tolist()
         vote = vote_of(
             desk,
             asked,
-            first.rows.tolist(),
-            as_calibrated=hide and fold,
+            voters,
+            as_calibrated=as_calibrated(desk, asked, voters, hide, fold),
             otherwise=asked_otherwise(desk, query),
         )
-        return cls(desk, asked, desk.rows[order], first.distances, vote)
+        return cls(
+            desk,
+            asked,
+            desk.rows[order[kept]],
+            first.distances[kept[: len(first.distances)]],
+            vote,
+            _folded(desk, order, stands),
+        )
 
     @classmethod
     def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
@@ -254,25 +296,35 @@ class _Side:
         ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
-        return cls(desk_for(library, search.metric, reporter), None, rows, distances, result.vote)
+        folded = {copy: line.row for line in ranked for copy in line.alike_rows}
+        return cls(desk_for(library, search.metric, reporter), None, rows, distances, result.vote, folded)
+
+    def ranks(self, rows: Rows) -> Rows:
+        """(r,) the rank of each of ``rows``, of what it is folded under where it is; 0 where it has none."""
+        stands = [self.folded.get(row, row) for row in rows.tolist()]
+        return ranks_in(self.order, np.array(stands, dtype=np.int64))
 
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
         if self.asked is not None:
             desk = self.desk
-            field = _Field(desk.record.name, desk, desk.index, desk.embedding, desk.ties)
+            field = _Field.of_desk(desk.record.name, desk)
             return field.agreement(self.asked, order)
-        ranks = ranks_in(self.order, order)
+        ranks = self.ranks(order)
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
+
+
+def _folded(desk: Desk, places: Rows, stands: Rows) -> dict[int, int]:
+    """Catalogue row of each of ``places`` (r,) that is folded -> that of the one it ``stands`` under."""
+    copies = np.flatnonzero(stands != places)
+    return dict(zip(desk.rows[places[copies]].tolist(), desk.rows[stands[copies]].tolist(), strict=True))
 
 
 def _compared(left: _Side, right: _Side) -> Compared:
     lines = []
     for here, there in ((left, right), (right, left)):
         shown = here.order[:DEPTH]
-        found = zip(
-            shown.tolist(), here.distances.tolist(), ranks_in(there.order, shown).tolist(), strict=True
-        )
+        found = zip(shown.tolist(), here.distances[:DEPTH].tolist(), there.ranks(shown).tolist(), strict=True)
         lines.append(
             tuple(
                 Line(place, row, here.desk.case_ids[row], distance, here.desk.finding_of(row), other or None)
@@ -281,36 +333,35 @@ def _compared(left: _Side, right: _Side) -> Compared:
         )
     agreement = right.agreement(left.order[:DEPTH])
     return Compared(
-        lines[0], lines[1], agreement, len(np.intersect1d(left.order, right.order)), (left.vote, right.vote)
+        lines[0],
+        lines[1],
+        agreement,
+        int(np.count_nonzero(right.ranks(left.order))),
+        (left.vote, right.vote),
     )
 
 
 def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) -> Disagreement:
     """Only the first ranks of both: the others of a case are measured, not looked for."""
-    nearest: list[Rows] = []
-    for field in (one, two):
-        desk = field.desk
-        found = rank(
-            field.index,
-            field.asked(row),
-            DEPTH,
-            patients=desk.patients if hide else None,
-            keys=desk.keys if fold else None,
-        )
-        nearest.append(desk.rows[found.rows])
+    asked = [field.asked(row) for field in (one, two)]
+    (left, _), (right, folded) = [
+        field.nearest(query, DEPTH, hide=hide, fold=fold)
+        for field, query in zip((one, two), asked, strict=True)
+    ]
     finding = one.desk.finding_of(row)
     same = [
         None
         if finding is None
         else sum(field.desk.finding_of(int(other)) == finding for other in rows[:VOTERS])
-        for field, rows in zip((one, two), nearest, strict=True)
+        for field, rows in zip((one, two), (left, right), strict=True)
     ]
     return Disagreement(
         row,
         one.desk.case_ids[row],
         finding,
-        shared(nearest[0], nearest[1], VOTERS),
-        two.agreement(two.asked(row), nearest[0]),
+        shared(np.array([folded.get(other, other) for other in left.tolist()]), right, VOTERS),
+        two.agreement(asked[1], left),
         same[0],
         same[1],
+        (trained_on(one.desk, asked[0]), trained_on(two.desk, asked[1])),
     )

@@ -17,6 +17,8 @@ from core.searches.query import Query
 from core.workflows.searches.desk import Desk
 from core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
 
+#: Fewer cases than these do not tell what distance is usual.
+FEWEST = 20
 #: Cases beside the ranking that have the other finding, and folded ones told by id.
 OTHERS, MOST_ALIKE = 6, 100
 #: How many are folded under a case, the ids of the first of them, and their distances.
@@ -28,6 +30,11 @@ def coordinates_of(desk: Desk, index: Index | ScanIndex | ClickIndex, rows: Rows
     if isinstance(index, ClickIndex):
         return index.embedded(rows)
     return np.asarray(desk.embedding[rows], dtype=np.float64)
+
+
+def usual_nearest(nearest: Matrix | None) -> float | None:
+    """The usual squared distance from a case to its nearest, from those of some; ``None`` for too few."""
+    return None if nearest is None or len(nearest) < FEWEST else float(np.median(nearest))
 
 
 def as_calibrated(

@@ -30,6 +30,7 @@ from core.tasks import SILENT, Reporter
 from core.workflows.searches.desk import Desk, desk_for
 from core.workflows.searches.neighbourhoods import far_quantile
 from core.workflows.searches.ranking_parts import (
+    FEWEST,
     Folded,
     as_calibrated,
     asked_otherwise,
@@ -37,11 +38,9 @@ from core.workflows.searches.ranking_parts import (
     folded_under,
     nearest_others,
     query_warnings,
+    usual_nearest,
 )
 from core.workflows.searches.trusting import Vote, vote_of
-
-#: Fewer cases than these do not tell what distance is usual.
-FEWEST = 20
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ def ranked_result(
     )
     if nearest is not None and len(nearest) < FEWEST:
         nearest = None
-    typical = None if nearest is None or not fold_duplicates else float(np.median(nearest))
+    typical = usual_nearest(nearest) if fold_duplicates else None
     wanted = max(k, VOTERS)
     ask = wanted * AMONG if diverse > 0.0 else wanted
     while True:

@@ -92,7 +92,7 @@ def vote_of(
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    vote = Vote(findings, counts, top, trained=_trained(desk, asked))
+    vote = Vote(findings, counts, top, trained=trained_on(desk, asked))
     scores, calibration = desk.record.scores, desk.calibration
     reason = ""
     if refined:
@@ -139,7 +139,8 @@ def _mapped(desk: Desk, given: Sequence[str]) -> dict[str, int]:
     return dict(Counter(named))
 
 
-def _trained(desk: Desk, asked: RankQuery) -> bool:
+def trained_on(desk: Desk, asked: RankQuery) -> bool:
+    """Whether the metric was trained on the query or a case of its patient."""
     if asked.row is not None and int(desk.rows[asked.row]) in desk.trained_rows:
         return True
     return bool(asked.patient) and asked.patient in desk.trained_patients

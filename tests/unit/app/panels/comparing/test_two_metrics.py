@@ -259,3 +259,21 @@ def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(p
     three = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b", "c"))
     assert _estimate(three, "b", columns) == ("a 0.75", "0.50–0.88")
     assert _estimate(Vote(), "a", columns) is None
+
+
+def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(panel):
+    found = panel._compared
+    assert panel.facts.trained.isVisible() == any(vote.trained for vote in found.votes)
+    left, right = found.votes
+    words = "calibrated poorly: error 0.20, 0.18 by chance"
+    votes = (replace(left, trained=False), replace(right, trained=True, caution=words, measured=60))
+    panel._answered(replace(found, votes=votes))
+    assert panel.facts.trained.isVisible()
+    assert "other" in panel.facts.trained.toolTip()
+    assert "plain" not in panel.facts.trained.toolTip()
+    assert ["query", "unseen", "in training"] in panel.facts.texts()
+    assert not panel.facts.cautions[0].isVisible()
+    assert panel.facts.cautions[1].text == f"other: {words}"
+    panel._answered(replace(found, votes=(replace(left, trained=False), replace(right, trained=False))))
+    assert not panel.facts.trained.isVisible()
+    assert not panel.facts.cautions[1].isVisible()

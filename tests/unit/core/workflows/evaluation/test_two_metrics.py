@@ -127,3 +127,35 @@ def test_every_case_is_asked_as_judgements_refine_its_metric(library):
     # Examples belong to the search's own query.
     moved = replace(refined, like=(Query(case=plain[3]),))
     assert disagreements(library, "plain", moved) == found
+
+
+def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, monkeypatch):
+    case = _some_case(library)
+    before = compare_metrics(library, "plain", "learnt", Query(case=case))
+    desk = desk_for(library, "plain")
+    first, copy = before.left[0].row, before.left[2].row
+    stays, goes = desk.place_of(first), desk.place_of(copy)
+
+    def folded(places, _coordinates, _usual):
+        known, own = places.tolist(), list(range(len(places)))
+        if stays in known and goes in known[known.index(stays) :]:
+            own[known.index(goes)] = known.index(stays)
+        return own
+
+    monkeypatch.setattr(desk.lookalikes, "folded", folded)
+    both = compare_metrics(library, "plain", "learnt", Query(case=case))
+    assert copy not in [line.row for line in both.left]
+    assert both.left[2].row == before.left[3].row
+    for line in both.right:
+        if line.row == copy:
+            assert line.other == 1
+    line = next(line for line in disagreements(library, "plain", "learnt").lines if line.case_id == case)
+    assert line.shared == both.shared(10)
+    every = compare_metrics(library, "plain", "learnt", Query(case=case), fold_duplicates=False)
+    assert copy in [line.row for line in every.left]
+
+
+def test_the_table_says_which_metric_was_trained_on_a_query(library):
+    for line in disagreements(library, "plain", "learnt").lines[:20]:
+        asked = [search(library, name, Query(case=line.case_id)) for name in ("plain", "learnt")]
+        assert line.trained == tuple(one.vote.trained for one in asked)
