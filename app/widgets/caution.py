@@ -10,11 +10,11 @@ from app.widgets.sign import Sign
 
 
 class Caution(QWidget):
-    """``say(text, tip)``; gone while there is no text."""
+    """``say(text, tip)``; gone while there is no text. ``role``: as for a label."""
 
-    def __init__(self) -> None:
+    def __init__(self, role: str = "") -> None:
         super().__init__()
-        self._words = ElidedLabel()
+        self._words = ElidedLabel(role=role)
         row = hbox(self, spacing=6)
         row.addWidget(Sign("warning", "text", 14))
         row.addWidget(self._words, 1)

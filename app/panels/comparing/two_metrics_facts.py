@@ -38,7 +38,7 @@ class TwoMetricsFacts(QWidget):
         self._apart = _Table(2)
         self._badge = Badge("held-out")
         self._trained = Badge("training", tr("query in training"))
-        self.cautions = (Caution(), Caution())
+        self.cautions = (Caution("small"), Caution("small"))
         self._key = _LineKey()
         title = QLabel(tr("How far apart"))
         set_look(title, role="title")
