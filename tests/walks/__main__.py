@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.walks.walking import make_library, walk
+from tests.walks.walking import make_library, said_in, walk
 
 STALL_MS = 200.0
 TOP = Path(__file__).resolve().parents[2]
@@ -120,11 +120,15 @@ def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
             )
         except subprocess.TimeoutExpired:
             return {"problems": [f"it did not end within {PATIENCE_S} s"], "stalls": []}
-    try:
-        return json.loads(ended.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        said = (ended.stderr or "")[-4000:]
-        return {"problems": [f"it ended with {ended.returncode}: {said}"], "stalls": []}
+        try:
+            return json.loads(ended.stdout.splitlines()[-1])
+        except (IndexError, ValueError):
+            said = said_in(Path(home))
+            last = "\n".join(said.read_text(encoding="utf-8").splitlines()[-10:]) if said.exists() else ""
+            told = (
+                f"it ended with {ended.returncode}: {(ended.stderr or '')[-4000:]}\nAt last it did:\n{last}"
+            )
+            return {"problems": [told], "stalls": []}
 
 
 if __name__ == "__main__":

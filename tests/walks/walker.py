@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -228,13 +228,20 @@ class Walker:
         if widget is not None:
             place, modifier = self._place(widget), self._modifier()
             self._say(f"click {_name(widget)} at {place.x()},{place.y()} {modifier.name}")
-            QTest.mouseClick(widget, LEFT, modifier, place)
+            _press_and_release(widget, place, modifier)
 
     def _double_click(self) -> None:
         widget = self._widget()
         if widget is not None:
             self._say(f"double click {_name(widget)}")
-            QTest.mouseDClick(widget, LEFT, NONE, self._place(widget))
+            place = self._place(widget)
+            _press_and_release(widget, place, NONE)
+            if isValid(widget):
+                there = QPointF(widget.mapToGlobal(place))
+                twice = QMouseEvent(QEvent.Type.MouseButtonDblClick, QPointF(place), there, LEFT, LEFT, NONE)
+                QApplication.sendEvent(widget, twice)
+            if isValid(widget):
+                QTest.mouseRelease(widget, LEFT, NONE, place)
 
     def _context_menu(self) -> None:
         from PySide6.QtGui import QContextMenuEvent
@@ -322,6 +329,14 @@ class Walker:
         QApplication.sendEvent(self._window, enter)
         drop = QDropEvent(QPointF(where), Qt.DropAction.CopyAction, *held, QEvent.Type.Drop)
         QApplication.sendEvent(self._window, drop)
+
+
+def _press_and_release(widget: QWidget, place: QPoint, modifier: Qt.KeyboardModifier) -> None:
+    """A click. A menu that opens at the press runs a loop in which the walk goes on and may end ``widget``,
+    to which ``QTest.mouseClick`` would still send the release."""
+    QTest.mousePress(widget, LEFT, modifier, place)
+    if isValid(widget):
+        QTest.mouseRelease(widget, LEFT, modifier, place)
 
 
 def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out: Path) -> None:

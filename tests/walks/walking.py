@@ -60,7 +60,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     application.setQuitOnLastWindowClosed(False)
     from app.windows.main import MainWindow
 
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, said_in(Path.home()).open("w", buffering=1) as said:
         folder = Path(place)
         for name in ("Walk.semblance", "files", "more", "pictures"):
             shutil.copytree(made / name, folder / name)
@@ -82,6 +82,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
 
         def say(what: str) -> None:
             watch.doing = what
+            said.write(f"{what}\n")
             if trace:
                 print(what, file=sys.stderr, flush=True)
 
@@ -128,6 +129,11 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "errors": dict(told),
         "pid": os.getpid(),
     }
+
+
+def said_in(home: Path) -> Path:
+    """The file that keeps what a walk did, for the case that its process crashes."""
+    return home / "walk.txt"
 
 
 def _close_dialog(application: QApplication) -> None:
