@@ -101,6 +101,8 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(self)
         self._lock = LibraryLock(self.context)
         self._idle = Idle(self)
+        #: Whether a library to open was chosen, by a person or at the start.
+        self._chosen = False
         self.arrangement = Arrangement(self)
         self.full = FullPages(self)
         self._make_centre()
@@ -290,13 +292,14 @@ class MainWindow(QMainWindow):
 
     def _open_first(self, library: Path | None) -> None:
         chosen = library or self.context.settings.last_library
-        if chosen is not None and (library is not None or chosen.exists()):
+        if not self._chosen and chosen is not None and (library is not None or chosen.exists()):
             self.open_library(chosen)
 
     def open_library(self, path: Path) -> None:
         """Open the library at ``path``; for looking only where another window has it."""
         from app.operations.library import open_library
 
+        self._chosen = True
         open_library(self.context, path.absolute())
 
     def _bring_in(self, source: Path) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from app.operations import searching
 from app.operations.library import close_library
+from app.program import make_application
 from app.screenshot import settle
+from app.windows.main import MainWindow
 from core.searches.query import Query
-from tests.helpers.windows import open_window
+from tests.helpers.windows import flush, open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -32,3 +34,18 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
         assert window.state.path == other
         assert window.state.ranking is None
         assert window.state.query is None
+
+
+def test_the_library_of_the_start_does_not_take_the_place_of_one_that_was_chosen_sooner(library, tmp_path):
+    other = shutil.copytree(library, tmp_path / "Other.semblance")
+    make_application()
+    window = MainWindow()
+    try:
+        window.start(library)
+        window.open_library(other)
+        settle(window)
+        assert window.state.path == other
+    finally:
+        window.close()
+        window.deleteLater()
+        flush()
