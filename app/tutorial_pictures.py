@@ -78,12 +78,12 @@ def _why(window: MainWindow) -> QWidget:
 
 
 def _compare(window: MainWindow) -> QWidget:
-    window.show_compare(window.ranking.grid.deck().case_row(1))
+    window.full.compare(window.ranking.grid.deck().case_row(1))
     return window
 
 
 def _refine(window: MainWindow) -> QWidget:
-    window.leave_compare()
+    window.full.leave_page("compare")
     settle(window)
     deck = window.ranking.grid.deck()
     for place, alike in ((0, True), (2, True), (4, False)):

@@ -76,7 +76,7 @@ class Commands(QObject):
             "layout": self.reset_layout,
             "full_screen": self.full_screen,
             "ask_case": self.ask_case,
-            "compare": lambda: window.show_compare(window.ranking.grid.current()),
+            "compare": lambda: window.full.compare(window.ranking.grid.current()),
             "view_large": self.view_large,
             "header": self.ask_header,
             "next_case": lambda: window.library.step(1),
@@ -116,7 +116,7 @@ class Commands(QObject):
             "searches": self.searches.show,
             "rank_again": lambda: searching.rank(self._context),
             "save_plot": self.save_plot,
-            "help": lambda: self.show_help(window.focused_panel()),
+            "help": lambda: self.show_help(going.panel_of_keyboard(window)),
             "words": lambda: self.show_help("words"),
             "about": self.about,
             "show_alike": self.show_alike,
@@ -140,7 +140,7 @@ class Commands(QObject):
 
     def ask_case(self) -> None:
         """With the region drawn on the case that is compared, else with a whole case."""
-        if self._window.comparing and self._window.compare.drawn is not None:
+        if self._window.full.comparing and self._window.compare.drawn is not None:
             self._window.compare.ask_region()
         else:
             self._cases_in_use().ask_current()

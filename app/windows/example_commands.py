@@ -39,7 +39,7 @@ class ExampleCommands(QObject):
         """Catalogue rows of the cases that are chosen where the keyboard is."""
         window, focus = self._window, QApplication.focusWidget()
         columns = self._context.state.columns
-        if window.comparing:
+        if window.full.comparing:
             index = columns.index_of_id(window.compare.current_case() or "")
             return [int(columns.case_row[index])] if index >= 0 else []
         in_library = focus is not None and window.library.isAncestorOf(focus)

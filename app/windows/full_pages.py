@@ -54,6 +54,11 @@ class FullPages:
         """Whether questions are asked in full size."""
         return self._is_shown("ask_next")
 
+    @property
+    def comparing(self) -> bool:
+        """Whether a ranked case stands beside the query."""
+        return self._is_shown("compare")
+
     def _is_shown(self, name: str) -> bool:
         return self._window.pages.currentWidget() is self.pages().get(name)
 
@@ -100,6 +105,11 @@ class FullPages:
         state = self._window.state
         if state.query is not None:
             self._look_at(QuerySource(state.path, state.query.case, state.query.image))
+
+    def leave_page(self, name: str) -> None:
+        """As :meth:`leave`, where the page ``name`` is shown."""
+        if self._is_shown(name):
+            self.leave()
 
     def leave(self) -> None:
         """Back to the ranking, or to the two metrics a case was opened from."""

@@ -1,11 +1,11 @@
-"""The keyboard goes to a panel: to what one does there most."""
+"""The keyboard goes to a panel, to what one does there most; and in which it is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
@@ -55,6 +55,24 @@ def to_evaluation(window: MainWindow) -> None:
 def to_metric(window: MainWindow) -> None:
     """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""
     _to(window.top.metric_picker)
+
+
+def panel_of_keyboard(window: MainWindow) -> str:
+    """Which panel the keyboard is in: its help page's name."""
+    if window.state.library is None:
+        return "start"
+    widget = QApplication.focusWidget()
+    pages = window.full.pages() | {"ranking": window.ranking}
+    while widget is not None:
+        if widget in pages.values():
+            return next(name for name, page in pages.items() if widget is page)
+        if window.side.asks_in(widget):
+            return "ask_next"
+        if widget in window.docks.values():
+            name = widget.objectName()
+            return window.side.current if name == "side" else name
+        widget = widget.parentWidget()
+    return "ranking"
 
 
 def _show(window: MainWindow, dock: str) -> None:

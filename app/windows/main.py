@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QMainWindow,
     QPushButton,
     QStackedWidget,
@@ -28,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from app.actions import COMMANDS, Actions
 from app.context import Context
-from app.jobs import Jobs, Lane
+from app.jobs import Jobs
 from app.later import Idle, later
 from app.messages import Message, Messages
 from app.settings import Settings
@@ -39,13 +37,13 @@ from app.widgets.message_bar import MessageBar
 from app.widgets.reading_order import move_on
 from app.widgets.start_page import StartPage
 from app.windows.arrangement import Arrangement
+from app.windows.beginning import PARTS, steps
 from app.windows.full_pages import FullPages
 from app.windows.library_lock import LibraryLock
 from app.windows.likeness import LikenessSlider
 from app.windows.pickers import make_pickers
 from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
-from app.windows.warming import TO_OPEN, TO_SHOW, warm_asking, warm_looking
 
 if TYPE_CHECKING:
     from app.models.thumbnails import Thumbnails
@@ -70,21 +68,6 @@ if TYPE_CHECKING:
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
-#: What is seen once a library is open, in the order it is built.
-PARTS = (
-    "_parts",
-    "commands",
-    "thumbnails",
-    "concepts",
-    "ranking",
-    "library",
-    "query",
-    "side",
-    "evaluation",
-    "docks",
-    "map_links",
-    "search_view",
-)
 
 
 class MainWindow(QMainWindow):
@@ -282,15 +265,10 @@ class MainWindow(QMainWindow):
     def start(self, library: Path | None = None) -> None:
         """After the first paint: open ``library`` or the last one, and warm up what will be asked for."""
         self.context.messages.install_hooks()
-        # What comes from other processes is on its way while the rest of the window is built.
-        self._idle.add((partial(self.jobs.warm, Lane.LOOK, warm_looking),))
-        self._idle.add(partial(import_module, name) for name in TO_OPEN)
-        self._idle.add((partial(self._open_first, library),))
-        self._idle.add(partial(import_module, name) for name in TO_SHOW)
-        self._idle.add(partial(getattr, self, part) for part in PARTS)
-        self._idle.add((partial(self.jobs.warm, Lane.ASK, warm_asking),))
+        self._idle.add(steps(self, library))
 
-    def _open_first(self, library: Path | None) -> None:
+    def open_first(self, library: Path | None) -> None:
+        """Open ``library`` or the last one, unless a person was faster."""
         chosen = library or self.context.settings.last_library
         if not self._chosen and chosen is not None and (library is not None or chosen.exists()):
             self.open_library(chosen)
@@ -375,31 +353,6 @@ class MainWindow(QMainWindow):
         self.docks["side"].bring()
         self.side.show_tab(name)
 
-    # Pages on the whole window
-
-    @property
-    def comparing(self) -> bool:
-        return self.pages.currentWidget() is MainWindow.compare.built(self)
-
-    def show_compare(self, case_row: int) -> None:
-        """The query beside a ranked case, on the whole window."""
-        self.full.compare(case_row)
-
-    def leave_compare(self) -> None:
-        """Back to the ranking, with everything where it was."""
-        if self.comparing:
-            self.full.leave()
-
-    def leave_large(self) -> None:
-        """Back to the ranking from the large picture."""
-        if self.pages.currentWidget() is MainWindow.large.built(self):
-            self.full.leave()
-
-    def leave_two_metrics(self) -> None:
-        """Back to the ranking from two metrics."""
-        if self.pages.currentWidget() is MainWindow.two_metrics.built(self):
-            self.full.leave()
-
     # Showing
 
     def enable(self) -> None:
@@ -423,23 +376,6 @@ class MainWindow(QMainWindow):
             self.status.tell(message.what)
             return
         self.message_bar.add(message.level, message.what, message.hint, message.details)
-
-    def focused_panel(self) -> str:
-        """Which panel the keyboard is in: its help page's name."""
-        if self.state.library is None:
-            return "start"
-        widget = QApplication.focusWidget()
-        pages = self.full.pages() | {"ranking": self.ranking}
-        while widget is not None:
-            if widget in pages.values():
-                return next(name for name, page in pages.items() if widget is page)
-            if self.side.asks_in(widget):
-                return "ask_next"
-            if widget in self.docks.values():
-                name = widget.objectName()
-                return self.side.current if name == "side" else name
-            widget = widget.parentWidget()
-        return "ranking"
 
     # Dropping
 

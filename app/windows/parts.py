@@ -61,7 +61,7 @@ class Parts:
         window.pages.addWidget(made)
         made.header.help_wanted.connect(lambda: window.show_help("ranking"))
         made.menu_wanted.connect(self.case_menu)
-        made.compare_wanted.connect(window.show_compare)
+        made.compare_wanted.connect(window.full.compare)
         made.extract_wanted.connect(window.actions_["extract"].trigger)
         made.train_wanted.connect(self._show_training)
         made.grid.current_changed.connect(self._explain)
@@ -84,7 +84,7 @@ class Parts:
         window = self._window
         made = ComparePanel(self._context, window.thumbnails)
         self._add_resting(made, made.panes)
-        made.closed.connect(window.leave_compare)
+        made.closed.connect(lambda: window.full.leave_page("compare"))
         made.menu_wanted.connect(self.case_menu)
         made.header.help_wanted.connect(lambda: window.show_help("compare"))
         return made
@@ -95,7 +95,7 @@ class Parts:
         window = self._window
         made = LargePanel(self._context)
         window.pages.addWidget(made)
-        made.closed.connect(window.leave_large)
+        made.closed.connect(lambda: window.full.leave_page("large"))
         made.header.help_wanted.connect(lambda: window.show_help("large"))
         made.header_wanted.connect(lambda: window.commands.show_header(made.pane))
         return made
@@ -106,8 +106,8 @@ class Parts:
         window = self._window
         made = TwoMetricsPanel(self._context, window.thumbnails)
         window.pages.addWidget(made)
-        made.closed.connect(window.leave_two_metrics)
-        made.compare_wanted.connect(window.show_compare)
+        made.closed.connect(lambda: window.full.leave_page("two_metrics"))
+        made.compare_wanted.connect(window.full.compare)
         made.menu_wanted.connect(self.case_menu)
         made.header.help_wanted.connect(lambda: window.show_help("two_metrics"))
         return made
@@ -118,7 +118,7 @@ class Parts:
         window = self._window
         made = AskNextPanel(self._context)
         self._add_resting(made, made.panes)
-        made.closed.connect(lambda: window.full.leave() if window.full.asking else None)
+        made.closed.connect(lambda: window.full.leave_page("ask_next"))
         made.header.help_wanted.connect(lambda: window.show_help("ask_next"))
         return made
 
@@ -196,12 +196,12 @@ class Parts:
         case_id = state.columns.ids[index]
         menu = QMenu(window)
         ranked = state.ranking.ranked if state.ranking is not None else ()
-        if not window.comparing and any(case.row == case_row for case in ranked):
-            menu.addAction(tr("Compare with the query"), lambda: window.show_compare(case_row))
+        if not window.full.comparing and any(case.row == case_row for case in ranked):
+            menu.addAction(tr("Compare with the query"), lambda: window.full.compare(case_row))
         menu.addAction(tr("Look at it large"), lambda: window.full.look_at_case(case_row))
         menu.addAction(tr("Ask with this case"), lambda: searching.ask(self._context, Query(case=case_id)))
         menu.addAction(tr("Copy the case's id"), lambda: QGuiApplication.clipboard().setText(case_id))
-        if not window.comparing and window.ranking.isAncestorOf(QApplication.focusWidget() or window):
+        if not window.full.comparing and window.ranking.isAncestorOf(QApplication.focusWidget() or window):
             window.ranking.judging.fill_menu(menu)
         window.commands.examples.fill_menu(menu, case_row)
         menu.exec(where)

@@ -116,10 +116,10 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
 
         keys.press(Qt.Key.Key_3, held=CTRL)
         keys.press(Qt.Key.Key_Return)
-        wait_for(window, lambda: window.comparing)
+        wait_for(window, lambda: window.full.comparing)
         assert keys.at is not window.ranking.grid
         keys.press(Qt.Key.Key_Escape)
-        assert not window.comparing
+        assert not window.full.comparing
         assert keys.at is window.ranking.grid
 
 

@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.screenshot import settle
+from app.windows.going import panel_of_keyboard
 from core.workflows.metrics.training import TrainRequest
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
@@ -33,12 +34,12 @@ def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
         wait_for(window, lambda: page.columns.current() >= 0)
         assert window.pages.currentWidget() is page
         assert page.columns.hasFocus()
-        assert window.focused_panel() == "two_metrics"
+        assert panel_of_keyboard(window) == "two_metrics"
         qtbot.keyClick(page.columns, Qt.Key.Key_Down)
         row = page.columns.current()
         qtbot.keyClick(page.columns, Qt.Key.Key_Return)
         settle(window)
-        assert window.comparing
+        assert window.full.comparing
         assert (
             window.state.columns.ids[window.state.columns.index_of_row(row)] == window.compare.current_case()
         )
@@ -76,7 +77,7 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         wait_for(window, lambda: page.questions.question is not None)
         assert window.full.asking
         assert page.hasFocus()
-        assert window.focused_panel() == "ask_next"
+        assert panel_of_keyboard(window) == "ask_next"
         first = page.questions.question
         qtbot.keyClick(page, Qt.Key.Key_B)
         settle(window)

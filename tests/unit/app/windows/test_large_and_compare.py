@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.screenshot import settle
+from app.windows.going import panel_of_keyboard
 from tests.helpers.windows import asked, open_window
 
 LEFT = Qt.MouseButton.LeftButton
@@ -21,13 +22,13 @@ def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
         qtbot.keyClick(window.ranking.grid, Qt.Key.Key_Home)
         window.actions_["compare"].trigger()
         settle(window)
-        assert window.comparing
+        assert window.full.comparing
         assert not any(dock.isVisible() for dock in window.docks.values())
         assert window.compare.current_case() == window.state.ranking.ranked[0].case_id
-        assert window.focused_panel() == "compare"
+        assert panel_of_keyboard(window) == "compare"
         qtbot.keyClick(window.compare.panes[1].view, Qt.Key.Key_Escape)
         settle(window)
-        assert not window.comparing
+        assert not window.full.comparing
         after = {name: dock.width() for name, dock in window.docks.items() if dock.isVisible()}
         assert after == before
 
@@ -35,7 +36,7 @@ def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
 def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
     with open_window(library) as window:
         asked(window)
-        window.show_compare(window.state.ranking.ranked[0].row)
+        window.full.compare(window.state.ranking.ranked[0].row)
         settle(window)
         window.actions_["close_library"].trigger()
         settle(window)
@@ -53,7 +54,7 @@ def test_the_picture_is_looked_at_large_and_everything_comes_back(qtbot, library
         assert window.large.view.picture is not None
         assert not any(dock.isVisible() for dock in window.docks.values())
         assert not window.docks["query"].isFloating()
-        assert window.focused_panel() == "large"
+        assert panel_of_keyboard(window) == "large"
         panes = (window.query.pane, *window.compare.panes)
         assert [pane.slices._resting for pane in panes] == [True, True, True]
         qtbot.keyClick(window.large.view, Qt.Key.Key_Escape)
@@ -76,8 +77,8 @@ def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
         window.full.look_at_query()
         settle(window)
         assert window.large.source.case == window.state.query.case
-        window.show_compare(window.state.ranking.ranked[0].row)
-        assert window.comparing
+        window.full.compare(window.state.ranking.ranked[0].row)
+        assert window.full.comparing
         assert window.large.source is None
         assert [pane.slices._resting for pane in window.compare.panes] == [False, False]
 

@@ -299,7 +299,7 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
             window.evaluation.header.tabs.setCurrentIndex(tab)
         window.full.look_at_query()
         window.full.ask_next()
-        window.show_compare(window.state.ranking.ranked[0].row)
+        window.full.compare(window.state.ranking.ranked[0].row)
         window.full.leave()
         settle(window)
         assert window.isActiveWindow()
