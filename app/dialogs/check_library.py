@@ -19,7 +19,7 @@ from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.language import named, shown, tr, tr_n
 from core.reports.cells import csv_text
-from core.workflows.upkeep.checking import CheckResult, Finding
+from core.workflows.upkeep.findings import CheckResult, Finding
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)

@@ -14,7 +14,7 @@ from core.language import tr
 from core.workflows.library import exported
 from core.workflows.upkeep import backing_up, checking
 from core.workflows.upkeep.backing_up import RestoreResult
-from core.workflows.upkeep.checking import CheckResult
+from core.workflows.upkeep.findings import CheckResult
 
 
 def back_up(context: Context, file: Path) -> None:

@@ -13,7 +13,7 @@ from app.dialogs.exports import ExportsDialog
 from app.operations import drawing, upkeep
 from core.language import tr
 from core.library.records import SUFFIX
-from core.workflows.upkeep.checking import CheckResult
+from core.workflows.upkeep.findings import CheckResult
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import SemblanceError
-from core.language import Said, say, say_all
+from core.language import say, say_all
 from core.library import check_is_library, open_library
 from core.library.records import CATALOGUE, FeatureSet
 from core.tasks import SILENT, Reporter
+from core.workflows.upkeep.findings import CheckResult, Finding
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -19,71 +20,6 @@ if TYPE_CHECKING:
 
 #: Names spelled out in a sentence.
 FEW = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as it should be.
-
-    ``part``: catalogue, features, metric, thumbnails, derived, pictures or left over; ``path`` what it is
-    about; ``harm`` whether anything is lost by it; ``remedy`` what a person can do; ``repaired`` what
-    was done; ``files`` those meant, where there may be several.
-    """
-
-    part: str
-    path: str
-    says: str
-    remedy: str = ""
-    harm: bool = True
-    repaired: str = ""
-    files: tuple[str, ...] = ()
-
-
-#: What is counted -> how one of it is told, and many.
-_COUNTED = {
-    "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
-    "pictures": (say("{n} picture"), say("{n} pictures")),
-    "feature sets": (say("{n} feature set"), say("{n} feature sets")),
-    "metrics": (say("{n} metric"), say("{n} metrics")),
-    "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),
-}
-
-
-def _counted(part: str, count: int) -> str:
-    one, many = _COUNTED[part]
-    return Said(one if count == 1 else many, {"n": say("{n:,}", n=count)})
-
-
-@dataclass
-class CheckResult:
-    """What was found, what was checked (counts by part), and what of the library can be used."""
-
-    library: str
-    findings: list[Finding] = field(default_factory=list)
-    checked: dict[str, int] = field(default_factory=dict)
-    works: list[str] = field(default_factory=list)
-    moved_to: str = ""
-
-    @property
-    def open_harm(self) -> list[Finding]:
-        """What is lost or damaged still."""
-        return [finding for finding in self.findings if finding.harm and not finding.repaired]
-
-    @property
-    def counted(self) -> str:
-        """What was checked, in words."""
-        return say_all(_counted(part, count) for part, count in self.checked.items())
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "library": self.library,
-            "sound": not self.open_harm,
-            "findings": [{**vars(finding), "files": list(finding.files)} for finding in self.findings],
-            "works": self.works,
-            "checked": self.checked,
-            "counted": self.counted,
-            "moved_to": self.moved_to,
-        }
 
 
 def check_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> CheckResult:

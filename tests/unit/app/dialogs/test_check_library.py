@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from app.dialogs.check_library import CheckDialog
-from core.workflows.upkeep.checking import CheckResult, Finding
+from core.workflows.upkeep.findings import CheckResult, Finding
 
 GONE = Finding(
     "pictures", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved pictures…", files=("a", "b")
