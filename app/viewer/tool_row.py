@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from app.theme import BASE, colour, font, news, theme
 from app.viewer import tools
 from app.widgets.boxes import hbox
+from app.widgets.menu_below import open_below
 from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
 from core.language import tr
@@ -123,7 +124,7 @@ class ToolRow(QWidget):
         return menu
 
     def _open_menu(self) -> None:
-        self.make_menu().popup(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        open_below(self.more, self.make_menu())
 
 
 class AutoButton(QPushButton):

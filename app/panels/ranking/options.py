@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from app.context import Context
 from app.operations import searching
+from app.widgets.menu_below import open_below
 from app.widgets.panel_header import header_button
 from core.language import tr
 from core.searches.search import UNUSUAL
@@ -54,7 +55,7 @@ class RankingOptions(QObject):
         """The menu below its button."""
         menu = self.menu()
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(self.button.mapToGlobal(QPoint(0, self.button.height())))
+        open_below(self.button, menu)
 
     def _set_diverse(self, on: bool) -> None:
         if on != (self._state.diverse > 0.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QStackedWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from app.context import Context
 from app.models.deck import Deck
@@ -21,6 +21,7 @@ from app.panels.under_way import extracting
 from app.theme import theme
 from app.widgets.boxes import vbox
 from app.widgets.cards.case_grid import CaseGrid
+from app.widgets.counted_switch import CountedSwitch
 from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader, header_button
@@ -53,8 +54,8 @@ class RankingPanel(Panel):
         super().__init__(tr("Ranking"))
         self._context, self._state = context, context.state
 
-        self.same_patient = QCheckBox(tr("same patient hidden"))
-        self.alike = QCheckBox(tr("alike folded"))
+        self.same_patient = CountedSwitch(tr("same patient hidden"))
+        self.alike = CountedSwitch(tr("alike folded"))
         for box, tip in (
             (self.same_patient, tr("Other cases of the query's patient are left out")),
             (self.alike, tr("Pictures that show the very same count once")),
@@ -249,11 +250,11 @@ class RankingPanel(Panel):
     def _tell_hidden(self) -> None:
         """How many cases the two switches leave out of the present ranking."""
         ranking = self._state.ranking
-        for box, text, hidden in (
-            (self.same_patient, tr("same patient hidden"), ranking.same_patient if ranking else 0),
-            (self.alike, tr("alike folded"), ranking.near_duplicates if ranking else 0),
+        for box, hidden in (
+            (self.same_patient, ranking.same_patient if ranking else 0),
+            (self.alike, ranking.near_duplicates if ranking else 0),
         ):
-            box.setText(f"{text} ({hidden})" if hidden and box.isChecked() else text)
+            box.set_count(hidden if box.isChecked() else 0)
 
     def _still_empty(self) -> None:
         if self._pages.currentWidget() is self._empty:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QInputDialog,
@@ -21,6 +21,7 @@ from app.theme import colour, news, set_look, theme
 from app.timers import one_shot
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.menu_below import open_below
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.reading_order import show_in_scroll_areas
@@ -148,7 +149,7 @@ class ConceptRow(QWidget):
         self.value = QLabel()
         set_look(self.value, role="second")
         self.more = header_button("more", tr("More for this concept"))
-        self.more.clicked.connect(lambda: self.make_menu().popup(self._below(self.more)))
+        self.more.clicked.connect(lambda: open_below(self.more, self.make_menu()))
         self.bar = _Amount()
         self.bar.moved.connect(self._moved)
         self.bar.entered.connect(lambda: concepts.choose(key))
@@ -237,10 +238,6 @@ class ConceptRow(QWidget):
 
     def _tell(self, amount: float) -> None:
         self.value.setText(figure(amount, "+.2f").replace("-", "−") if amount else "")
-
-    @staticmethod
-    def _below(widget: QWidget) -> QPoint:
-        return widget.mapToGlobal(QPoint(0, widget.height()))
 
 
 def told(strength: Strength) -> str:

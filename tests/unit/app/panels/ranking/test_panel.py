@@ -105,11 +105,11 @@ def test_the_strip_counts_the_nearest(ranked, context):
 
 
 def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
-    before = ranked.minimumSizeHint().width()
+    before = ranked.header.minimumSizeHint().width()
     context.state.set_asked(
         asked_for(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
     )
-    assert ranked.minimumSizeHint().width() == before
+    assert ranked.header.minimumSizeHint().width() == before
 
 
 def test_a_ranking_without_cases(ranked, context):
@@ -329,3 +329,16 @@ class TestGreysAsTheQuerys:
         context.state.set_greys(None)
         panel._greys._settled.timeout.emit()
         assert panel.grid._source is usual
+
+
+def test_a_count_in_the_head_makes_no_panel_wider(ranked, context, qtbot):
+    with_counts = ranked.header.minimumSizeHint().width()
+    context.state.set_asked(asked_for(ranking(same_patient=0, near_duplicates=0)))
+    assert ranked.same_patient.text() == "same patient hidden"
+    assert ranked.header.minimumSizeHint().width() == with_counts
+    context.state.set_asked(asked_for(ranking(same_patient=3)))
+    box = ranked.same_patient
+    qtbot.waitUntil(lambda: box.text() == "same patient hidden (3)")
+    box.resize(box.minimumSizeHint())
+    assert box.text() == "same patient hidden"
+    assert box.accessibleName() == "same patient hidden (3)"
