@@ -147,7 +147,8 @@ def test_a_key_leads_to_the_metric(qtbot, trained):
 def test_a_button_is_pressed_by_enter_as_by_the_space_bar(qtbot, trained, key):
     with open_window(trained) as window:
         window.activateWindow()
-        button = window.evaluation.header.findChildren(QToolButton)[-1]
+        buttons = window.evaluation.header.findChildren(QToolButton)
+        button = next(one for one in buttons if one.accessibleName() == "Help for this panel (F1)")
         pressed = []
         button.clicked.connect(lambda: pressed.append(True))
         window.evaluation.header.help_wanted.disconnect()
