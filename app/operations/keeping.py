@@ -66,7 +66,7 @@ class SearchKeeper(QObject):
             library.path,
             memory,
             lane=Lane.ASK,
-            channel="keep",
+            channel=f"keep {library.path}",
             quiet=True,
         ).failed.connect(self._context.messages.error)
 
