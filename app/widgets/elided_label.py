@@ -46,6 +46,11 @@ class ElidedLabel(QLabel):
         room, metrics = self.contentsRect().width(), self.fontMetrics()
         # Its width in whole pixels may fit where the text itself, some tenths wider, does not.
         shown = metrics.elidedText(self.text(), self._mode, room)
+        # What is left out in the middle may leave a pixel or two too many.
+        limit = room
+        while shown != self.text() and limit > 0 and metrics.horizontalAdvance(shown) > room:
+            limit -= 1
+            shown = metrics.elidedText(self.text(), self._mode, limit)
         if self._short and shown != self.text():
             return self._short if metrics.horizontalAdvance(self._short) <= room else ""
         return shown

@@ -18,7 +18,7 @@ from core.language import in_marks, tr
 from core.reports.wording import distance_text, signed_text
 
 ROW, BAR = 26, 10
-_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 58, 24, 120
+_NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 70, 24, 120
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def part_text(amount: float, total: float) -> str:
         return signed_text(amount)
     sign = "−" if amount < 0 else "+"
     if size >= 0.001:
-        return f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}"
+        return in_marks(f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}")
     return in_marks(f"{sign}{abs(amount):.1e}")
 
 
@@ -187,13 +187,7 @@ class _Row(QWidget):
         self._line = line
         self._name.setText(line.name)
         self._name.set_tip(line.tip)
-        text = (
-            distance_text(line.amount)
-            if self._total
-            else signed_text(line.amount)
-            if line.on
-            else tr("left out")
-        )
+        text = amount if self._total or line.on else tr("left out")
         self._amount.setText(text)
         for label in (self._name, self._amount):
             set_look(label, role="title" if self._total else "" if line.on else "third")

@@ -21,11 +21,14 @@ def check_is_library(path: Path) -> None:
     from core.library.records import CATALOGUE
 
     if not (path / CATALOGUE).is_file():
+        if path.exists():
+            raise BadInput(
+                say("{path} is not a library.", path=path),
+                "Choose the folder of a library: its name mostly ends in .semblance.",
+            )
         raise BadInput(
-            say("{path} is not a library.", path=path)
-            if path.exists()
-            else say("{path} does not exist.", path=path),
-            "A library is a folder made by `semblance import`.",
+            say("{path} does not exist.", path=path),
+            "Was it moved, renamed or removed, or is its disk not connected? Open it where it is now.",
         )
 
 

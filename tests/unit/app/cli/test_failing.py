@@ -21,7 +21,7 @@ from tests.helpers.tables import table_library, write_table
     [
         (["import", "gone", "--library", "L2"], "is not there. Check the name"),
         (["import", "EMPTY", "--library", "L2"], "is empty. Choose pictures"),
-        (["info", "gone"], "does not exist. A library is a folder made by `semblance import`."),
+        (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
         (["info", "EMPTY"], "is not a library"),
         (["features", "gone", "--extractor", "gabor"], "does not exist"),
         (["features", "LIB", "--extractor", "gabor"], "holds no pictures for 'gabor'"),

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.section_header import SectionHeader
 from app.widgets.waterfall import Line, Waterfall
 
@@ -24,3 +27,22 @@ def test_a_head_is_as_high_with_a_link_as_without(qtbot) -> None:
     head.set_note("")
     head.set_action("Reset")
     assert head.sizeHint().height() == before
+
+
+def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
+    waterfall = Waterfall()
+    qtbot.addWidget(waterfall)
+    waterfall.resize(290, 120)
+    waterfall.show_lines([Line("word 22", 0.000646, key="a"), Line("others", 0.0074, key="b")], 0.008046)
+    waterfall.show()
+    qtbot.waitExposed(waterfall)
+    label = waterfall.rows[0]._amount
+    assert label.text() == label.shown_text() == "+0.00065"
+
+
+def test_a_text_whose_middle_is_left_out_has_room(qtbot) -> None:
+    label = ElidedLabel("BDM+V refined", mode=Qt.TextElideMode.ElideMiddle)
+    qtbot.addWidget(label)
+    for width in range(30, 110):
+        label.resize(width, 20)
+        assert label.fontMetrics().horizontalAdvance(label.shown_text()) <= width

@@ -115,7 +115,7 @@ def test_a_folder_that_is_no_library_is_told(tmp_path):
     (tmp_path / "plain").mkdir()
     (tmp_path / "file").write_text("")
     for name in ("plain", "file"):
-        with pytest.raises(BadInput, match=r"is not a library.*made by `semblance import`"):
+        with pytest.raises(BadInput, match=r"is not a library.*Choose the folder of a library"):
             Library.open(tmp_path / name)
     with pytest.raises(BadInput, match=r"gone does not exist"):
         Library.open(tmp_path / "gone")
