@@ -29,8 +29,8 @@ from app.widgets.scrolled import Scrolled
 from app.widgets.scrolled_past import Slide
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
-from core.language import figure, tr
-from core.searches.concepts import Strength
+from core.language import figure, shown, tr
+from core.searches.concepts import MINIMUM, Strength
 from core.workflows.searches.concepts import ConceptFacts
 
 #: Steps of a slider to either side.
@@ -176,7 +176,8 @@ class ConceptRow(QWidget):
         marks += [tr("{n} gone", n=facts.gone)] if facts.gone else []
         marks += [tr("Y and N mark")] if chosen else []
         self.marks.setText(" · ".join(marks))
-        self.strength.setText(facts.why if facts.strength is None else told(facts.strength))
+        self.strength.set_short(_short(facts))
+        self.strength.setText(shown(facts.why) if facts.strength is None else told(facts.strength))
         self.strength.set_tip(measured(facts.strength) if facts.strength is not None else "")
         self.bar.setAccessibleName(tr("How much of {concept}, from less to more", concept=facts.name))
         how = measured(facts.strength) if facts.strength is not None else ""
@@ -238,6 +239,12 @@ class ConceptRow(QWidget):
 
     def _tell(self, amount: float) -> None:
         self.value.setText(figure(amount, "+.2f").replace("-", "−") if amount else "")
+
+
+def _short(facts: ConceptFacts) -> str:
+    """Why there is no strength, where the whole of it has no room; its tooltip has that."""
+    few = min(len(facts.with_), len(facts.without)) < MINIMUM
+    return tr("Not enough marks to measure") if facts.strength is None and few else ""
 
 
 def told(strength: Strength) -> str:

@@ -69,6 +69,9 @@ def test_one_is_named_and_marked_by_keys(qtbot, window, monkeypatch):
     assert section.isVisible()
     assert not row.bar.isEnabled()
     assert "Not enough marks" in row.strength.text()
+    row.strength.resize(220, row.strength.height())
+    assert row.strength.shown_text() == "Not enough marks to measure"
+    assert row.strength.text() in row.strength.toolTip()
     grid = window.library.grid
     grid.setFocus()
     columns = window.state.columns
