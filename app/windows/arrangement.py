@@ -86,8 +86,11 @@ class Arrangement(QObject):
         """Show the whole Library panel, also in a narrow window."""
         dock = self._window.docks["library"]
         if dock.folded:
+            # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
+            kept = [] if self._was_cramped else [self._window.docks[name] for name in ("query", "side")]
+            widths = [theme().px(208), *(one.width() for one in kept)]
             dock.fold(None)
-            self._window.resizeDocks([dock], [theme().px(208)], Qt.Orientation.Horizontal)
+            self._window.resizeDocks([dock, *kept], widths, Qt.Orientation.Horizontal)
         if what == "filter":
             self._window.library.focus_filter()
 
