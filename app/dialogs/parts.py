@@ -59,11 +59,12 @@ def cancel_button(dialog: QDialog) -> QPushButton:
 
 
 def go_or_cancel(dialog: QDialog, go: QPushButton) -> QHBoxLayout:
-    """The last line of a dialog that does something: ``go`` and Cancel."""
-    row = QHBoxLayout()
-    row.addWidget(go)
-    row.addWidget(cancel_button(dialog))
+    """The last line of a dialog that does something: Cancel and ``go`` at the right, as Close is in one to
+    read."""
+    row = hbox(spacing=8)
     row.addStretch(1)
+    row.addWidget(cancel_button(dialog))
+    row.addWidget(go)
     return row
 
 
