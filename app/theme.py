@@ -183,6 +183,7 @@ def style_sheet(chosen: Theme) -> str:
     values |= {f"h{n}": f"{chosen.px(n)}px" for n in (10, 12, 14, 16, 18, 22, 24, 26, 28)}
     values |= {f"f{n}": f"{chosen.px(n)}px" for n in (SMALL, OUTCOME, LARGE, DISPLAY)}
     values |= {
+        "name_field": f"{chosen.px(300)}px",
         "field_inner": f"{chosen.px(24) - 2}px",
         "tab_inner": f"{chosen.px(32) - 4}px",
         "radio": f"{(chosen.px(12) + 2) // 2}px",
