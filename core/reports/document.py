@@ -85,6 +85,13 @@ class VoteFacts:
     why_not: str = ""
     trained: bool = False
     caution: str = ""
+    #: The finding of each of the nearest, nearest first, where that is known.
+    voters: tuple[str | None, ...] = ()
+
+    def in_order(self) -> tuple[str | None, ...]:
+        """Finding by finding as :attr:`voters`; else the most frequent first."""
+        counted = [finding for finding, n in self.counts.items() for _ in range(n)]
+        return self.voters or (*counted, *[None] * self.without)
 
 
 @dataclass(frozen=True)

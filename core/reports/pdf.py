@@ -227,8 +227,9 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
     ]
     if document.vote.counts:
-        chips = [marks[finding] for finding, count in document.vote.counts.items() for _ in range(count)]
-        chips += [UNKNOWN_MARK] * document.vote.without
+        chips = [
+            UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK) for one in document.vote.in_order()
+        ]
         told += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), Chips(chips[:_MOST_CHIPS])]
     told.append(paragraph(document.estimate_text(), QUIET))
     if document.no_good_match:

@@ -89,6 +89,7 @@ def report_document(
         estimate.why_not,
         estimate.trained,
         estimate.caution,
+        estimate.voters,
     )
     return ReportDocument(
         title=say("Retrieval report"),

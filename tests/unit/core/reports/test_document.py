@@ -1,0 +1,12 @@
+"""What a report says of the nearest cases together."""
+
+from __future__ import annotations
+
+from core.reports.document import VoteFacts
+
+
+def test_the_nearest_stand_in_order_of_rank_where_it_is_known():
+    counts = {"benign": 2, "malignant": 1}
+    voters = ("benign", None, "malignant", "benign")
+    assert VoteFacts(counts, without=1, voters=voters).in_order() == voters
+    assert VoteFacts(counts, without=1).in_order() == ("benign", "benign", "malignant", None)
