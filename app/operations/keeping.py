@@ -95,10 +95,12 @@ def save(context: Context, name: str) -> Job | None:
     state = context.state
     if state.path is None or state.query is None:
         return None
+    path = state.path
     job = _run(context, keeping.save, name, state.memory())
 
     def done(given: str) -> None:
-        state.set_search_name(given)
+        if state.path == path:
+            state.set_search_name(given)
         context.messages.info(tr("Kept as '{name}'; what you change from here on is kept in it.", name=given))
 
     job.done.connect(done)
@@ -110,10 +112,12 @@ def branch(context: Context, name: str) -> Job | None:
     state = context.state
     if state.path is None or state.query is None:
         return None
-    before = state.search_name
+    path, before = state.path, state.search_name
     job = _run(context, keeping.branch, name, state.memory())
 
     def done(search: Search) -> None:
+        if state.path != path:
+            return
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
         state.set_search_name(name.strip())

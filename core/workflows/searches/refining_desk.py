@@ -43,12 +43,13 @@ class Bench:
         """Raises BadInput for a metric that clicks cannot refine."""
         self.desk = desk
         rows = desk.stepped.rows(reporter)
-        self.space = ClickSpace.of(desk.metric.distance, rows)
-        self.coordinates = self.space.coordinates(rows)
         #: (n,) cases the metric was trained on; all where it does not tell.
         self.trained = np.isin(desk.rows, desk.record.training)
-        if not self.trained.any():
+        if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
+        # How the held-out cases lie may not be told either: what is learnt is scored on them.
+        self.space = ClickSpace.of(desk.metric.distance, rows[self.trained])
+        self.coordinates = self.space.coordinates(rows)
         #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
         self.examples: dict[Query, Matrix] = {}
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from app.operations import searching
+from app.operations import keeping, searching
 from app.operations.library import close_library
 from app.program import make_application
 from app.screenshot import settle
@@ -34,6 +34,17 @@ def test_a_ranking_that_comes_after_another_library_was_opened_is_not_shown_in_i
         assert window.state.path == other
         assert window.state.ranking is None
         assert window.state.query is None
+
+
+@pytest.mark.parametrize("do", [keeping.save, keeping.branch])
+def test_a_name_that_comes_after_its_library_was_closed_names_nothing(library, do):
+    with open_window(library) as window:
+        searching.ask(window.context, Query(case=window.state.columns.ids[0]))
+        settle(window)
+        do(window.context, "mine")
+        close_library(window.context)
+        settle(window)
+        assert window.state.search_name == ""
 
 
 def test_the_library_of_the_start_does_not_take_the_place_of_one_that_was_chosen_sooner(library, tmp_path):

@@ -12,6 +12,7 @@ from core.errors import BadArguments, BadInput
 from core.imaging.region import Region
 from core.library.library import Library
 from core.metrics.card import MetricCard
+from core.metrics.online.click_space import ClickSpace
 from core.metrics.storage import load_metric
 from core.reports.card_facts import card_facts
 from core.searches.contradictions import Reason
@@ -61,6 +62,17 @@ def test_it_begins_with_the_metric_as_it_is(table):
     assert refined.shifts == ()
     assert refined.entries == ()
     assert refined.trust == 0.0
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits"])
+def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, metric):
+    bench = bench_for(table, metric)
+    rows = bench.desk.stepped.rows()
+    assert 1 < bench.trained.sum() < len(rows)
+    seen = ClickSpace.of(bench.desk.metric.distance, rows[bench.trained])
+    assert np.array_equal(bench.coordinates, seen.coordinates(rows))
+    told = ClickSpace.of(bench.desk.metric.distance, rows)
+    assert not np.allclose(bench.coordinates, told.coordinates(rows))
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
