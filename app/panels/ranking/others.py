@@ -52,14 +52,16 @@ class OtherFindings(QFrame):
     def show_ranking(self, ranking: SearchResult | None, columns: CaseColumns) -> None:
         cases = [] if ranking is None else [c for c in ranking.others if columns.index_of_row(c.row) >= 0]
         self.setVisible(bool(cases))
-        if not cases:
+        if ranking is None or not cases:
             self.strip.set_cases(())
             return
         findings = {case.finding for case in cases}
         one = next(iter(findings)) if len(columns.findings) == 2 else None
         self._chip.setVisible(one is not None)
         self._title.setText(
-            tr("Nearest with the other finding") if one is not None else tr("Nearest with another finding")
+            tr("Nearest with the other finding")
+            if one is not None
+            else tr("Nearest that are not {finding}, as most are", finding=next(iter(ranking.counts), ""))
         )
         if one is not None:
             self._chip.set_finding(columns.findings.index(one), columns.letters[one])

@@ -234,6 +234,13 @@ def test_the_nearest_with_the_other_finding_stand_below_with_what_differs(show, 
     assert not show(ranking()).others.isVisible()
 
 
+def test_of_several_findings_it_is_said_which_one_the_others_are_not(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
+    context.state.set_query(ASKED)
+    panel = show(ranking(others=(case(2), case(4))))
+    assert "Nearest that are not malignant, as most are" in texts(panel.others)
+
+
 def test_they_are_reached_by_mouse_and_keys(show, qtbot):
     panel = show(ranking(others=(case(2), case(4), case(6))))
     strip, opened = panel.others.strip, []
