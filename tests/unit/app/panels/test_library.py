@@ -24,8 +24,9 @@ def open_panel(qtbot, context):
     def make():
         made = LibraryPanel(context, Thumbnails(lambda _rows, done: done([])))
         qtbot.addWidget(made)
-        # The dock's header takes it in the window.
+        # The dock's header takes them in the window.
         made.view.setParent(made)
+        made.fold_button.setParent(made)
         made.resize(260, 640)
         made.show()
         return made
