@@ -43,7 +43,6 @@ def row(
     what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
 ) -> dict[str, Any]:
     return {
-        "benchmark": "why",
         "what": what,
         "value": value,
         "unit": unit,
