@@ -140,6 +140,7 @@ class Picker(QAbstractButton):
         side, shade = _chevron(), look.second if self.isEnabled() else look.disabled
         chevron = icon_pixmap("chevron-down", side, shade, self.devicePixelRatioF())
         painter.drawPixmap(QPoint(self.width() - side - 6, (self.height() - side) // 2), chevron)
+        painter.end()
 
     def _line(self, left: int) -> QRect:
         return QRect(left, 0, max(0, self.width() - left - _after()), self.height())

@@ -131,8 +131,13 @@ class Watch:
                 self._delays = self._run_delays()
             if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
                 self._was_doing = self.doing
-                frame = sys._current_frames().get(self._thread)
-                self._stack = "".join(traceback.format_stack(frame)[-8:]) if frame is not None else ""
+                self._stack = _stack_of(self._thread)
+
+
+def _stack_of(thread: int) -> str:
+    """Where ``thread`` is. Its frame is let go: one that is kept keeps what it paints with alive."""
+    frame = sys._current_frames().get(thread)
+    return "".join(traceback.format_stack(frame)[-8:]) if frame is not None else ""
 
 
 def _run_delay(file: Path) -> float:
