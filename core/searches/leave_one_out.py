@@ -109,7 +109,7 @@ class LeaveOneOut:
         return _Group(
             pairs,
             None,
-            _sum_of_forms(pairs, pairs.weights / weights.sum()),
+            pairs.summed(pairs.weights / weights.sum()),
             len(weights),
             float(weights.sum()),
             given.judgements,
@@ -189,23 +189,9 @@ def _joined(parts: Sequence[Pairs], weight: float) -> Pairs:
     )
 
 
-def _margins(pairs: Pairs, D: Matrix) -> Matrix:
-    stretched = np.einsum("ij,ij->i", pairs.z @ D, pairs.z)
-    out: Matrix = SLOPE / pairs.sizes * (stretched[pairs.far] - stretched[pairs.near])
-    return out
-
-
 def _pull(pairs: Pairs, D: Matrix) -> Matrix:
     """(m, m) sum of w s sigma(-s <D, A>) A: where D would be if they weighed as they are."""
-    return _sum_of_forms(pairs, SLOPE * pairs.weights * sigma(-_margins(pairs, D)))
-
-
-def _sum_of_forms(pairs: Pairs, amounts: Matrix) -> Matrix:
-    """(m, m) sum of amount (t,) times A."""
-    amounts = amounts / pairs.sizes
-    each = np.bincount(pairs.far, amounts, len(pairs.z)) - np.bincount(pairs.near, amounts, len(pairs.z))
-    out: Matrix = (pairs.z.T * each) @ pairs.z
-    return out
+    return pairs.summed(SLOPE * pairs.weights * sigma(-SLOPE * pairs.margins(D)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +211,7 @@ class _Curvature:
         from scipy.sparse import csr_array
 
         n, t = len(pairs.z), len(pairs.sizes)
-        wrong = sigma(-_margins(pairs, D))
+        wrong = sigma(-SLOPE * pairs.margins(D))
         rooted = SLOPE * np.sqrt(pairs.weights * wrong * (1.0 - wrong)) / pairs.sizes
         rows, ends = np.tile(np.arange(t), 2), np.concatenate([pairs.far, pairs.near])
         K = csr_array((np.concatenate([rooted, -rooted]), (rows, ends)), shape=(t, n))

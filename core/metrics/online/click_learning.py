@@ -113,6 +113,19 @@ class Pairs:
         useful = (sizes > 0.0) & (weights > 0.0) & (z[near] != z[far]).any(axis=1)
         return cls(z, near[useful], far[useful], sizes[useful], weights[useful])
 
+    def margins(self, D: Matrix) -> Matrix:
+        """(t,): <D, A_r> of D (r, r)."""
+        stretched = np.einsum("ij,ij->i", self.z @ D, self.z)
+        out: Matrix = (stretched[self.far] - stretched[self.near]) / self.sizes
+        return out
+
+    def summed(self, amounts: Matrix) -> Matrix:
+        """(r, r): the sum of a_r A_r for amounts a (t,), without making any A."""
+        amounts, n = amounts / self.sizes, len(self.z)
+        each = np.bincount(self.far, amounts, n) - np.bincount(self.near, amounts, n)
+        out: Matrix = (self.z.T * each) @ self.z
+        return out
+
 
 def gram(near: Matrix, far: Matrix, sizes: Matrix) -> Matrix:
     """(t, t): <A_r, A_s> without making any A."""
@@ -157,17 +170,13 @@ def on_form(pairs: Pairs, slope: float = SLOPE) -> Matrix:
     """D (r, r) by limited-memory BFGS on itself: the Gram matrix of thousands of triplets would not fit."""
     from scipy.optimize import minimize
 
-    z, sizes, weights = pairs.z, pairs.sizes, pairs.weights
-    n, r = z.shape
+    weights, r = pairs.weights, pairs.z.shape[1]
 
     def objective(flat: Matrix) -> tuple[float, Matrix]:
         D = flat.reshape(r, r)
-        stretched = np.einsum("ij,ij->i", z @ D, z)
-        margins = slope / sizes * (stretched[pairs.far] - stretched[pairs.near])
-        amounts = slope * weights * sigma(-margins) / sizes
-        each = np.bincount(pairs.far, amounts, n) - np.bincount(pairs.near, amounts, n)
+        margins = slope * pairs.margins(D)
         value = float(0.5 * flat @ flat + weights @ np.logaddexp(0.0, -margins))
-        return value, (D - (z.T * each) @ z).ravel()
+        return value, (D - pairs.summed(slope * weights * sigma(-margins))).ravel()
 
     options: Any = {"maxiter": 200, "gtol": 1e-6 * max(1.0, float(weights.max()))}
     D = minimize(objective, np.zeros(r * r), jac=True, method="L-BFGS-B", options=options).x.reshape(r, r)
