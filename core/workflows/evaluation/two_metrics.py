@@ -197,19 +197,19 @@ class _Field:
     usual: float | None
 
     @classmethod
-    def of_desk(cls, name: str, desk: Desk) -> _Field:
+    def of_desk(cls, desk: Desk, name: str = "") -> _Field:
         usual = usual_nearest(desk.neighbourhoods.distances)
-        return cls(name, desk, desk.index, desk.embedding, desk.ties, usual)
+        return cls(name or desk.record.name, desk, desk.index, desk.embedding, desk.ties, usual)
 
     @classmethod
     def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
         if isinstance(side, str):
-            return cls.of_desk(side, desk_for(library, side, reporter))
+            return cls.of_desk(desk_for(library, side, reporter))
         desk = desk_for(library, side.metric, reporter, without=side.without)
         judged = desk.ledger(side.ledger).in_force if side.ledger and side.strength > 0.0 else []
         name = say("{metric}, refined", metric=side.metric)
         if not judged:
-            return cls.of_desk(name, desk)
+            return cls.of_desk(desk, name)
         bench = bench_for(library, side.metric, reporter, without=side.without)
         embedding = bench.embedded(np.arange(len(desk.rows)), judged, side.strength)
         usual = usual_nearest(bench.nearest_under(bench.form(judged, side.strength)))
@@ -256,10 +256,11 @@ class _Field:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One metric's answer: what was asked of which desk (``None``: more than a point), the catalogue rows of
-    the whole order, the first distances, and under which row those stand that are folded."""
+    """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
+    those stand that are folded; ``asked`` of ``field`` where it was a point, not a search as it is refined."""
 
     desk: Desk
+    field: _Field | None
     asked: RankQuery | None
     order: Rows
     distances: Matrix
@@ -271,7 +272,8 @@ class _Side:
         asked = asked_of(desk, query)
         patients, keys = desk.patients if hide else None, desk.keys if fold else None
         first, order = whole_order(desk.index, asked, LOOKED_AT, patients=patients, keys=keys)
-        stands = _Field.of_desk(desk.record.name, desk).stands(order) if fold else order
+        field = _Field.of_desk(desk)
+        stands = field.stands(order) if fold else order
         kept = stands == order
         voters = order[kept][:VOTERS].tolist()
         vote = vote_of(
@@ -283,6 +285,7 @@ class _Side:
         )
         return cls(
             desk,
+            field,
             asked,
             desk.rows[order[kept]],
             first.distances[kept[: len(first.distances)]],
@@ -297,7 +300,8 @@ class _Side:
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
         folded = {copy: line.row for line in ranked for copy in line.alike_rows}
-        return cls(desk_for(library, search.metric, reporter), None, rows, distances, result.vote, folded)
+        desk = desk_for(library, search.metric, reporter)
+        return cls(desk, None, None, rows, distances, result.vote, folded)
 
     def ranks(self, rows: Rows) -> Rows:
         """(r,) the rank of each of ``rows``, of what it is folded under where it is; 0 where it has none."""
@@ -306,10 +310,8 @@ class _Side:
 
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
-        if self.asked is not None:
-            desk = self.desk
-            field = _Field.of_desk(desk.record.name, desk)
-            return field.agreement(self.asked, order)
+        if self.field is not None and self.asked is not None:
+            return self.field.agreement(self.asked, order)
         ranks = self.ranks(order)
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
