@@ -78,13 +78,8 @@ def view_planes(
         reporter.partial(ViewedPlane(axis, place, picture))
 
 
-def forget_volume(*, reporter: Reporter = SILENT) -> None:
-    """Give the memory of the volume kept by :func:`view_planes` back."""
-    _kept.forget()
-
-
-def close_volume(_library: Path | None = None) -> None:
-    """Forget the volume, whichever library it is of."""
+def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
+    """Give the memory of the volume kept by :func:`view_planes` back, whichever library it is of."""
     _kept.forget()
 
 

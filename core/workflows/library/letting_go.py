@@ -11,7 +11,7 @@ from core.tasks import SILENT, Reporter
 _KEEPERS = (
     ("core.workflows.searches.desk", "close_desks"),
     ("core.workflows.imaging.looking", "close_libraries"),
-    ("core.workflows.imaging.planes", "close_volume"),
+    ("core.workflows.imaging.planes", "forget_volume"),
 )
 
 
