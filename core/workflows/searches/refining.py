@@ -6,7 +6,8 @@ written is one small row a click; nothing of the library is laid out anew for it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import save_metric
 from core.searches.influence import Influence, influences
 from core.searches.judgement import Judgement, Kind, key_of
+from core.searches.ledger import Ledger
 from core.searches.query import Query
 from core.searches.search import Search
 from core.tasks import SILENT, Reporter
@@ -65,8 +67,7 @@ def judge(
     # One moment for all of them tells that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
-    ledger = bench.desk.ledger(search.ledger)
-    with own_write(library):
+    with _written(library, search, reporter) as ledger:
         ledger.undo(instead)
         ledger.add(made)
     return ask(library, search, k=k, reporter=reporter)
@@ -80,8 +81,7 @@ def undo(
     Raises:
         BadArguments: no such judgement.
     """
-    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
-    with own_write(library):
+    with _written(library, search, reporter) as ledger:
         ledger.undo(ids) if ids else ledger.undo_last()
     return ask(library, search, k=k, reporter=reporter)
 
@@ -94,18 +94,24 @@ def redo(
     Raises:
         BadArguments: no such judgement.
     """
-    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
-    with own_write(library):
+    with _written(library, search, reporter) as ledger:
         ledger.redo(ids) if ids else ledger.redo_last()
     return ask(library, search, k=k, reporter=reporter)
 
 
 def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> Asked:
     """Take back everything; each can be put in force again."""
-    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
-    with own_write(library):
+    with _written(library, search, reporter) as ledger:
         ledger.undo([entry.id for entry in ledger.in_force])
     return ask(library, search, k=k, reporter=reporter)
+
+
+@contextlib.contextmanager
+def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
+    """The ledger of the search; what is written to it inside lays nothing of the library out anew."""
+    ledger = desk_for(library, search.metric, reporter).ledger(search.ledger)
+    with own_write(library):
+        yield ledger
 
 
 def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
