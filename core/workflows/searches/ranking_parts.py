@@ -119,7 +119,7 @@ def asked_otherwise(desk: Desk, query: Query) -> str:
 
 def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if query.image is not None and query.region is None and desk.with_regions:
+    if asked_otherwise(desk, query) == WHOLE_ASKED:
         return (
             say(
                 "The cases of this library are regions of pictures, and the query is a whole picture. "
