@@ -73,7 +73,6 @@ class Desk:
         self.lookalikes = Lookalikes(library, self.rows, self.findings)
         self._whole: Desk | None = None
         self._near: Neighbourhoods | None = None
-        self._with_regions: bool | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read when they are first needed.
@@ -284,15 +283,13 @@ class Desk:
             )
         return self._near
 
-    @property
+    @cached_property
     def with_regions(self) -> bool:
         """Whether the cases are regions of pictures, as far as some spread over the library tell."""
-        if self._with_regions is None:
-            some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
-            details = self.library.catalogue.details(some)
-            there = [case for case in details.values() if case.address is not None]
-            self._with_regions = 2 * sum(case.region is not None for case in there) > len(there)
-        return self._with_regions
+        some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
+        details = self.library.catalogue.details(some)
+        there = [case for case in details.values() if case.address is not None]
+        return 2 * sum(case.region is not None for case in there) > len(there)
 
 
 _desks: OrderedDict[tuple[Path, str], tuple[Any, Desk]] = OrderedDict()
