@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from core.workflows.metrics.training import TrainRequest
+from tests.helpers.libraries import raw
+from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -10,3 +15,32 @@ from tests.helpers.tables import PLAIN, table_library
 def table(tmp_path):
     """60 rows of 30 patients, two metrics."""
     return table_library(tmp_path, metrics=(PLAIN, TrainRequest("bdm_v", "learnt", settings={"rounds": 20})))
+
+
+@pytest.fixture(scope="session")
+def made_to_refine(tmp_path_factory) -> Path:
+    """What :func:`eighty` and :func:`pictures` are copies of."""
+    folder = tmp_path_factory.mktemp("refined")
+    table_library(
+        folder / "table",
+        n=80,
+        metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
+    )
+    striped_library(folder, n=12, name="pictures.semblance")
+    return folder
+
+
+@pytest.fixture
+def eighty(made_to_refine, tmp_path) -> Path:
+    """80 rows of 40 patients under three metrics, of which ``city`` has no coordinates."""
+    return shutil.copytree(made_to_refine / "table", tmp_path / "table") / "lib.semblance"
+
+
+@pytest.fixture
+def pictures(made_to_refine, tmp_path) -> Path:
+    """12 striped pictures, in ``pictures`` beside their library."""
+    shutil.copytree(made_to_refine / "pictures", tmp_path / "pictures")
+    library = shutil.copytree(made_to_refine / "pictures.semblance", tmp_path / "pictures.semblance")
+    with raw(library) as connection:
+        connection.execute("UPDATE sources SET path=?", (str(tmp_path / "pictures"),))
+    return library

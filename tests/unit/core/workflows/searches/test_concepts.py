@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from core.errors import BadArguments, BadInput
-from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import concepts
 from core.workflows.searches.desk import desk_for
 from tests.helpers.libraries import raw
-from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture
-def table(tmp_path):
-    return table_library(tmp_path, n=80, metrics=(PLAIN, TrainRequest("l1", "city")))
+def table(eighty):
+    return eighty
 
 
 def marks(has: bool, *rows: int) -> list[tuple[str, bool]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,40 +13,15 @@ from core.searches.concepts import REACH, direction
 from core.searches.examples import moved_query
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import concepts, refining
 from core.workflows.searches.asking import ask
 from core.workflows.searches.refining_desk import bench_for
 from tests.helpers.asked import ranked
-from tests.helpers.libraries import raw
-from tests.helpers.striped import striped_library
-from tests.helpers.tables import PLAIN, table_library
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("moving")
-    table_library(
-        folder / "table",
-        n=80,
-        metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
-    )
-    striped_library(folder, n=12, name="pictures.semblance")
-    return folder
 
 
 @pytest.fixture
-def table(made, tmp_path) -> Path:
-    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
-
-
-@pytest.fixture
-def pictures(made, tmp_path) -> Path:
-    shutil.copytree(made / "pictures", tmp_path / "pictures")
-    shutil.copytree(made / "pictures.semblance", tmp_path / "pictures.semblance")
-    with raw(tmp_path / "pictures.semblance") as connection:
-        connection.execute("UPDATE sources SET path=?", (str(tmp_path / "pictures"),))
-    return tmp_path / "pictures.semblance"
+def table(eighty):
+    return eighty
 
 
 def search_for(metric="plain", case="t/c0", **more) -> Search:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 
 import pytest
 
@@ -13,24 +12,15 @@ from core.library.library import Library
 from core.searches.query import Query
 from core.searches.questions import LONG, SHORT, Answer
 from core.searches.search import Search
-from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches import questioning
 from core.workflows.searches.asking import ask
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import finding_of
-from tests.helpers.tables import PLAIN, table_library
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("questioning")
-    table_library(folder / "table", n=80, metrics=(PLAIN, TrainRequest("l1", "city")))
-    return folder
 
 
 @pytest.fixture
-def table(made, tmp_path):
-    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
+def table(eighty):
+    return eighty
 
 
 def request_for(metric="plain", case="t/c0") -> Search:

@@ -19,7 +19,7 @@ from core.searches.contradictions import Reason
 from core.searches.judgement import Kind
 from core.searches.query import Query
 from core.searches.search import Search
-from core.workflows.metrics.training import TrainRequest, score_metric
+from core.workflows.metrics.training import score_metric
 from core.workflows.searches import desk as desk_module
 from core.workflows.searches import refining
 from core.workflows.searches.asking import ask
@@ -29,25 +29,11 @@ from core.workflows.searches.refining_desk import bench_for
 from core.workflows.searches.searching import search
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
-from tests.helpers.striped import striped_library
-from tests.helpers.tables import PLAIN, table_library
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("refining")
-    table_library(
-        folder / "table",
-        n=80,
-        metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
-    )
-    striped_library(folder, n=12, name="pictures.semblance")
-    return folder
 
 
 @pytest.fixture
-def table(made, tmp_path):
-    return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
+def table(eighty):
+    return eighty
 
 
 def request_for(metric="plain", case="t/c0", **more) -> Search:
@@ -228,11 +214,10 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     assert 0.0 <= score_metric(table, "better")["auc"] <= 1.0
 
 
-def test_a_region_and_a_picture_from_outside_are_queries_too(made, tmp_path):
-    library = made / "pictures.semblance"
+def test_a_region_and_a_picture_from_outside_are_queries_too(pictures, tmp_path):
     outside = tmp_path / "outside.png"
-    shutil.copy(sorted((made / "pictures" / "level").iterdir())[0], outside)
-    cases = ranked(ask(library, Search("plain", Query(image=outside), "l")))
+    shutil.copy(sorted((pictures.parent / "pictures" / "level").iterdir())[0], outside)
+    cases = ranked(ask(pictures, Search("plain", Query(image=outside), "l")))
     region = Region(2, 2, 12, 12)
     for query in (
         Query(image=outside),
@@ -240,14 +225,14 @@ def test_a_region_and_a_picture_from_outside_are_queries_too(made, tmp_path):
         Query(case=cases[0], region=region),
     ):
         request = Search("plain", query, "l")
-        refining.judge(library, request, [closer(request, cases[-1], cases[1])])
+        refining.judge(pictures, request, [closer(request, cases[-1], cases[1])])
     slim_desks()
-    last = ask(library, request)
+    last = ask(pictures, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3
     assert {entry.judgement.kind for entry in last.entries} == {Kind.CLOSER}
     outside.unlink()
     slim_desks()
-    gone = ask(library, request)
+    gone = ask(pictures, request)
     assert len(gone.entries) == 3
 
 
