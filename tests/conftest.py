@@ -14,6 +14,7 @@ from core.workflows.library.letting_go import let_go
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over
+from tests.helpers.speaking import speaking
 
 # A slow machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -63,6 +64,13 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     home = tmp_path_factory.mktemp("home")
     redirect_user_folders(monkeypatch, home)
     return home
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    """The program in German."""
+    with speaking("de"):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,6 @@ from core.language import (
     ENGLISH,
     LANGUAGES,
     VARIABLE,
-    choose,
     figure,
     in_english,
     known,
@@ -31,6 +30,7 @@ from core.language import (
     tr,
     tr_n,
 )
+from tests.helpers.speaking import speaking
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -44,10 +44,8 @@ def german(monkeypatch, tmp_path):
         )
     )
     monkeypatch.setattr(language, "folder", lambda: tmp_path)
-    monkeypatch.setenv(VARIABLE, "de")
-    forget()
-    yield
-    forget()
+    with speaking("de"):
+        yield
 
 
 def forget():
@@ -115,10 +113,8 @@ def test_english_needs_no_table(monkeypatch):
     assert language.table() == {}
 
 
-def test_processes_started_later_speak_it_too(monkeypatch):
-    monkeypatch.setenv(VARIABLE, ENGLISH)
-    choose("de")
-    try:
+def test_processes_started_later_speak_it_too():
+    with speaking("de"):
         told = subprocess.run(
             [sys.executable, "-c", "from core.language import chosen; print(chosen())"],
             cwd=TOP,
@@ -127,8 +123,6 @@ def test_processes_started_later_speak_it_too(monkeypatch):
             check=True,
         )
         assert told.stdout.strip() == "de"
-    finally:
-        choose(ENGLISH)
 
 
 #: Calls whose literal arguments are texts -> how many of the first.

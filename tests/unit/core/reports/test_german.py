@@ -5,31 +5,16 @@ from __future__ import annotations
 import io
 import json
 
-import pytest
 from pypdf import PdfReader
 
-from core import language
-from core.language import VARIABLE, say, shown
+from core.language import say, shown
 from core.reports.csv import report_csv
 from core.reports.html import report_html
 from core.reports.json import report_json
 from core.reports.pdf import report_pdf
 from core.reports.privacy import Eraser
 from tests.helpers.reports import report
-
-
-@pytest.fixture
-def german(monkeypatch):
-    def forget():
-        for one in (language.table, language._forms, language._recognised):
-            one.cache_clear()
-
-    monkeypatch.setenv(VARIABLE, "de")
-    forget()
-    yield
-    monkeypatch.undo()
-    forget()
-
+from tests.helpers.speaking import speaking
 
 TOLD = (
     "Rangliste",
@@ -58,11 +43,11 @@ def test_the_page_is_german(german):
     assert [told for told in TOLD if told not in " ".join(page.split())] == []
 
 
-def test_what_scripts_read_stays_english(german, monkeypatch):
+def test_what_scripts_read_stays_english(german):
     document = report(rows=3)
     told = report_json(document), report_csv(document)
-    monkeypatch.setenv(VARIABLE, "en")
-    assert told == (report_json(document), report_csv(document))
+    with speaking("en"):
+        assert told == (report_json(document), report_csv(document))
     assert "De-identified" in json.loads(told[0])["report"]["removed"][0]
 
 

@@ -16,12 +16,13 @@ from app.panels.ranking.panel import moved_by
 from app.widgets.cards.case_drag import CASE_MIME
 from app.windows import parts
 from core.imaging.region import Region
-from core.language import VARIABLE, choose, shown
+from core.language import shown
 from core.library.library import Library
 from core.metrics.online.click_space import no_coordinates
 from core.searches.query import Query
 from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import Asked
+from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window, wait_for
@@ -192,15 +193,11 @@ def test_a_metric_without_coordinates_says_so(window, monkeypatch):
     wait_for(window, lambda: window.state.asked.refused is not None)
     assert "Ranked without them." in window.query.examples.note.text()
     assert window.ranking.told.endswith(" ms")
-    monkeypatch.setenv(VARIABLE, "en")
-    choose("de")
-    try:
+    with speaking("de"):
         window.state.ranking_changed.emit()
         told = window.query.examples.note.text()
         assert shown(no_coordinates().message) in told
         assert no_coordinates().message not in told
-    finally:
-        choose("en")
 
 
 def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):

@@ -15,13 +15,14 @@ from app.panels.side.refine import RefinePanel
 from app.panels.side.refine_measures import FEW
 from app.theme import set_theme
 from core.evaluation.evaluate_metric import HELD_OUT_CASES
-from core.language import VARIABLE, choose, shown
+from core.language import shown
 from core.metrics.online.click_space import no_coordinates
 from core.searches.query import Query
 from core.workflows.searches import refining
 from core.workflows.searches.trusting import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
+from tests.helpers.speaking import speaking
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -280,13 +281,10 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
     with qtbot.waitSignal(asked.train_wanted):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
-    monkeypatch.setenv(VARIABLE, "en")
-    choose("de")
-    operations.check_metric(context)
-    settle(asked, jobs)
-    told, german = texts(asked), shown(no_coordinates().message)
-    choose("en")
-    assert german in told
+    with speaking("de"):
+        operations.check_metric(context)
+        settle(asked, jobs)
+        assert shown(no_coordinates().message) in texts(asked)
 
 
 def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, context, jobs):
