@@ -9,6 +9,7 @@ from app.context import Context
 from app.messages import Messages
 from app.settings import Settings
 from app.state import State
+from core.workflows.imaging import looking, planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -25,6 +26,14 @@ def jobs(qapp: QApplication) -> Iterator[HeldJobs]:
 def context(jobs: HeldJobs) -> Context:
     """A window's parts without the window."""
     return Context(State(), jobs, Messages(), Settings())
+
+
+@pytest.fixture
+def forget_volumes() -> Iterator[None]:
+    """Volumes read in this process do not outlive the test."""
+    yield
+    planes.forget_volume()
+    looking.stacks.forget()
 
 
 @pytest.fixture

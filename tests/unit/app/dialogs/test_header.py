@@ -9,11 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.context import Context
 from app.dialogs.header import HeaderDialog
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.dicom.listing import HeaderLine
@@ -31,9 +27,9 @@ NAME, VALUE = 1, 3
 
 
 @pytest.fixture
-def dialog(qtbot, jobs, monkeypatch):
+def dialog(qtbot, jobs, context, monkeypatch):
     monkeypatch.setattr(headers, "read_header", lambda *_: HeaderTable("one.dcm", LINES, 7, dicom=True))
-    dialog = HeaderDialog(Context(State(), jobs, Messages(), Settings()))
+    dialog = HeaderDialog(context)
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.read(None, PictureAddress(Path("one.dcm")), None)

@@ -5,11 +5,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QLabel, QToolButton
 from shiboken6 import isValid
 
-from app.context import Context
 from app.dialogs.jobs import JobsDialog
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
 from app.widgets.progress_line import ProgressLine
 from core.engine import Progress
 
@@ -17,9 +13,9 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def dialog(jobs):
+def dialog(jobs, context):
     jobs.run("Importing pictures", list)
-    made = JobsDialog(Context(State(), jobs, Messages(), Settings()))
+    made = JobsDialog(context)
     made.show()
     yield made
     if isValid(made):

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import shutil
 
-from app.context import Context
-from app.messages import Messages
 from app.operations.keeping import SearchKeeper
-from app.settings import Settings
-from app.state import State
 from core.library import open_library
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows.library.opening import LAST, publish
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 
 
-def test_keeping_a_search_of_another_library_does_not_drop_the_one_before(qapp, tmp_path):
+def test_keeping_a_search_of_another_library_does_not_drop_the_one_before(context, tmp_path):
     library = table_library(tmp_path / "table", n=20, metrics=(PLAIN,))
     other = shutil.copytree(library, tmp_path / "other.semblance")
-    jobs = HeldJobs()
-    context = Context(State(), jobs, Messages(), Settings())
     keeper = SearchKeeper(context, dict)
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         context.state.set_library(publish(path))
         context.state.set_query(Query(case))
         keeper.keep()
-    jobs.let_run()
+    context.jobs.let_run()
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         with open_library(path) as opened:
             assert Search.from_json(opened.load_search(LAST)).query.case == case
-    jobs.shutdown()
-    jobs.deleteLater()

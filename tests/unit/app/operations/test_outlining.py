@@ -6,24 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.context import Context
-from app.messages import Messages
 from app.operations.outlining import outline_mass
-from app.settings import Settings
-from app.state import State
 from app.viewer.picture_view import PictureView
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
 from core.workflows.imaging.looking import view_file
-from tests.helpers.held_jobs import HeldJobs
-
-
-@pytest.fixture
-def context(qapp):
-    jobs = HeldJobs()
-    yield Context(State(), jobs, Messages(), Settings())
-    jobs.shutdown()
-    jobs.deleteLater()
 
 
 @pytest.fixture

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.context import Context
-from app.messages import Messages
 from app.operations import library
-from app.settings import Settings
-from app.state import State
 from core.workflows.library.opening import publish
 from tests.helpers.libraries import make_library
 
 
 @pytest.fixture
-def context(jobs, tmp_path):
-    context = Context(State(), jobs, Messages(), Settings())
+def context(context, tmp_path):
     context.state.set_library(publish(make_library(tmp_path / "one")))
     return context
 

@@ -8,12 +8,8 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.context import Context
-from app.messages import Messages
 from app.panels.large import LargePanel
 from app.panels.query.source import QuerySource
-from app.settings import Settings
-from app.state import State
 from core.errors import BadInput
 from core.imaging.address import PictureAddress
 from core.imaging.region import Region
@@ -21,12 +17,12 @@ from core.searches.query import Query
 from core.workflows.imaging import looking, planes
 from core.workflows.imaging.looking import view_file
 from core.workflows.library.opening import publish
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
+pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +31,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    planes.forget_volume()
-    looking.stacks.forget()
-
-
-@pytest.fixture
-def context(jobs, trained):
-    context = Context(State(), jobs, Messages(), Settings())
+def context(context, trained):
     context.state.set_library(publish(trained))
     return context
 

@@ -16,22 +16,12 @@ from app.viewer.viewport import Orientation
 from app.viewer.window_level import Window
 from core.imaging import memory
 from core.imaging.address import PictureAddress
-from core.workflows.imaging import looking, planes
+from core.workflows.imaging import planes
 from core.workflows.imaging.looking import StackFacts, view_file
-from tests.helpers.held_jobs import HeldJobs
 
 LEFT = Qt.MouseButton.LeftButton
 SHAPE = (12, 40, 50)
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    planes.forget_volume()
-    looking.stacks.forget()
+pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 
 @pytest.fixture

@@ -14,20 +14,10 @@ from app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
 from app.viewer.slices import Slices
 from app.viewer.window_level import Window
 from core.imaging.address import PictureAddress
-from core.workflows.imaging import looking
 from core.workflows.imaging.looking import StackFacts, view_file
-from tests.helpers.held_jobs import HeldJobs
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture
-def jobs(qapp):
-    made = HeldJobs()
-    yield made
-    made.shutdown()
-    made.deleteLater()
-    looking.stacks.forget()
+pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 
 @pytest.fixture

@@ -44,8 +44,7 @@ def trained(made, tmp_path):
 
 
 @pytest.fixture
-def context(jobs, trained):
-    context = Context(State(), jobs, Messages(), Settings())
+def context(context, trained):
     context.state.set_library(publish(trained))
     context.state.set_metric("plain")
     return context

@@ -5,12 +5,8 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 
-from app.context import Context
-from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.comparing.compare import ComparePanel
-from app.settings import Settings
-from app.state import State
 from core.searches.query import Query
 from core.workflows.imaging import looking
 from core.workflows.library.opening import publish
@@ -26,8 +22,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def panel(qtbot, jobs, trained):
-    context = Context(State(), jobs, Messages(), Settings())
+def panel(qtbot, jobs, context, trained):
     context.state.set_library(publish(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)

@@ -9,12 +9,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from app.context import Context
-from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
-from app.settings import Settings
-from app.state import State
 from core.searches.query import Query
 from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
@@ -36,8 +32,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def panel(qtbot, jobs, trained):
-    context = Context(State(), jobs, Messages(), Settings())
+def panel(qtbot, jobs, context, trained):
     context.state.set_library(publish(trained))
     context.state.set_query(Query(case=context.state.columns.ids[0]))
     panel = TwoMetricsPanel(context, Thumbnails(lambda _rows, done: done([])))

@@ -7,11 +7,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
-from app.context import Context
-from app.messages import Messages
 from app.panels.evaluation.map import MapPanel
-from app.settings import Settings
-from app.state import State
 from core.searches.query import Query
 from core.workflows.evaluation import mapping
 from core.workflows.library.opening import publish
@@ -33,8 +29,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def panel(qtbot, jobs, trained):
-    context = Context(State(), jobs, Messages(), Settings())
+def panel(qtbot, context, trained):
     context.state.set_library(publish(trained))
     context.state.set_metric("plain")
     panel = MapPanel(context)

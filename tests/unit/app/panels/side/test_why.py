@@ -8,13 +8,9 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from app.context import Context
-from app.messages import Messages
 from app.models.deck import distance_text
 from app.operations import searching
 from app.panels.side.why import LINES, QUIET_MS, WhyPanel
-from app.settings import Settings
-from app.state import State
 from core.errors import BadInput
 from core.searches.query import Query
 from core.workflows.library.opening import publish
@@ -23,7 +19,6 @@ from core.workflows.searches import explaining, refining
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.explaining import why
 from core.workflows.searches.refining import closer
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
@@ -51,14 +46,6 @@ def made(tmp_path_factory):
 @pytest.fixture
 def table(made, tmp_path):
     return shutil.copytree(made / "table", tmp_path / "table") / "lib.semblance"
-
-
-@pytest.fixture
-def context(qapp):
-    jobs = HeldJobs()
-    yield Context(State(), jobs, Messages(), Settings())
-    jobs.shutdown()
-    jobs.deleteLater()
 
 
 @pytest.fixture
