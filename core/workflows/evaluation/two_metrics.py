@@ -257,7 +257,7 @@ class _Field:
 @dataclass(frozen=True, eq=False)
 class _Side:
     """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
-    those stand that are folded; ``asked`` of ``field`` where it was a point, not a search as it is refined."""
+    those stand that are folded; ``asked`` of ``field``, both ``None`` for a search as it is refined."""
 
     desk: Desk
     field: _Field | None
