@@ -51,6 +51,9 @@ class PairDistances(Protocol):
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
         """(b, w) distances that break ties of :meth:`exact`, or ``None``."""
 
+    def among(self, gallery: Rows) -> PairDistances:
+        """The same to some rows of the gallery only, whose ties nothing breaks."""
+
 
 class GivenDistances:
     """Distances that are already there: ``first`` (q, n), and ``second`` of the same shape to break ties."""
@@ -68,6 +71,9 @@ class GivenDistances:
 
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
         return None if self._second is None else self._second[queries[:, None], gallery]
+
+    def among(self, gallery: Rows) -> GivenDistances:
+        return GivenDistances(self._first[:, gallery])
 
 
 class EmbeddedDistances:
@@ -98,6 +104,9 @@ class EmbeddedDistances:
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
         return None if self._second is None else _between(*self._second, queries, gallery)
 
+    def among(self, gallery: Rows) -> EmbeddedDistances:
+        return EmbeddedDistances(self._q, self._x[gallery])
+
 
 class ScannedDistances:
     """Distances without embeddings: of ``queries`` (q, d) to ``gallery`` (n, d), by the ``distance`` itself.
@@ -126,6 +135,9 @@ class ScannedDistances:
 
     def second(self, queries: Rows, gallery: Rows) -> Matrix | None:
         return None if self._second is None else _between(*self._second, queries, gallery)
+
+    def among(self, gallery: Rows) -> ScannedDistances:
+        return ScannedDistances(self._distance, self._q, self._x[gallery])
 
 
 def _between(q: Matrix, x: Matrix, queries: Rows, gallery: Rows) -> Matrix:

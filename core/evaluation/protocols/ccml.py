@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from core.evaluation.class_conditional import finding_neighbours, wrong_shares
 from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import BLOCK, PairDistances, metric_distances
+from core.evaluation.neighbours import PairDistances, metric_distances
 from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
 from core.evaluation.protocols.runner import Trial
 from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
@@ -16,7 +16,6 @@ from core.evaluation.result import Measured
 from core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
 from core.evaluation.splits import HoldOut
 from core.language import say
-from core.retrieval.ccknn import FindingNeighbours, finding_neighbours
 from core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -99,34 +98,17 @@ def _both_rules(
     reporter: Reporter,
 ) -> tuple[Matrix, Matrix]:
     """(K,) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the asker's patient do not answer."""
-    wrong = np.zeros((2, MAX_K))
-    for queries, near in _blocks(distances, gallery, n_findings, patients, reporter):
-        truth = asked[queries]
-        for k in range(1, MAX_K + 1):
-            means = near.means(k)
-            wrong[0, k - 1] += _wrong(means == means.min(axis=1, keepdims=True), truth)
-            likely = near.log_posterior(k)
-            wrong[1, k - 1] += _wrong(likely == likely.max(axis=1, keepdims=True), truth)
-    return wrong[0] / len(asked), wrong[1] / len(asked)
-
-
-def _blocks(
-    distances: PairDistances,
-    gallery: Rows,
-    n_findings: int,
-    patients: tuple[Rows, Rows] | None,
-    reporter: Reporter,
-) -> Iterator[tuple[Rows, FindingNeighbours]]:
-    step = max(1, BLOCK // max(1, distances.n_gallery))
-    for start in range(0, distances.n_queries, step):
-        reporter.check_cancelled()
-        queries = np.arange(start, min(start + step, distances.n_queries))
-        block = np.maximum(distances.rough(queries)[0], 0.0)
-        if patients is not None:
-            block[patients[0][queries][:, None] == patients[1]] = np.inf
-        yield queries, finding_neighbours(block, gallery, n_findings, MAX_K)
-
-
-def _wrong(winners: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], truth: Rows) -> float:
-    right = winners[np.arange(len(truth)), truth] / winners.sum(axis=1)
-    return float(len(truth) - right.sum())
+    asking, answering = (None, None) if patients is None else patients
+    near = finding_neighbours(
+        distances,
+        gallery,
+        n_findings,
+        MAX_K,
+        query_patients=asking,
+        gallery_patients=answering,
+        reporter=reporter,
+    )
+    ks = range(1, MAX_K + 1)
+    by_mean = [wrong_shares(near.nearest_in_mean(k), asked).mean() for k in ks]
+    by_likelihood = [wrong_shares(near.likeliest(k), asked).mean() for k in ks]
+    return np.array(by_mean), np.array(by_likelihood)

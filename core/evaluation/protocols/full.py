@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from core.evaluation.class_conditional import finding_neighbours, wrong_shares
 from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import BLOCK, PairDistances, metric_distances
+from core.evaluation.neighbours import PairDistances, metric_distances
 from core.evaluation.operating_points import bootstrap, sensitivity_at
 from core.evaluation.protocols.bdm import at_rank
 from core.evaluation.protocols.runner import Trial, repeat_seed
@@ -30,7 +31,6 @@ from core.evaluation.scores import (
 from core.evaluation.splits import HoldOut, holdout, patient_codes
 from core.language import say
 from core.parameters import Parameter
-from core.retrieval.ccknn import finding_neighbours
 from core.tasks import Reporter
 
 MAX_K = 50
@@ -202,16 +202,6 @@ def class_conditional_errors(
 
     Findings that tie share the credit.
     """
-    out = np.ones((distances.n_queries, max_k))
-    step = max(1, BLOCK // max(1, distances.n_gallery))
-    for start in range(0, distances.n_queries, step):
-        reporter.check_cancelled()
-        queries = np.arange(start, min(start + step, distances.n_queries))
-        block = np.maximum(distances.rough(queries)[0], 0.0)
-        near = finding_neighbours(block, gallery, n_findings, max_k)
-        for k in range(1, max_k + 1):
-            means = near.means(k)
-            winners = means == means.min(axis=1, keepdims=True)
-            right = winners[np.arange(len(queries)), asked[queries]] / winners.sum(axis=1)
-            out[queries, k - 1] = 1.0 - right
-    return out
+    near = finding_neighbours(distances, gallery, n_findings, max_k, reporter=reporter)
+    wrong = [wrong_shares(near.nearest_in_mean(k), asked) for k in range(1, max_k + 1)]
+    return np.stack(wrong, axis=1)
