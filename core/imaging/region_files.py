@@ -146,19 +146,29 @@ def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
         BadInput: unreadable, black, or not of ``size`` (height, width).
     """
     grey = decode(read_file(path, str(path)), str(path)).grey()
-    if size is not None and grey.shape != size:
+    if size is not None:
+        check_mask_size(str(path), grey.shape, size)
+    return region_of_mask(grey > max(float(grey.max()) / 2, 0.0))
+
+
+def check_mask_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) -> None:
+    """Whether a mask of ``shape`` fits its picture of ``size``, both (height, width).
+
+    Raises:
+        BadInput: it does not.
+    """
+    if shape != size:
         raise BadInput(
             say(
-                "The mask '{path}' is {shape} x {shape2} pixels, the picture {size} x {size2}.",
-                path=path,
-                shape=grey.shape[1],
-                shape2=grey.shape[0],
+                "The mask '{path}' is {shape} x {shape2} pixels, its picture {size} x {size2}.",
+                path=name,
+                shape=shape[1],
+                shape2=shape[0],
                 size=size[1],
                 size2=size[0],
             ),
             "Save the mask in the size of its picture.",
         )
-    return region_of_mask(grey > max(float(grey.max()) / 2, 0.0))
 
 
 def _in_mm(region: Region, picture: Picture) -> dict[str, Any] | None:

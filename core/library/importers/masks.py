@@ -8,6 +8,7 @@ import numpy.typing as npt
 from core.errors import BadInput
 from core.imaging.container import PictureReader
 from core.imaging.raster import size_of
+from core.imaging.region_files import check_mask_size
 from core.language import say
 from core.library.importers.source import Source
 
@@ -26,18 +27,8 @@ def read_mask(
         BadInput: unreadable, a picture of many greys, or of another size.
     """
     grey = reader.open(source.address(path)).grey()
-    if size is not None and grey.shape != size:
-        raise BadInput(
-            say(
-                "The mask '{path}' is {shape} x {shape2} pixels, its picture {size} x {size2}.",
-                path=path,
-                shape=grey.shape[1],
-                shape2=grey.shape[0],
-                size=size[1],
-                size2=size[0],
-            ),
-            "Save the mask in the size of its picture.",
-        )
+    if size is not None:
+        check_mask_size(path, grey.shape, size)
     top = float(grey.max())
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MOST_BETWEEN * grey.size:
