@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -179,17 +179,27 @@ def view_slices(
     Raises:
         BadInput: the volume is gone.
     """
-    address = address_of(library, what)
-    stack = stacks.get(address)
+    stack = stacks.get(address_of(library, what))
+
+    def shown(place: int) -> DisplayPicture:
+        nonlocal like
+        picture = display_picture(stack.picture(place), like=like, smallest=SMALLEST_OF_SLICES)
+        like = like or picture
+        return picture
+
+    tell_slices(places, shown, reporter)
+
+
+def tell_slices(places: Sequence[int], shown: Callable[[int], DisplayPicture], reporter: Reporter) -> None:
+    """Each of ``places`` as a :class:`ViewedSlice`, as soon as it is ``shown`` or cannot be."""
     for place in places:
         reporter.check_cancelled()
         try:
-            shown = display_picture(stack.picture(place), like=like, smallest=SMALLEST_OF_SLICES)
+            picture = shown(place)
         except SemblanceError as error:
             reporter.partial(ViewedSlice(place, None, error.message))
-            continue
-        reporter.partial(ViewedSlice(place, shown))
-        like = like or shown
+        else:
+            reporter.partial(ViewedSlice(place, picture))
 
 
 def outline_mass(

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.errors import SemblanceError
 from core.imaging import PictureAddress
 from core.imaging.display import DisplayPicture, display_picture
 from core.imaging.memory import check_fits
 from core.imaging.planes import Plane, planes_of
 from core.imaging.volume import Volume
 from core.tasks import SILENT, Reporter
-from core.workflows.imaging.looking import ViewedSlice, address_of, stacks
+from core.workflows.imaging.looking import address_of, stacks, tell_slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +97,10 @@ def slice_thumbnails(
         BadInput: the volume is gone.
     """
     stack = stacks.get(address_of(library, what))
-    for place in places:
-        reporter.check_cancelled()
-        try:
-            shown = display_picture(stack.picture(place), like=like)
-        except SemblanceError as error:
-            reporter.partial(ViewedSlice(place, None, error.message))
-            continue
-        last = len(shown.levels) - 1
-        reporter.partial(
-            ViewedSlice(place, replace(shown, levels=shown.levels[last:], reduced=shown.factor(last)))
-        )
+
+    def shown(place: int) -> DisplayPicture:
+        picture = display_picture(stack.picture(place), like=like)
+        last = len(picture.levels) - 1
+        return replace(picture, levels=picture.levels[last:], reduced=picture.factor(last))
+
+    tell_slices(places, shown, reporter)
