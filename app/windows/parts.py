@@ -24,7 +24,6 @@ from app.windows.docks import Dock
 from core.language import tr
 from core.searches.query import Query
 from core.workflows.imaging import looking
-from core.workflows.imaging.looking import CardImage
 
 if TYPE_CHECKING:
     from app.panels.asking.ask_next import AskNextPanel
@@ -230,10 +229,6 @@ class Parts:
         job = self._context.jobs.run(
             tr("Thumbnails"), looking.card_images, path, rows, THUMBNAIL, lane=Lane.LOOK, quiet=True
         )
-
-        def show(images: list[CardImage]) -> None:
-            done(images)
-
-        job.done.connect(show)
+        job.done.connect(done)
         job.failed.connect(lambda _error: done([]))
         job.cancelled.connect(lambda: done([]))
