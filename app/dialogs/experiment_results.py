@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QWidget
 
 from app.context import Context
 from app.dialogs.experiment_tables import (
@@ -42,9 +42,7 @@ class ExperimentResults(QWidget):
         self._drawn: tuple[Any, ...] = ()
         self._redraw = one_shot(self, self._draw_ranks, 120)
         self._make()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.tabs)
+        vbox(self).addWidget(self.tabs)
         self.protocol.currentTextChanged.connect(lambda _text: self._show_protocol())
         for choice in (self.test, self.score, self.row):
             choice.currentIndexChanged.connect(lambda _place: self._show_tab())

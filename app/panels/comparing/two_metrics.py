@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -93,8 +92,7 @@ class TwoMetricsPanel(FullPage):
         self._left = QWidget()
         left = vbox(self._left)
         left.addWidget(self.name)
-        around = QVBoxLayout()
-        around.setContentsMargins(8, 8, 8, 0)
+        around = vbox(margins=(8, 8, 8, 0))
         around.addWidget(self.picture)
         left.addLayout(around)
         scroll = Scrolled(self.facts)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.context import Context
 from app.models.measured import measured_note
 from app.panels.evaluation.overview import PlotCell
 from app.plots.figure_view import FigureView
 from app.widgets.bin_table import BinTable
-from app.widgets.boxes import hbox
+from app.widgets.boxes import hbox, vbox
 from app.widgets.empty_state import EmptyState
 from core.language import tr
 from core.reports.curves import CALIBRATION
@@ -38,9 +38,7 @@ class CalibrationPage(QWidget):
         self._pages = QStackedWidget()
         self._pages.addWidget(whole)
         self._pages.addWidget(self._empty)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._pages)
+        vbox(self).addWidget(self._pages)
         self.show_metric((), None)
 
     def show_metric(self, metrics: tuple[ScoredMetric, ...], metric: ScoredMetric | None) -> None:

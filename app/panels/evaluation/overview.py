@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.context import Context
 from app.plots.figure_view import FigureView
@@ -75,14 +75,10 @@ class Overview(QWidget):
         self.roc = PlotCell(tr("ROC"), FigureView(context, ROC))
         self.curve = LiveCurve(context)
         training = QWidget()
-        column = QVBoxLayout(training)
-        column.setContentsMargins(0, 4, 0, 4)
-        column.addWidget(self.curve)
+        vbox(training, margins=(0, 4, 0, 4)).addWidget(self.curve)
         self.table = ScoreTable(BRIEF)
         inset = QWidget()
-        around = QHBoxLayout(inset)
-        around.setContentsMargins(6, 0, 6, 0)
-        around.addWidget(self.table)
+        hbox(inset, margins=(6, 0, 6, 0)).addWidget(self.table)
         self.metrics = Cell(tr("Metrics"), inset)
         self._rule = _Upright()
         #: The second and the third plot, each with what stands before it.

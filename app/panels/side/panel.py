@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from app.context import Context
 from app.later import later
@@ -14,6 +14,7 @@ from app.panels.side.concepts import ConceptsSection
 from app.panels.side.refine import RefinePanel
 from app.panels.side.train import TrainPanel
 from app.panels.side.why import WhyPanel
+from app.widgets.boxes import vbox
 from app.widgets.panel_header import TabHeader
 from core.language import tr
 
@@ -44,9 +45,7 @@ class SidePanel(QWidget):
         self.header.changed.connect(self._show)
         self.header.help_wanted.connect(lambda: self.help_wanted.emit(self.current))
         self._pages = QStackedWidget()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._pages)
+        vbox(self).addWidget(self._pages)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.show_tab("train")
 

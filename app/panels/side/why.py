@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from app.context import Context
 from app.operations import explaining
@@ -70,9 +70,7 @@ class WhyPanel(Panel):
         self._pages.addWidget(self.empty)
         self._body = self._make_body()
         self._pages.addWidget(self._body)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._pages)
+        vbox(self).addWidget(self._pages)
         self._quiet = one_shot(self, self._make_ready, QUIET_MS)
         self._state.ranking_changed.connect(self._renew)
         self._state.metric_changed.connect(self._renew)
