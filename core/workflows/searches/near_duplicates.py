@@ -49,26 +49,22 @@ class Lookalikes:
         first = coordinates[:LOOKED_AT]
         norms = np.einsum("ij,ij->i", first, first)
         between = norms[:, None] + norms - 2.0 * first @ first.T
-        one, other = np.nonzero(np.triu(between <= _CLOSE * usual, 1))
-        findings = self._findings
-        pairs = [
-            (a, b)
-            for a, b in zip(one.tolist(), other.tolist(), strict=True)
-            if findings[places[a]] == findings[places[b]]
-        ]
-        if not pairs:
+        looked_at = places[: len(first)].tolist()
+        numbers: dict[str | None, int] = {}
+        codes = np.array([numbers.setdefault(self._findings[place], len(numbers)) for place in looked_at])
+        worth = np.triu((between <= _CLOSE * usual) & (codes[:, None] == codes), 1)
+        prints = self._prints([looked_at[at] for at in _in_pairs(worth)])
+        there = np.array([place in prints for place in looked_at])
+        worth &= there[:, None] & there
+        # Prints are compared only where both of a pair have one: most have neither a pair nor a copy.
+        known = _in_pairs(worth)
+        if not len(known):
             return own
-        prints = self._prints([int(places[at]) for at in sorted({at for pair in pairs for at in pair})])
-        pairs = [(a, b) for a, b in pairs if int(places[a]) in prints and int(places[b]) in prints]
-        if not pairs:
-            return own
-        known = sorted({at for pair in pairs for at in pair})
-        number = {at: n for n, at in enumerate(known)}
-        marks = [prints[int(places[at])] for at in known]
-        alike = pairs_alike([mark for _, mark in marks])
-        for a, b in pairs:
-            left, right = number[a], number[b]
-            if own[a] == a and own[b] == b and alike[left, right] and marks[left][0] != marks[right][0]:
+        marks = [prints[looked_at[at]] for at in known]
+        alike = pairs_alike([mark for _, mark in marks]) & worth[np.ix_(known, known)]
+        for left, right in np.argwhere(alike).tolist():
+            a, b = int(known[left]), int(known[right])
+            if own[a] == a and own[b] == b and marks[left][0] != marks[right][0]:
                 own[b] = a
         return own
 
@@ -96,6 +92,11 @@ class Lookalikes:
             for place, (content, address) in shown.items()
             if (mark := self._known.get(content)) is not None
         }
+
+
+def _in_pairs(pairs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Numbers, in order, that stand in any of ``pairs`` (r, r)."""
+    return np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
 
 
 def _of(encoded: bytes) -> Fingerprint | None:

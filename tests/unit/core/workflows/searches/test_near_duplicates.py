@@ -3,6 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
 from core.workflows.searches.near_duplicates import Lookalikes
@@ -26,3 +27,39 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     assert own == [150 if at == 180 else at for at in range(CASES)]
     findings[180] = "benign"
     assert lookalikes.folded(places, coordinates, 0.1) == list(range(CASES))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
+    """Chains of copies, cases without a thumbnail, and regions of one picture, among 40 of 9 pictures."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(9, size=40)
+    greys = rng.normal(size=(9, SIDE * SIDE))
+    greys /= np.linalg.norm(greys, axis=1, keepdims=True)
+    findings = [str(one) for one in rng.integers(2, size=40)]
+    marks = {
+        at: (f"{rng.integers(12)}.png", Fingerprint(greys[kind], EVEN, 1.5))
+        for at, kind in enumerate(kinds.tolist())
+        if rng.random() < 0.8
+    }
+    coordinates = rng.normal(size=(40, 2))
+    lookalikes = Lookalikes(SimpleNamespace(), np.arange(40), findings)  # type: ignore[arg-type]
+    monkeypatch.setattr(lookalikes, "_prints", lambda asked: {at: marks[at] for at in asked if at in marks})
+    places = rng.permutation(40)
+    own = list(range(40))
+    for a in range(40):
+        for b in range(a + 1, 40):
+            left, right = int(places[a]), int(places[b])
+            if (
+                own[a] == a
+                and own[b] == b
+                and ((coordinates[a] - coordinates[b]) ** 2).sum() <= 2.0 * 0.5
+                and findings[left] == findings[right]
+                and left in marks
+                and right in marks
+                and kinds[left] == kinds[right]
+                and marks[left][0] != marks[right][0]
+            ):
+                own[b] = a
+    assert own != list(range(40))
+    assert lookalikes.folded(places, coordinates, 0.5) == own
