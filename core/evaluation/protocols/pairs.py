@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
+from core.evaluation.neighbours import metric_distances, tie_numbers
 from core.evaluation.protocols.chosen_k import TrainingQueries, own_patients
 from core.evaluation.protocols.runner import Trial
 from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
@@ -131,19 +131,20 @@ def _measure(trial: Trial) -> Measured:
         reporter=reporter,
     ).plain
     near = -_distances(trial.metric, data.X[split.test], test)
+    likely = -_levels(-near)
     learnt = -_distances(trial.metric, data.X[split.train], train)
     marginal = _marginal(across, test)
     place = np.searchsorted(training.asked, np.stack([known.i, known.j]))
     inside = _marginal(shares, PairSet(place[0], place[1], known.same))
     return Measured(
         {
-            "auc_distance": auc(near, test.same),
+            "auc_distance": auc(likely, test.same),
             "auc_marginal": auc(marginal, test.same),
             "pair_accuracy_distance": _accuracy(near, test.same, _threshold(learnt, train.same)),
             "pair_accuracy_marginal": _accuracy(marginal, test.same, _threshold(inside, known.same)),
             "chosen_k": float(k),
         },
-        rocs={BY_DISTANCE: roc(near, test.same), BY_VOTES: roc(marginal, test.same)},
+        rocs={BY_DISTANCE: roc(likely, test.same), BY_VOTES: roc(marginal, test.same)},
     )
 
 
@@ -183,7 +184,16 @@ def _shares(training: TrainingQueries, k: int, n_findings: int, trial: Trial) ->
 def _marginal(shares: Matrix, pairs: PairSet) -> Matrix:
     """(p,) P(same) = sum over findings of both shares."""
     chance: Matrix = np.einsum("ij,ij->i", shares[pairs.i], shares[pairs.j])
-    return np.round(chance, 12)
+    # The shares themselves are rounded to 12 digits: equal chances made of thirds differ by as much.
+    return np.round(chance, 9)
+
+
+def _levels(distances: Matrix) -> Matrix:
+    """(p,) numbers in the order of the distances (p,), equal where these differ by rounding alone."""
+    order = np.argsort(distances, kind="stable")
+    levels = np.empty(len(distances))
+    levels[order] = tie_numbers(distances[order][None, :])[0]
+    return levels
 
 
 def _distances(metric: Metric, X: Matrix, pairs: PairSet) -> Matrix:

@@ -12,7 +12,15 @@ from core.errors import BadArguments, BadInput
 from core.evaluation.builtin_tables import builtin_table
 from core.evaluation.data import EvaluationData
 from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.pairs import BY_DISTANCE, BY_VOTES, _threshold, balanced_pairs
+from core.evaluation.protocols.pairs import (
+    BY_DISTANCE,
+    BY_VOTES,
+    PairSet,
+    _levels,
+    _marginal,
+    _threshold,
+    balanced_pairs,
+)
 from core.evaluation.protocols.protocol import LearnerSpec
 from core.evaluation.protocols.runner import repeat_seed
 from core.evaluation.splits import folds, halves
@@ -194,6 +202,13 @@ def test_pairs_scores_are_those_of_loops():
         ]
         assert result.scores[name].mean == pytest.approx(np.mean(wins))
     assert set(result.roc) == {BY_DISTANCE, BY_VOTES}
+
+
+def test_pairs_that_are_equal_but_for_rounding_tie():
+    shares = np.round(np.array([[2, 1, 0], [2, 0, 1], [1, 2, 0]]) / 3, 12)
+    one, other = _marginal(shares, PairSet(np.array([0, 0]), np.array([1, 2]), np.array([True, False])))
+    assert one == other
+    assert _levels(np.array([0.5, 0.3, 0.1 + 0.2, 0.0])).tolist() == [2, 1, 1, 0]
 
 
 @pytest.mark.parametrize("protocol", ["online", "ccml", "pairs"])
