@@ -130,7 +130,7 @@ def queries_csv(document: Document, *, identified: bool) -> str:
 
 
 def latex(document: Document, digits: int = 3) -> str:
-    """A table for every protocol: a line for cases and learner, mean and half width of its interval.
+    """A table for every protocol: a line for cases and learner, mean and 95 % interval.
 
     The best mean of each score on each cases is bold; needs the packages ``booktabs`` and ``graphicx``.
     """
@@ -168,7 +168,7 @@ def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Doc
     known = {row["patients"] for row in rows}
     said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
     caption = (
-        f"Protocol {protocol}: mean and half width of the 95 % interval over {repeats} repeats, seed "
+        f"Protocol {protocol}: mean and 95 % interval over {repeats} repeats, seed "
         f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
     )
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]
@@ -185,8 +185,9 @@ def _cell(row: Mapping[str, Any], name: str, beside: Sequence[Mapping[str, Any]]
     if round(score["mean"], digits) == round(best, digits):
         text = rf"\textbf{{{text}}}"
     if score["ci95"]:
-        half = (score["ci95"][1] - score["ci95"][0]) / 2
-        text += rf" $\pm$ {half:.{digits}f}"
+        # Not the half width: an interval that ends at 0 or 1 does not lie evenly about its mean.
+        low, high = score["ci95"]
+        text += f" ({low:.{digits}f}--{high:.{digits}f})"
     return text
 
 

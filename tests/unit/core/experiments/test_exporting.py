@@ -72,7 +72,7 @@ def test_latex_marks_the_best_and_escapes(state):
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
     assert r"two\_\%" in text
     assert r"bdm (rounds=1\textbar{}4)" in text
-    lines = [line for line in text.splitlines() if line.endswith(r"\\") and r"\pm" in line]
+    lines = [line for line in text.splitlines() if line.endswith(r"\\") and " (" in line]
     assert len(lines) == 6
     assert all(line.count("&") == 8 for line in lines)
     for score in range(7):
@@ -82,6 +82,23 @@ def test_latex_marks_the_best_and_escapes(state):
         assert [r"\textbf" in cell for cell in cells] == [mean == best for mean in means]
     without_escapes = re.sub(r"\\[%_&#$]", "", text)
     assert "%" not in without_escapes.split("\n", 1)[1].replace("{!}{%", "")
+
+
+def test_latex_and_csv_tell_the_same_numbers(state):
+    """To the printed digits, intervals that are cut at 0 or 1 included."""
+    made = document(state)
+    told = {
+        (one["cases"], one["learner"], one["score"]): "{mean:.3f} ({ci95_low:.3f}--{ci95_high:.3f})".format(
+            **{key: float(one[key]) for key in ("mean", "ci95_low", "ci95_high")}
+        )
+        for one in rows(tables.scores_csv(made))
+        if one["mean"] and one["ci95_low"]
+    }
+    assert any("--1.000" in one for one in told.values())
+    lines = [line for line in tables.latex(made).splitlines() if "--" in line]
+    for line, row in zip(lines, made["results"], strict=True):
+        cells = line.replace(r"\textbf{", "").replace("}", "").removesuffix(r" \\").split(" & ")[2:]
+        assert cells == [told[row["cases"], row["learner"], name] for name in row["compared"]]
 
 
 def test_nothing_tells_names_or_folders(state, home, tmp_path):
