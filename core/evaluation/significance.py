@@ -10,7 +10,6 @@ import numpy as np
 
 from core.evaluation.intervals import corrected_variance, t_quantile
 
-
 #: Pairs up to which all signs are gone through.
 _MOST_EXACT = 50
 
