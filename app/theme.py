@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from string import Template
@@ -19,6 +20,8 @@ FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
 UNKNOWN_FINDING = "#6E6E76"
 SMALL, BASE, OUTCOME, LARGE, DISPLAY, TICK = 11, 12, 13, 15, 20, 10
+#: Letters in a line of a tooltip.
+TIP_LETTERS = 88
 
 
 @dataclass(frozen=True)
@@ -212,9 +215,17 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """``text`` for a tooltip that is never taken for HTML, whatever a file or finding is called."""
-    escaped = html.escape(text).replace("\n", "<br>")
-    return f"<span>{escaped}</span>" if Qt.mightBeRichText(text) else text
+    """``text`` for a tooltip, in lines that fit beside what they tell of; never taken for HTML."""
+    lines = [part for line in text.split("\n") for part in _lines(line)]
+    if Qt.mightBeRichText(text):
+        return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"
+    return "\n".join(lines)
+
+
+def _lines(line: str) -> list[str]:
+    if len(line) <= TIP_LETTERS:
+        return [line]
+    return textwrap.wrap(line, TIP_LETTERS, break_on_hyphens=False, drop_whitespace=True)
 
 
 def finding_colour(index: int) -> str:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import news, theme
+from app.theme import news, plain_tip, theme
 from app.widgets.badge import KINDS, badge_size, paint_badge
 from app.widgets.reading import for_reading
 from core.evaluation.friedman import smaller_is_better
@@ -71,13 +71,13 @@ class ResultTable(QTableWidget):
             head = QTableWidgetItem(title)
             number = words <= place < len(titles)
             head.setTextAlignment(_side(number))
-            head.setToolTip((tips or {}).get(place, title))
+            head.setToolTip(plain_tip((tips or {}).get(place, title)))
             self.setHorizontalHeaderItem(place, head)
         for row, line in enumerate(lines):
             for place, text in enumerate(line):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(_side(place >= words))
-                item.setToolTip(text)
+                item.setToolTip(plain_tip(text))
                 if bold is not None and place in bold[row]:
                     font = item.font()
                     font.setWeight(font.Weight.DemiBold)
@@ -184,7 +184,7 @@ def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
             for column in range(len(titles)):
                 item = table.item(place, column)
                 if item is not None:
-                    item.setToolTip(row["failed"])
+                    item.setToolTip(plain_tip(row["failed"]))
 
 
 def _is_best(row: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]]) -> bool:

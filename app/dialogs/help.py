@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 import resources
 from app.dialogs.parts import give_size, widen
 from app.models import help_pages
-from app.theme import DISPLAY, OUTCOME, font, news, set_look, theme
+from app.theme import DISPLAY, OUTCOME, font, news, plain_tip, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.reading_order import Dialog
 from app.widgets.search_field import SearchField
@@ -121,7 +121,7 @@ class HelpDialog(Dialog):
             for entry in entries:
                 item = QListWidgetItem(f"  {entry.title}")
                 item.setData(Qt.ItemDataRole.UserRole, entry.page)
-                item.setToolTip(entry.title)
+                item.setToolTip(plain_tip(entry.title))
                 self.list.addItem(item)
         self.list.blockSignals(False)
         self._mark(self.shown)
@@ -136,7 +136,7 @@ class HelpDialog(Dialog):
         for found in help_pages.find(words):
             item = QListWidgetItem(found.title)
             item.setData(Qt.ItemDataRole.UserRole, found.page)
-            item.setToolTip(found.excerpt)
+            item.setToolTip(plain_tip(found.excerpt))
             self.list.addItem(item)
         if not self.list.count():
             self._say(tr("No page has these words."))

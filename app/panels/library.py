@@ -21,8 +21,9 @@ from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.theme import news, plain_tip, set_look, theme
-from app.widgets.boxes import vbox
+from app.widgets.boxes import hbox, vbox
 from app.widgets.cards.case_grid import CaseGrid
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import chip_pixmap
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
@@ -78,13 +79,20 @@ class LibraryPanel(Panel):
         inner.addWidget(self.search)
         inner.addWidget(self._findings)
         inner.addWidget(self._split)
-        self._shown = QLabel()
-        set_look(self._shown, role="small")
-        inner.addWidget(self._shown)
-        self.unpick = QPushButton(tr("Show all, not only those chosen"))
+        self._shown = ElidedLabel(role="small")
+        self.unpick = QPushButton(tr("Show all"))
+        self.unpick.setToolTip(tr("Show all, not only those chosen"))
+        self.unpick.setAccessibleName(tr("Show all, not only those chosen"))
         set_look(self.unpick, link=True)
         self.unpick.clicked.connect(lambda: self._state.set_picked(None))
-        inner.addWidget(self.unpick)
+        # Its room is kept: the panels below would jump with the first choice.
+        policy = self.unpick.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.unpick.setSizePolicy(policy)
+        counted = hbox(spacing=8)
+        counted.addWidget(self._shown, 1)
+        counted.addWidget(self.unpick)
+        inner.addLayout(counted)
         column = vbox(self)
         column.addWidget(top)
         column.addWidget(self.grid, 1)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.icons import icon_pixmap
-from app.theme import SMALL, colour, theme
+from app.theme import SMALL, colour, plain_tip, theme
 from app.widgets.lettering import lettering
 from core.language import tr
 
@@ -50,7 +50,7 @@ class Badge(QWidget):
     def set_kind(self, kind: str, text: str = "") -> None:
         usual, _, tip = KINDS[kind]
         self._kind, self._text = kind, text or usual
-        self.setToolTip(tip)
+        self.setToolTip(plain_tip(tip))
         self.setAccessibleName(tr("Measured on: {text}", text=self._text))
         self.updateGeometry()
         self.update()

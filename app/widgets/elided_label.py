@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
-from app.theme import set_look
+from app.theme import plain_tip, set_look
 
 
 class ElidedLabel(QLabel):
@@ -65,7 +65,7 @@ class ElidedLabel(QLabel):
 
     def _told(self) -> None:
         parts = [self.text()] if self.shown_text() != self.text() else []
-        self.setToolTip("\n".join(parts + ([self._tip] if self._tip else [])))
+        self.setToolTip(plain_tip("\n".join(parts + ([self._tip] if self._tip else []))))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, option = QPainter(self), QStyleOption()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
-from app.theme import set_look, theme
+from app.theme import plain_tip, set_look, theme
 from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.file_field import FileField
@@ -122,7 +122,7 @@ class ParameterForm(QWidget):
 
     def _add(self, parameter: Parameter, line: int) -> None:
         editor = self._editor(parameter)
-        editor.setToolTip(named(parameter.meaning))
+        editor.setToolTip(plain_tip(named(parameter.meaning)))
         editor.setStatusTip(named(parameter.meaning))
         editor.setAccessibleName(named(parameter.title))
         editor.setAccessibleDescription(named(parameter.meaning))

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import BASE, SMALL, colour, font, news, theme
+from app.theme import BASE, SMALL, colour, font, news, plain_tip, theme
 from app.widgets.badge import badge_size, paint_badge
 from app.widgets.lettering import LEFT, RIGHT, lettering
 from app.widgets.reading import for_reading
@@ -104,7 +104,7 @@ class ScoreTable(QTableWidget):
             item = QTableWidgetItem(column.title)
             side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
             item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
-            item.setToolTip(column.tip)
+            item.setToolTip(plain_tip(column.tip))
             self.setHorizontalHeaderItem(place, item)
         head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.setSortingEnabled(sortable)
@@ -200,7 +200,7 @@ def _item(
         if metric.stale:
             words.append(tr("stale: score it again") if metric.measurable else tr("not scored"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(words))
-        item.setToolTip(_tip(metric))
+        item.setToolTip(plain_tip(_tip(metric)))
     return item
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from app.theme import colour, news, set_look, theme
+from app.theme import colour, news, plain_tip, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.rule import Rule
@@ -202,7 +202,7 @@ class _Row(QWidget):
         )
         self.box.setAccessibleName(tr("Rank with {name}", name=line.name))
         self.box.setAccessibleDescription(tr("{amount} of the distance", amount=text) if line.on else text)
-        self.setToolTip(line.tip)
+        self.setToolTip(plain_tip(line.tip))
         self.setAccessibleName(f"{line.name}: {text}")
         self.bar.setAccessibleName(f"{line.name}: {text}")
         self.bar.show_bar(start, end, on=line.on, first=first)

@@ -203,7 +203,7 @@ class ConceptRow(QWidget):
         if facts is None:
             return menu
         menu.addAction(tr("Mark cases of this one"), partial(self._concepts.choose, self._key))
-        menu.addAction(tr("No more of it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
+        menu.addAction(tr("Ask without it"), partial(self._concepts.set_amount, facts.name, 0.0)).setEnabled(
             bool(self._concepts.amount(facts.name))
         )
         for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):

@@ -22,7 +22,7 @@ from app.jobs import Job
 from app.later import later
 from app.operations import training
 from app.panels.side.train_sources import TrainSources
-from app.theme import set_look, theme
+from app.theme import plain_tip, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
@@ -385,7 +385,7 @@ class _LearnerLine(QWidget):
         super().__init__()
         self.learner = learner
         self.box = QCheckBox(named(learner.title))
-        self.box.setToolTip(f"{named(learner.summary)}\n{learner.paper}".strip())
+        self.box.setToolTip(plain_tip(f"{named(learner.summary)}\n{learner.paper}".strip()))
         told = Words(known(learner.summary), "small")
         told.setContentsMargins(22, 0, 0, 0)
         column = vbox(self, spacing=1)

@@ -11,7 +11,19 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from app import theme as themes
 from app.icons import icon, icon_names, icon_pixmap
-from app.theme import DARK, FINDING_COLOURS, LIGHT, THEMES, finding_colour, font, set_look, set_theme, theme
+from app.theme import (
+    DARK,
+    FINDING_COLOURS,
+    LIGHT,
+    THEMES,
+    TIP_LETTERS,
+    finding_colour,
+    font,
+    plain_tip,
+    set_look,
+    set_theme,
+    theme,
+)
 
 ROOT = Path(themes.__file__).resolve().parent.parent
 
@@ -132,3 +144,11 @@ def test_the_look_loads_nothing_heavy() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_long_tip_is_shown_in_lines_and_never_as_html():
+    words = plain_tip("Area under the curve: " + "how often a case with it stands before one without, " * 4)
+    assert max(map(len, words.split("\n"))) <= TIP_LETTERS
+    assert len(words.split("\n")) > 1
+    assert plain_tip("One\ntwo") == "One\ntwo"
+    assert plain_tip("<b>bold</b>") == "<span>&lt;b&gt;bold&lt;/b&gt;</span>"
