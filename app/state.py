@@ -242,10 +242,11 @@ class State(QObject):
         self._search = replace(search, metric=self._search.metric, ledger=search.ledger or new_ledger())
         self.asked = None
         self.set_metric(search.metric)
+        # The ranking there was is gone before the query is told: what follows waits for an answer.
+        self.ranking_changed.emit()
         self.query_changed.emit()
         self.options_changed.emit()
         self.search_changed.emit()
-        self.ranking_changed.emit()
 
     def set_search_name(self, name: str) -> None:
         """The present search is kept under ``name`` from now on; empty for none."""

@@ -125,7 +125,13 @@ class SearchesDialog(Dialog):
         chosen = self._chosen()
         if chosen is None or not self._writable:
             return
-        name, given = QInputDialog.getText(self, tr("Rename the search"), tr("Name"), text=chosen.name)
+        told, name, given = tr("Name"), chosen.name, True
+        # Asked until it is no other's: a message would come up behind this dialog.
+        while given:
+            name, given = QInputDialog.getText(self, tr("Rename the search"), told, text=name)
+            if name.strip() not in set(self.names()) - {chosen.name}:
+                break
+            told = tr("There is a search named '{name}' already. Another name:", name=name.strip())
         if given and name.strip() and name.strip() != chosen.name:
             self._then(keeping.rename(self._context, chosen.name, name))
 

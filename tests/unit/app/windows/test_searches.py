@@ -138,6 +138,15 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         answer(monkeypatch, "uno")
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
+        dialog.choose("uno")
+        asked = []
+        given = iter([("two", True), ("", False)])
+        monkeypatch.setattr(
+            QInputDialog, "getText", lambda _of, _title, told, **_more: asked.append(told) or next(given)
+        )
+        qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
+        assert asked == ["Name", "There is a search named 'two' already. Another name:"]
+        assert set(dialog.names()) == {"uno", "two"}
         dialog.choose("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
         wait_for(window, lambda: dialog.names() == ["uno"])

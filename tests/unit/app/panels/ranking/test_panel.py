@@ -15,6 +15,7 @@ from app.theme import set_theme
 from core.errors import BadInput
 from core.library.columns import case_columns
 from core.searches.query import Query
+from core.searches.search import Search
 from core.workflows.imaging.looking import Greys
 from core.workflows.library.importing import import_source
 from core.workflows.library.opening import publish
@@ -234,6 +235,8 @@ def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context):
     assert "Searching" in texts(ranked)
     context.state.set_asked(None)
     assert "Searching" not in texts(ranked), "it failed"
+    context.state.restore_search(Search("good", Query(case="c4")))
+    assert "Searching" in texts(ranked), "a kept search is asked again"
 
 
 def test_cases_that_are_gone_are_left_out(ranked, context):
