@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.context import Context
 from app.jobs import Job, Lane
+from app.operations import searching
 from app.timers import one_shot
 from core.language import shown, tr
 from core.searches.query import Query
@@ -147,17 +148,28 @@ def reopen(context: Context, name: str) -> Job | None:
     return job
 
 
+def show_last(context: Context, found: Reopened) -> None:
+    """Put what was seen last into the window and ask it."""
+    _take_over(context, found)
+    if found.asked is not None:
+        context.state.set_asked(found.asked)
+    context.state.restore_view(found.view)
+    if found.asked is None:
+        searching.rank(context)
+    if found.told:
+        context.messages.warning(
+            tr("'{name}' was opened as far as it can be shown.", name=found.name)
+            if found.name
+            else tr("The last search was opened as far as it can be shown."),
+            " ".join(map(shown, found.told)),
+        )
+
+
 def show_reopened(context: Context, found: Reopened) -> None:
     """Put a reopened search into the window."""
-    state = context.state
-    state.restore_search(found.search)
-    if found.whole:
-        state.set_search_name(found.name)
-    else:
-        # What the search was is kept: it is gone on from a copy.
-        _part(context, new_ledger())
-    state.set_asked(found.asked)
-    state.restore_view(found.view)
+    _take_over(context, found)
+    context.state.set_asked(found.asked)
+    context.state.restore_view(found.view)
     if found.told:
         again = "" if found.fresh else tr("Search > Rank again (F5) asks now.")
         context.messages.warning(
@@ -212,6 +224,15 @@ def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | No
 def undelete(context: Context, token: str) -> Job | None:
     """Bring a deleted search back."""
     return None if context.state.path is None else _run(context, keeping.undelete, token)
+
+
+def _take_over(context: Context, found: Reopened) -> None:
+    context.state.restore_search(found.search)
+    if found.whole:
+        context.state.set_search_name(found.name)
+    elif found.name:
+        # What the search was is kept: it is gone on from a copy.
+        _part(context, new_ledger())
 
 
 def _part(context: Context, ledger: str) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from app.context import Context
 from app.jobs import Job, Jobs, Lane
-from app.operations import searching
+from app.operations import keeping, searching
 from core.language import shown, tr, tr_n
-from core.searches.search import Search
 from core.workflows.library import importing, opening, relinking
 from core.workflows.library.importing import ImportResult
 from core.workflows.library.opening import LibrarySnapshot
+from core.workflows.searches import keeping as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
@@ -199,20 +199,10 @@ def _remember(context: Context) -> Job | None:
 
 
 def _restore(context: Context, path: Path) -> None:
-    job = context.jobs.run("", opening.load_state, path, lane=Lane.LOOK, quiet=True, channel="restore")
+    job = context.jobs.run("", kept.last, path, lane=Lane.LOOK, quiet=True, channel="restore")
 
-    def show(memory: Mapping[str, Any] | None) -> None:
-        if memory is None or context.state.path != path:
-            return
-        try:
-            search = Search.from_json(memory)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            # What an older version kept in another form: the library opens as if it were new.
-            return
-        if context.state.query is None:
-            context.state.restore_search(search)
-            context.state.set_search_name(str(memory.get("name") or ""))
-            context.state.restore_view(memory.get("view") or {})
-            searching.rank(context)
+    def show(found: kept.Reopened | None) -> None:
+        if found is not None and context.state.path == path and context.state.query is None:
+            keeping.show_last(context, found)
 
     context.follow(job, show)

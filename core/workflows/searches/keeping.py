@@ -16,7 +16,7 @@ from core.library import open_library
 from core.searches.query import Query
 from core.searches.search import Search, new_ledger
 from core.tasks import SILENT, Reporter
-from core.workflows.library.opening import LAST
+from core.workflows.library.opening import LAST, load_state
 from core.workflows.searches.asking import Asked, ask
 from core.workflows.searches.desk import own_write
 from core.workflows.searches.searching import RankedCase, SearchResult
@@ -225,7 +225,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         search = _present(opened, search, told)
         _tell_judged(opened, search, told)
     asked: Asked | None = None
-    if search.metric and search.query != Query():
+    if search.metric and search.query != Query() and _has_picture(search.query):
         try:
             asked = ask(library, search, k=KEPT, reporter=reporter)
         except SemblanceError as problem:
@@ -236,16 +236,50 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     if lost:
         told.append(say_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
     if asked is None:
-        told.append(say("The ranking is the one that was seen then."))
-        nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
-        then = Asked(search, _then(nothing, lines, state))
-        return Reopened(name, search, view, then, tuple(told), fresh=False)
+        return Reopened(name, search, view, _as_seen(search, lines, state, told), tuple(told), fresh=False)
     differs = _difference(lines, asked.result.ranked)
     if differs or lost:
         told.append(differs or say("Asked now, the cases that are left would stand the same."))
         then = replace(asked, result=_then(asked.result, lines, state), shifts=())
         return Reopened(name, search, view, then, tuple(told), fresh=False)
     return Reopened(name, search, view, asked, tuple(told))
+
+
+def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
+    """What the window showed last, as far as it is there; nothing where that cannot be read.
+
+    It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its picture.
+    """
+    state = load_state(library)
+    if state is None:
+        return None
+    told: list[str] = []
+    try:
+        search, view = Search.from_json(state), dict(state.get("view") or {})
+        name, seen = str(state.get("name") or ""), [(str(c), float(d), int(n)) for c, d, n in _seen(state)]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        # What an older version kept in another form: the library opens as if it were new.
+        return None
+    with open_library(library) as opened:
+        there = _present(opened, search, told)
+        lines = () if _has_picture(there.query) else _lines(opened, seen)[0]
+    whole = there.metric == search.metric and there.query == search.query
+    asked = _as_seen(there, lines, state, told) if whole and lines else None
+    return Reopened(name, there, view, asked, tuple(told), fresh=asked is None, whole=whole)
+
+
+def _has_picture(query: Query) -> bool:
+    """Whether a query from outside is there still; one of the library is always."""
+    return query.image is None or query.image.exists()
+
+
+def _as_seen(
+    search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], told: list[str]
+) -> Asked:
+    """The ranking of then, of a search that cannot be asked now."""
+    told.append(say("The ranking is the one that was seen then."))
+    nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
+    return Asked(search, _then(nothing, lines, state))
 
 
 def _seen(state: Mapping[str, Any]) -> Sequence[Any]:
@@ -268,7 +302,7 @@ def _present(library: Library, search: Search, told: list[str]) -> Search:
         except BadInput:
             told.append(say("The case {case}, its query, is gone.", case=query.case))
             search = replace(search, query=Query())
-    elif query.image is not None and not query.image.exists():
+    elif not _has_picture(query):
         told.append(say("The picture {image} is not there any more.", image=query.image))
     return search
 

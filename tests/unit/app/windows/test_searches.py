@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
@@ -7,6 +10,7 @@ from shiboken6 import isValid
 
 from app.operations import searching
 from app.screenshot import settle
+from core.library.records import CATALOGUE
 from core.searches.query import Query
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
@@ -106,6 +110,26 @@ def test_the_next_start_shows_what_was_seen(library):
         assert window.state.query == query
         now = window.query.view.viewport
         assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
+
+
+def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, monkeypatch):
+    train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
+    with open_window(library) as window:
+        window.state.set_metric("other")
+        ask(window, 2)
+        answer(monkeypatch, "mine")
+        window.actions_["save_search"].trigger()
+        wait_for(window, lambda: window.state.search_name == "mine")
+    close_desks()
+    with closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
+        connection.execute("DELETE FROM metrics WHERE name = 'other'")
+    with open_window(library) as window:
+        wait_for(window, lambda: window.state.ranking is not None)
+        assert (window.state.search_name, window.state.search.metric) == ("", "plain")
+        (told,) = [m for m in window.context.messages.history if m.level == "warning"]
+        assert "'other' is gone" in told.hint
+        settle(window)
+    assert keeping.saved_searches(library)[0].metric == "other"
 
 
 def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):

@@ -162,6 +162,21 @@ def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
     assert (found.asked, found.search.metric) == (None, "")
 
 
+def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
+    assert keeping.last(library) is None
+    keeping.keep(library, keeping.record(_search(library, "other"), None, {"scroll": 3}, "mine"))
+    found = keeping.last(library)
+    assert (found.name, found.search.metric, found.view, found.told) == ("mine", "other", {"scroll": 3}, ())
+    assert (found.whole, found.fresh, found.asked) == (True, True, None)
+    _execute(library, "DELETE FROM metrics WHERE name = 'other'")
+    found = keeping.last(library)
+    assert (found.search.metric, found.whole) == ("plain", False)
+    assert "'other' is gone" in found.told[0]
+    with Library.open(library) as opened:
+        opened.save_search(LAST, {"query": 5})
+    assert keeping.last(library) is None
+
+
 def test_a_query_that_is_gone_is_told(library):
     search = _search(library)
     keeping.save(library, "mine", keeping.record(search, ask(library, search), {}))
@@ -187,9 +202,16 @@ def test_a_picture_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_
     assert line.query == "mine.png"
     assert len(line.thumbnail) > 100
     assert keeping.reopen(library, "outside").fresh
+    keeping.keep(library, keeping.record(search, asked, {}, "outside"))
+    assert keeping.last(library).asked is None, "it is asked again"
     path.unlink()
+    again = keeping.last(library)
+    assert (again.name, again.whole) == ("outside", True)
+    assert ranked(again.asked) == ranked(asked)
     found = keeping.reopen(library, "outside")
+    assert again.told == found.told
     words = " ".join(found.told)
+    assert words.count(path.name) == 1
     assert "is not there any more" in words
     assert "seen then" in words
     assert ranked(found.asked) == ranked(asked)
