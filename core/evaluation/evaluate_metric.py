@@ -214,7 +214,7 @@ def evaluate_metric(
     across = distances_after_steps(metric.distance, rows, training)
     vote = votes(across, findings[train], asked, len(names), k=voters, max_k=max_k, reporter=reporter)
     reporter.progress(2, 3, "Intervals")
-    curves = _curves(vote, asked, names.tolist())
+    curves = _curves(vote, asked, names.tolist(), of_test)
     known = patients_known(None if data.groups is None else data.groups[np.concatenate([train, test])])
     scores = MetricScores(
         measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
@@ -242,13 +242,13 @@ def accuracy_after_steps(
     return number_or_none(float(curve[-1]))
 
 
-def _curves(vote: Votes, asked: Rows, names: list[str]) -> dict[str, FindingRoc]:
+def _curves(vote: Votes, asked: Rows, names: list[str], patients: Rows | None) -> dict[str, FindingRoc]:
     curves = {}
     for finding, name in enumerate(names):
         positive = asked == finding
         if defined(positive):
             shares = vote.plain[:, finding]
-            corners, area = roc(shares, positive), auc_with_interval(shares, positive)
+            corners, area = roc(shares, positive), auc_with_interval(shares, positive, patients)
             curves[name] = FindingRoc(
                 tuple(corners.fpr.tolist()), tuple(corners.tpr.tolist()), area.auc, area.ci95
             )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
 
 #: False positive rates at which the curves of several repeats are averaged.
 GRID = np.linspace(0.0, 1.0, 101)
@@ -52,19 +53,35 @@ def auc(scores: Vector, positive: Truth) -> float:
     return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
 
 
-def auc_with_interval(scores: Vector, positive: Truth) -> AucInterval:
-    """AUC and its 95 % interval after DeLong, DeLong & Clarke-Pearson (1988), cut to 0..1.
+def auc_with_interval(scores: Vector, positive: Truth, patients: Rows | None = None) -> AucInterval:
+    """AUC and its 95 % interval, cut to 0..1; ``None`` with fewer than two patients of either side.
 
-    Cases count as independent: with several cases of one patient the interval is somewhat too narrow.
+    After DeLong, DeLong & Clarke-Pearson (1988); where ``patients`` (n,) have several cases after Obuchowski
+    (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53, which is the same for one each.
     """
     value = auc(scores, positive)
     n, m = int(positive.sum()), int((~positive).sum())
-    if n < 2 or m < 2:
+    own = np.arange(len(scores)) if patients is None else np.unique(patients, return_inverse=True)[1]
+    holds = [np.bincount(own[side], minlength=own.max() + 1) for side in (positive, ~positive)]
+    known = [int(np.count_nonzero(one)) for one in holds]
+    if min(known) < 2:
         return AucInterval(value, None)
     ranks = _midranks(scores)
-    of_positive = (ranks[positive] - _midranks(scores[positive])) / m
-    of_negative = 1.0 - (ranks[~positive] - _midranks(scores[~positive])) / n
-    spread = 1.959963984540054 * float(np.sqrt(of_positive.var(ddof=1) / n + of_negative.var(ddof=1) / m))
+    wins = np.empty(len(scores))
+    wins[positive] = (ranks[positive] - _midranks(scores[positive])) / m
+    wins[~positive] = 1.0 - (ranks[~positive] - _midranks(scores[~positive])) / n
+    # What each patient's cases of either side add to the area beyond their share of it.
+    of_positive, of_negative = (
+        np.bincount(own[side], (wins[side] - value), minlength=own.max() + 1) / side.sum()
+        for side in (positive, ~positive)
+    )
+    either = int(np.count_nonzero(holds[0] + holds[1]))
+    variance = (
+        known[0] / (known[0] - 1) * float(of_positive @ of_positive)
+        + known[1] / (known[1] - 1) * float(of_negative @ of_negative)
+        + 2.0 * either / (either - 1) * float(of_positive @ of_negative)
+    )
+    spread = 1.959963984540054 * max(0.0, variance) ** 0.5
     return AucInterval(value, (max(0.0, value - spread), min(1.0, value + spread)))
 
 

@@ -63,7 +63,7 @@ def live_table(state: Finished) -> dict[str, Any]:
             for name, found in values.items()
             if any(value is not None for value in found)
         }
-        rows.append({**_facts(state, row, answers), "scores": scores})
+        rows.append({**_facts(state, row, answers), "scores": _honest(state, row, scores)})
     return {**_heading(state), "results": rows}
 
 
@@ -81,7 +81,7 @@ def document(state: Finished) -> dict[str, Any]:
         if measured:
             result = _summary(state, row, answers, measured)
             facts |= {key: value for key, value in result.to_json().items() if key in ("scores", "curves")}
-            facts["scores"] = _with_intervals(facts["scores"], measured)
+            facts["scores"] = _with_intervals(_honest(state, row, facts["scores"]), measured)
             facts |= {"params": dict(result.params), "steps_used": result.steps}
             facts |= _splits(answers)
         else:
@@ -173,6 +173,18 @@ def _splits(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _one_split(state: Finished, row: Row) -> bool:
+    """Whether all repeats test the same cases: they then differ in the learner's chance alone."""
+    return state.spec.cases[row.cases].test is not None
+
+
+def _honest(state: Finished, row: Row, scores: dict[str, Any]) -> dict[str, Any]:
+    """The scores without intervals over repeats where nothing was drawn anew from one to the next."""
+    if not _one_split(state, row):
+        return scores
+    return {name: {**score, "ci95": None} for name, score in scores.items()}
+
+
 def _with_intervals(scores: dict[str, Any], measured: Sequence[Measured]) -> dict[str, Any]:
     """Beside each score the mean ends of the intervals over the tested cases of each repeat."""
     out = {}
@@ -195,8 +207,13 @@ def _groups(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[list[tuple[R
 
 
 def _compared(state: Finished, group: list[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
-    """Every two rows on the same splits, in each score their protocol is judged by."""
-    found = []
+    """Every two rows on the same splits, in each score their protocol is judged by.
+
+    None where one table or library is trained on and another tested: repeats would be the same split again.
+    """
+    found: list[dict[str, Any]] = []
+    if _one_split(state, group[0][0]):
+        return found
     for place, (a, of_a) in enumerate(group):
         for b, of_b in group[place + 1 :]:
             shared = min(len(of_a), len(of_b))

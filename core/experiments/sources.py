@@ -27,6 +27,8 @@ Rows = npt.NDArray[np.intp]
 
 #: Above this share of equal rows in one table, equal rows are nothing special there.
 _EQUAL_BY_CHANCE = 0.05
+#: A feature whose spread, or place in spreads, differs by this factor was hardly measured in the same unit.
+_OTHER_UNIT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +226,18 @@ def _both(
             ),
             "Name a table or library with other cases to train on.",
         )
+    scaled = _other_units(train, test)
+    if scaled:
+        notes += (
+            say(
+                "{n} features of {test} have another scale than those of {train}, {first} among them: were "
+                "they measured in the same unit?",
+                n=len(scaled),
+                test=test.name,
+                train=train.name,
+                first=scaled[0],
+            ),
+        )
     groups = _patients(train.groups, test.groups, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
     units = _patients(train.units, test.units, (train.n_cases, test.n_cases), unrelated=spec.unrelated)
     names = [f"train {name}" for name in _ids(train)] + [f"test {name}" for name in _ids(test)]
@@ -273,6 +287,19 @@ def _tell_cases_apart(rows: npt.NDArray[Any]) -> bool:
     of two tables are no chance either."""
     different = len({row.tobytes() for row in np.ascontiguousarray(rows)})
     return len(rows) - different <= _EQUAL_BY_CHANCE * len(rows)
+
+
+def _other_units(a: EvaluationData, b: EvaluationData) -> list[str]:
+    """Names of the features of which one side spreads ten times wider, or lies ten spreads off the other."""
+    found = []
+    for place, name in enumerate(a.feature_names):
+        sides = [one.X[:, place][np.isfinite(one.X[:, place])] for one in (a, b)]
+        if min(map(len, sides)) < 2:
+            continue
+        (low, high), apart = sorted(float(side.std()) for side in sides), sides[0].mean() - sides[1].mean()
+        if low > 0.0 and (high > _OTHER_UNIT * low or abs(apart) > _OTHER_UNIT * high):
+            found.append(name)
+    return found
 
 
 def _patients(

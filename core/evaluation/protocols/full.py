@@ -146,7 +146,7 @@ class FullProtocol(SplitProtocol):
             if not defined(positive):
                 continue
             rocs[name] = roc(shares, positive)
-            area = auc_with_interval(shares, positive)
+            area = auc_with_interval(shares, positive, own)
             scores[f"auc:{name}"], scores[f"{at}:{name}"] = area.auc, sensitivity(shares, positive)
             found = {} if area.ci95 is None else {"delong": area.ci95}
             for score, function in ((f"auc:{name}", auc), (f"{at}:{name}", sensitivity)):

@@ -74,6 +74,47 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     assert 0.91 <= covered / 400 <= 0.98
 
 
+def naive_obuchowski(scores, positive, patients):
+    ps, ns = np.flatnonzero(positive), np.flatnonzero(~positive)
+    kernel = np.array([[(scores[p] > scores[n]) + 0.5 * (scores[p] == scores[n]) for n in ns] for p in ps])
+    area, names = kernel.mean(), sorted(set(patients.tolist()))
+    first = {k: sum(kernel[i].mean() - area for i, p in enumerate(ps) if patients[p] == k) for k in names}
+    second = {k: sum(kernel[:, j].mean() - area for j, n in enumerate(ns) if patients[n] == k) for k in names}
+    a, b, all_of_them = len(set(patients[ps])), len(set(patients[ns])), len(names)
+    s10 = a / ((a - 1) * len(ps)) * sum(value**2 for value in first.values())
+    s01 = b / ((b - 1) * len(ns)) * sum(value**2 for value in second.values())
+    s11 = all_of_them / (all_of_them - 1) * sum(first[k] * second[k] for k in names)
+    return s10 / len(ps) + s01 / len(ns) + 2 * s11 / (len(ps) * len(ns))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_several_cases_of_a_patient_the_interval_is_obuchowskis(seed):
+    rng = np.random.default_rng(seed)
+    positive, patients = rng.random(40) < 0.4, rng.integers(0, 15, 40)
+    scores = rng.integers(0, 8, 40) / 8 + 0.3 * positive
+    low, high = auc_with_interval(scores, positive, patients).ci95
+    half = 1.959963984540054 * naive_obuchowski(scores, positive, patients) ** 0.5
+    area = auc(scores, positive)
+    assert (low, high) == pytest.approx((max(0, area - half), min(1, area + half)), abs=1e-9)
+    alone = auc_with_interval(scores, positive, rng.permutation(40)).ci95
+    assert alone == pytest.approx(auc_with_interval(scores, positive).ci95, abs=1e-12)
+
+
+def test_cases_of_one_patient_do_not_make_the_interval_narrow():
+    """Four cases of each patient say hardly more than one."""
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(60), 4)
+    positive, truth, covered = patients < 30, 0.7602499389065233, np.zeros(2)
+    for _ in range(300):
+        scores = (rng.normal(size=60)[patients] + 0.01 * rng.normal(size=240)) + positive
+        for place, known in enumerate((patients, None)):
+            low, high = auc_with_interval(scores, positive, known).ci95
+            covered[place] += low <= truth <= high
+    assert 0.91 <= covered[0] / 300 <= 0.98
+    assert covered[1] / 300 < 0.8
+    assert auc_with_interval(scores, positive, np.where(positive, 0, patients)).ci95 is None
+
+
 def test_the_average_curve_holds_the_average_area():
     rng = np.random.default_rng(1)
     positive = np.arange(300) < 100

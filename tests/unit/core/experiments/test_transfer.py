@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import BadInput
 from core.evaluation.splits import check_no_leak
+from core.experiments.results import live_table
 from core.experiments.sources import Cases, read_cases
 from core.experiments.spec import CasesSpec
 from core.workflows.features.extracting import extract_features
@@ -62,6 +63,28 @@ def test_all_of_one_is_trained_on_and_all_of_the_other_tested(tmp_path, a, b):
     }  # fmt: skip
     assert row["scores"]["auc"]["mean"] > 0.8
     assert made["worst_queries"][0]["queries"][0]["case_id"].startswith("test c")
+
+
+def test_repeats_of_one_split_have_no_interval_and_prove_no_difference(tmp_path, a, b):
+    """The same cases are tested again: only the learner's chance is drawn anew."""
+    chosen = spec(
+        both(a, b), learners=("euclidean", "lda", "nca"), protocols=({"protocol": "bdm", "repeats": 3},)
+    )
+    state = measure(tmp_path / "e", chosen)
+    made = document(state)
+    assert made["comparisons"] == []
+    for row in [*made["results"], *live_table(state)["results"]]:
+        for score in row["scores"].values():
+            assert score["ci95"] is None
+            assert len(score["values"]) == 3
+
+
+def test_features_of_another_unit_are_told_of(a, b, tmp_path):
+    column = read(a, b).data.feature_names[0]
+    assert not any("scale" in note for note in read(a, b).notes)
+    metres = renamed(b, tmp_path / "mm.csv", **{column: lambda value: str(1000 * float(value))})
+    note = read(a, metres).notes[-1]
+    assert note.startswith("1 features of") and column in note and "same unit" in note
 
 
 def test_a_patient_on_both_sides_is_refused_unless_they_are_others(a, tmp_path):
