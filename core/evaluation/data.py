@@ -27,7 +27,7 @@ class EvaluationData:
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
     ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) what
     cases are called, ``None`` where they have no names. ``attributes`` by name, (n,) each: what else is known
-    of the cases, "" where it is not.
+    of the cases, "" where it is not. ``made_by``: version and settings of the extractor of a feature set.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -44,6 +44,7 @@ class EvaluationData:
     case_ids: npt.NDArray[np.str_] | None = None
     attributes: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
     units: npt.NDArray[np.str_] | None = None
+    made_by: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)

@@ -90,6 +90,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
             name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes
         },
+        made_by={"version": feature_set.version, **feature_set.settings},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,19 @@ def _both(
             ),
             "Extract the same feature set of both, or give the tables the same columns in the same order.",
         )
+    ours, theirs = (_made_by(one) for one in (train, test))
+    # The columns of a table are nobody's making.
+    if train.made_by and test.made_by and ours != theirs:
+        raise BadInput(
+            say(
+                "The features of {train} and {test} were not made alike: {ours} and {theirs}.",
+                train=train.name,
+                test=test.name,
+                ours=_told(ours, theirs),
+                theirs=_told(theirs, ours),
+            ),
+            "Extract them in both libraries with the same settings and this version of Semblance.",
+        )
     assert spec.test is not None
     if _same_place(spec, spec.test):
         raise BadInput(
@@ -262,6 +275,20 @@ def _both(
     sides = np.arange(train.n_cases), train.n_cases + np.arange(test.n_cases)
     whole_split(Cases(both, extractor, *sides), 0).check(both.units, both.n_cases)
     return Cases(both, extractor, *sides, notes)
+
+
+def _made_by(data: EvaluationData) -> dict[str, Any]:
+    """How its features were made, as far as other numbers come of it; where files lie changes none."""
+    made = dict(data.made_by)
+    if "identity" in made:
+        return {key: made[key] for key in ("version", "identity")}
+    # The size of voxels belongs to the pictures; features are in millimetres.
+    return {key: value for key, value in made.items() if key != "spacing"}
+
+
+def _told(made: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What differs from the other's, in words."""
+    return ", ".join(f"{key}={value}" for key, value in made.items() if other.get(key) != value) or "–"
 
 
 def _same_place(a: CasesSpec, b: CasesSpec) -> bool:

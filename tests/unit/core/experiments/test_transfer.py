@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
 
 import pytest
 
@@ -213,3 +214,19 @@ def test_copies_stay_together_in_every_cell(tmp_path):
     assert len(set(again.data.units)) == 16
     assert again.fingerprint == cases.fingerprint
     assert again.data.groups is None
+
+
+def test_features_made_otherwise_are_refused(tmp_path):
+    """Columns called alike are not enough: another version or encoder gives other numbers."""
+    sides = []
+    for name, seed in (("a", 1), ("b", 2)):
+        sides.append(tmp_path / f"{name}.semblance")
+        import_source(striped_folder(tmp_path / name, n=8, seed=seed, patients=False), sides[-1])
+        extract_features(sides[-1], "pixels", settings={"size": 8})
+    values = {"library": str(sides[0]), "test": {"library": str(sides[1])}}
+    assert read_cases(CasesSpec.from_json(values), (), 0).data.n_cases == 16
+    with sqlite3.connect(sides[1] / "catalogue.sqlite") as catalogue:
+        catalogue.execute("UPDATE feature_sets SET version = 7")
+    catalogue.close()
+    with pytest.raises(BadInput, match="were not made alike: version=1 and version=7"):
+        read_cases(CasesSpec.from_json(values), (), 0)
