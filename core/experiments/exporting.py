@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -170,17 +169,22 @@ def _without(text: str, places: Mapping[str, str]) -> str:
 
 
 def relative_files(spec: ExperimentSpec) -> dict[str, str]:
-    """Every file of the experiment, as it lies under the folder that holds all of them."""
+    """Every file of the experiment by its name, with as many of its folders as tell it from those called alike.
+
+    No more of them: folders above are named after people and patients.
+    """
     files = sorted({file for one in spec.cases for file in one.files()})
-    if not files:
-        return {}
-    folders = [str(Path(file).parent) for file in files]
-    try:
-        common = os.path.commonpath(folders)
-    except ValueError:
-        # On different drives: by name alone.
-        return {file: Path(file).name for file in files}
-    return {file: Path(file).relative_to(common).as_posix() for file in files}
+    found = {}
+    for file in files:
+        parts = Path(file).parts
+        for length in range(1, len(parts) + 1):
+            name = parts[-length:]
+            if sum(Path(other).parts[-length:] == name for other in files) == 1:
+                found[file] = "/".join(name)
+                break
+        else:
+            found[file] = Path(file).as_posix()
+    return found
 
 
 def _relative(spec: ExperimentSpec) -> ExperimentSpec:
@@ -202,7 +206,7 @@ def script(state: Finished) -> str:
     if files:
         told = "\n".join(f"#   {name}" for name in files.values())
         data = (
-            f"# DATA is the folder that holds\n{told}\n"
+            f"# DATA is the folder that holds, itself or in folders of its own,\n{told}\n"
             ': "${DATA:?Set DATA to the folder that holds the files named in this script.}"\n'
         )
         option = ' --data "$DATA"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +20,8 @@ from core.parameters import Parameter, Value, checked
 
 #: How a grid of parameters is used: chosen inside training parts, or every combination a learner of its own.
 NESTED, EACH = "nested", "each"
+#: Folders in folders that are looked through for a file of an experiment.
+_DEEPEST = 3
 #: More cells than this are a mistake in the grid.
 MOST_CELLS = 100_000
 
@@ -247,9 +250,9 @@ class ExperimentSpec:
         return len(self.cases) * len(self.steps) * len(self.variants()) * repeats
 
     def located(self, folder: Path) -> ExperimentSpec:
-        """The same with relative files looked for in ``folder``."""
+        """The same with relative files looked for in ``folder``, then in the folders in it."""
         files = {file for one in self.cases for file in one.files()}
-        places = {file: str(folder / file) for file in files if not Path(file).is_absolute()}
+        places = {file: str(_found(folder, file)) for file in files if not Path(file).is_absolute()}
         return replace(self, cases=tuple(one.moved(places) for one in self.cases))
 
     def to_json(self) -> dict[str, Any]:
@@ -317,6 +320,16 @@ class ExperimentSpec:
                 say("The experiment has {n_cells} cells.", n_cells=self.n_cells),
                 say("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
             )
+
+
+def _found(folder: Path, file: str) -> Path:
+    """``file`` in ``folder``, or where it stands once as few folders deeper as can be."""
+    if not (folder / file).exists():
+        for depth in range(1, _DEEPEST + 1):
+            there = list(folder.glob("*/" * depth + glob.escape(file)))
+            if there:
+                return there[0] if len(there) == 1 else folder / file
+    return folder / file
 
 
 def _keys(values: Any, kind: Any, what: str) -> None:

@@ -125,14 +125,41 @@ def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_p
     assert expected == [one["fingerprint"] for one in state.cases]
 
 
-def test_files_are_named_from_the_folder_that_holds_all(state):
-    assert sorted(relative_files(state.spec).values()) == ["far/two_%.csv", "one.csv"]
-    assert relative_files(ExperimentSpec.from_json({
-        "cases": ["builtin:iris"], "learners": ["lda"], "protocols": ["bdm"],
-    })) == {}  # fmt: skip
+def named(*files: str) -> list[str]:
+    spec_of = {"cases": list(files), "learners": ["lda"], "protocols": ["bdm"]}
+    return list(relative_files(ExperimentSpec.from_json(spec_of)).values())
+
+
+def test_files_are_named_with_no_more_folders_than_tell_them_apart(state):
+    assert sorted(relative_files(state.spec).values()) == ["one.csv", "two_%.csv"]
+    assert named("/home/jane/a.csv", "/data/tables/b.csv") == ["b.csv", "a.csv"]
+    assert named("/home/jane/one/a.csv", "/data/two/a.csv", "/data/b.csv") == [
+        "b.csv",
+        "two/a.csv",
+        "one/a.csv",
+    ]
+    assert named("a.csv", "x/a.csv") == ["a.csv", "x/a.csv"]
+    assert named("builtin:iris") == []
     assert "one.csv" in script(state)
     public = anonymous(document(state), state.spec)
     assert public["spec"]["cases"][0] == {"table": "one.csv"}
+
+
+def test_files_are_found_in_folders_of_the_folder(tmp_path):
+    (tmp_path / "x" / "y").mkdir(parents=True)
+    for place in ("x/y/a[1].csv", "x/b.csv", "x/y/b.csv", "c.csv", "x/c.csv", "x/d.csv"):
+        (tmp_path / place).touch()
+    (tmp_path / "z").mkdir()
+    (tmp_path / "z" / "d.csv").touch()
+    spec_of = {
+        "cases": ["a[1].csv", "b.csv", "c.csv", "d.csv", "e.csv"],
+        "learners": ["lda"],
+        "protocols": ["bdm"],
+    }
+    located = ExperimentSpec.from_json(spec_of).located(tmp_path)
+    found = [str(one.table).removeprefix(f"{tmp_path}/") for one in located.cases]
+    # Which of two is meant nobody knows: neither is taken.
+    assert found == ["x/y/a[1].csv", "x/b.csv", "c.csv", "d.csv", "e.csv"]
 
 
 def test_equal_experiments_give_equal_files(state, home, tmp_path):
