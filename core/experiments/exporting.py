@@ -169,9 +169,9 @@ def _without(text: str, places: Mapping[str, str]) -> str:
 
 
 def relative_files(spec: ExperimentSpec) -> dict[str, str]:
-    """Every file of the experiment by its name, with as many of its folders as tell it from those called alike.
+    """Every file of the experiment by its name, with the folders that tell it from those called alike.
 
-    No more of them: folders above are named after people and patients.
+    No more of them: folders are named after people and patients.
     """
     files = sorted({file for one in spec.cases for file in one.files()})
     found = {}
