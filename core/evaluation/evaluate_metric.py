@@ -112,8 +112,8 @@ class MetricScores:
     vote of the training cases, for the ROC of the ``voters`` nearest. ``auc`` is the mean over findings
     (``None`` where no finding can be told from the rest). Counts are held-out cases, per finding.
     ``by_finding``: where the metric does well and where it fails. ``confusion[i][j]``: cases of the i-th
-    finding (by name) of which the ``voters`` nearest training cases have mostly the j-th. Both are empty in
-    scores kept by version 0.1.
+    finding (by name) of which the ``voters`` nearest training cases have mostly the j-th, of equally many the
+    nearer. Both are empty in scores kept by version 0.1.
     """
 
     measured_on: str
@@ -272,7 +272,9 @@ def _by_finding(
 
 
 def _confusion(vote: Votes, asked: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
-    told = vote.plain.argmax(axis=1)
+    # Of findings with equally many votes that of the nearer cases, not the first by name.
+    most = vote.plain >= vote.plain.max(axis=1, keepdims=True) - 1e-9
+    told = np.where(most, vote.weighted, -1.0).argmax(axis=1)
     counts = np.zeros((n_findings, n_findings), dtype=np.int64)
     np.add.at(counts, (asked, told), 1)
     return tuple(tuple(row) for row in counts.tolist())

@@ -138,3 +138,11 @@ def test_a_point_of_a_live_curve():
     scores = evaluate_metric(metric, data, split.train, split.test)
     live = accuracy_after_steps(metric.distance, rows, findings, None)
     assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
+
+
+def test_a_drawn_vote_is_for_the_nearer_cases_not_for_the_first_name():
+    X = np.array([0.0, 0.1, 0.9, 1.0, 0.04, 0.96])[:, None]
+    data = EvaluationData(X, np.array(["z", "z", "a", "a", "z", "a"]))
+    metric = fit_metric(make_learner("euclidean"), X[:4], data.y[:4])
+    scores = evaluate_metric(metric, data, np.arange(4), np.array([4, 5]), voters=4)
+    assert scores.confusion == ((1, 0), (0, 1))
