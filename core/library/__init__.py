@@ -18,9 +18,21 @@ def check_is_library(path: Path) -> None:
     Raises:
         BadInput: nothing is at ``path``, or something else.
     """
-    from core.library.records import CATALOGUE
+    from core.library.records import CATALOGUE, ROOMS
 
+    for room in ROOMS:
+        if (path / room).is_symlink():
+            raise BadInput(
+                say("{path} holds a link in place of its own '{room}'.", path=path, room=room),
+                "No link is followed out of a library, for what lies there may be anybody's. Put the files "
+                "themselves in its place, or restore a backup.",
+            )
     if not (path / CATALOGUE).is_file():
+        if any((path / room).exists() for room in ROOMS):
+            raise BadInput(
+                say("The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE),
+                "Restore a backup (semblance restore), or import its pictures into a new library.",
+            )
         if path.exists():
             raise BadInput(
                 say("{path} is not a library.", path=path),

@@ -23,11 +23,12 @@ import numpy as np
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
 from core.language import say
+from core.library import schema
 from core.library.database import has_no_room, in_words, plain_errors
 from core.library.export_log import FILE as EXPORTS
 from core.library.feature_checks import DESCRIPTION, chunk_file
 from core.library.library import sweep
-from core.library.records import CATALOGUE, DERIVED, SUFFIX, now
+from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
 from core.library.salvage import complaints, copy_catalogue
 from core.tasks import SILENT, Reporter
 
@@ -39,7 +40,7 @@ _PIECE = 1 << 20
 #: All that a backup may hold, so that nothing of one can be put anywhere else.
 _ALLOWED = re.compile(
     rf"{re.escape(CATALOGUE)}|{re.escape(EXPORTS)}"
-    r"|features/[0-9]{1,9}\.zarr/(zarr\.json|c/[0-9]{1,9}/0)|metrics/[0-9a-f]{1,64}\.metric"
+    rf"|features/[0-9]{{1,9}}\.zarr/(zarr\.json|c/[0-9]{{1,9}}/0)|metrics/{METRIC_FILE.pattern}"
 )
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, KeyError, AttributeError, TypeError, ValueError, RuntimeError,
@@ -91,7 +92,7 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
         with plain_errors(file.parent / file.name):
             for attempt in range(ATTEMPTS):
                 found = _wanted(library, copy)
-                lost = [name for name in found if not (library / name).is_file() and name != CATALOGUE]
+                lost = [name for name in found if name != CATALOGUE and not _has(library, name)]
                 if not any(name.startswith("metrics/") for name in lost) or attempt == ATTEMPTS - 1:
                     break
             kept = [name for name in found if name not in lost]
@@ -106,6 +107,13 @@ def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> Back
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
     return BackupResult(str(file), written, size, tuple(lost))
+
+
+def _has(library: Path, name: str) -> bool:
+    """Whether the library has the file itself: no name leads out of it, and no link is followed."""
+    file = library / name
+    steps = [file, *file.parents[: name.count("/")]]
+    return _ALLOWED.fullmatch(name) is not None and file.is_file() and not any(s.is_symlink() for s in steps)
 
 
 def _wanted(library: Path, copy: Path) -> list[str]:
@@ -252,6 +260,14 @@ def _check_catalogue(catalogue: Path, file: Path) -> None:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
             query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
             wrong = [say("it holds '{r}', which no library has", r=r[0]) for r in connection.execute(query)]
+            found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        version = str(found[0]) if found else ""
+        if version.isdecimal() and int(version) > schema.VERSION:
+            raise BadInput(
+                say("{file} was made by a newer Semblance.", file=file), "Update Semblance to restore it."
+            )
+        if not wrong and not version.isdecimal():
+            wrong = [say("it does not say its version")]
     if wrong:
         raise BadInput(
             say("The catalogue in the backup {file} cannot be used: {wrong}.", file=file, wrong=wrong[0]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from core.errors import BadInput, SemblanceError
 from core.language import say
 from core.library import schema
+from core.library.records import CATALOGUE
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30
@@ -79,6 +81,8 @@ def plain_errors(file: Path) -> Iterator[None]:
         ) from error
     except DatabaseError as error:
         raise _damaged(file, str(error.orig)) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _damaged(file, say("a text in it cannot be read")) from error
     except OSError as error:
         raise in_words(library, error.strerror or str(error)) from error
 
@@ -99,7 +103,8 @@ def not_writable(library: Path) -> SemblanceError:
 def _damaged(file: Path, what: str) -> BadInput:
     return BadInput(
         say("The catalogue {file} is damaged: {what}.", file=file, what=what),
-        "Restore the library from a copy, or import its pictures into a new one.",
+        "Save what can be read of it (semblance doctor LIB --repair, or File > Check this library…), or "
+        "restore a backup.",
     )
 
 
@@ -131,6 +136,8 @@ def in_words(library: Path, what: str) -> SemblanceError:
             say("The catalogue of {library} cannot be opened.", library=library),
             "Check who may read it; if its disk is write-protected, copy the library to one that is not.",
         )
+    if "could not decode" in low:
+        return _damaged(library / CATALOGUE, say("a text in it cannot be read"))
     if "locked" in low:
         return SemblanceError(
             say("The library {library} is busy in another program.", library=library.name),

@@ -128,12 +128,13 @@ def unknown_rows(catalogue: Catalogue) -> int:
 def describe_again(features: FeatureSets, feature_set: FeatureSet, dtype: str) -> None:
     """Write the description of a store anew, as the catalogue knows it, so that its chunks can be read.
 
-    The old description must have been moved away. Whether its chunks carry check sums is found by trying.
+    The old description must have been moved away. Whether its chunks carry check sums is found by trying;
+    where none can be read, those that are made again will.
     """
     known = features.chunk_rows(feature_set)
     store, width = features.store_of(feature_set), len(feature_set.columns)
     rows = (max(known, default=-1) + 1) * CHUNK
-    for checked in (True, False):
+    for checked in (True, False, True):
         (store / DESCRIPTION).unlink(missing_ok=True)
         create_store(store, rows, width, dtype, checked=checked)
         if not known or len(state_of(features, feature_set).damaged) < len(known):

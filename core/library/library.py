@@ -26,7 +26,7 @@ from core.library.database import create_tables, has_no_room, not_writable, plai
 from core.library.feature_sets import FeatureSets
 from core.library.judgements import JudgementTable
 from core.library.pseudonyms import pseudonyms_of
-from core.library.records import CATALOGUE, DERIVED, SUFFIX, MetricRecord, now
+from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, MetricRecord, now
 from core.library.schema import metrics, searches
 from core.library.thumbnails import ThumbnailStore
 
@@ -150,7 +150,7 @@ class Library:
                 r.name,
                 r.learner,
                 r.feature_set,
-                self.path / "metrics" / r.file,
+                self._metric_file(r.file),
                 r.card,
                 np.frombuffer(r.training, dtype=np.int64),
                 r.scores,
@@ -173,6 +173,11 @@ class Library:
             say("There is no metric '{name}' in {path}.", name=name, path=self.path.name),
             say("There are: {names}.", names=names),
         )
+
+    def _metric_file(self, name: str) -> Path:
+        """Where the metric's file lies, which is read, replaced and removed: in the library, whatever the
+        catalogue says, for a library may come from anybody."""
+        return self.path / "metrics" / (name if METRIC_FILE.fullmatch(name) else "unknown")
 
     def new_metric_file(self) -> Path:
         """Where to save a metric before :meth:`add_metric` names it."""

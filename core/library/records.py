@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import getpass
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,10 @@ SUFFIX = ".semblance"
 CATALOGUE = "catalogue.sqlite"
 #: Room for what can be made again from the rest.
 DERIVED = "derived"
+#: What lies in a library itself and is never a link: things are swept, replaced and moved in there.
+ROOMS = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED)
+#: A metric's file in the folder ``metrics``; a catalogue that names another one is not believed.
+METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 
 #: Reason of a file whose state is "missing".
 NOT_THERE = say("The file is no longer there.")

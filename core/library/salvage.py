@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
 
 from core.library import schema
 from core.library.database import BUSY_S, create_tables
@@ -14,6 +18,8 @@ from core.library.database import BUSY_S, create_tables
 WHOLE = "ok"
 #: Lines of SQLite's complaints that are looked at.
 FEW = 20
+_NUMBER_BYTES = 8
+_IMPORTED_AGAIN = ("files", "cases", "slices")
 
 
 @contextlib.contextmanager
@@ -47,6 +53,81 @@ def remove_orphans(file: Path) -> int:
     """Take out rows that point to something that is not there; how many they were."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
         return _remove_orphans(connection)
+
+
+def unreadable(file: Path) -> dict[str, list[int]]:
+    """Table -> rows (by their rowid) with text that is no text, or no JSON where it should be.
+
+    SQLite keeps no check sums: of what changed on the disk only this and the form of its pages can be seen.
+    """
+    found: dict[str, list[int]] = {}
+    with _read_only(file) as connection:
+        connection.text_factory = bytes
+        for table in schema.tables.sorted_tables:
+            columns = _kept_columns(connection, table)
+            if not columns:
+                continue
+            names = ",".join(f'"{column.name}"' for column in columns)
+            for row, *values in connection.execute(f'SELECT rowid, {names} FROM "{table.name}"'):
+                if not all(map(_readable, columns, values)):
+                    found.setdefault(table.name, []).append(row)
+    return found
+
+
+def _kept_columns(connection: sqlite3.Connection, table: sa.Table) -> list[sa.Column[Any]]:
+    """Columns of ``table`` that a catalogue has, which an older program may have made."""
+    there = {bytes(r[1]) for r in connection.execute(f'PRAGMA table_info("{table.name}")')}
+    return [column for column in table.columns if column.name.encode() in there]
+
+
+def _readable(column: sa.Column[Any], value: object) -> bool:
+    if value is None or isinstance(value, (int, float)):
+        return True
+    assert isinstance(value, bytes)
+    if isinstance(column.type, sa.LargeBinary):
+        return len(value) % _NUMBER_BYTES == 0
+    try:
+        text = value.decode("utf-8")
+        if isinstance(column.type, sa.JSON):
+            json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
+    """Make rows readable or take them out; how many were taken out.
+
+    Letters that are none become a question mark where the row then can be read; rows of files and cases go,
+    for importing again brings them back as they were.
+    """
+    removed = 0
+    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
+        connection.text_factory = bytes
+        for name, numbers in rows.items():
+            table = schema.tables.tables[name]
+            columns = _kept_columns(connection, table)
+            names = ",".join(f'"{column.name}"' for column in columns)
+            for number in numbers:
+                values = connection.execute(
+                    f'SELECT {names} FROM "{name}" WHERE rowid = ?', (number,)
+                ).fetchone()
+                texts = [_legible(column, value) for column, value in zip(columns, values, strict=True)]
+                if name in _IMPORTED_AGAIN or not all(map(_readable, columns, texts)):
+                    connection.execute(f'DELETE FROM "{name}" WHERE rowid = ?', (number,))
+                    removed += 1
+                    continue
+                for column, text, value in zip(columns, texts, values, strict=True):
+                    if text != value and text is not None:
+                        put = f'UPDATE OR IGNORE "{name}" SET "{column.name}" = ? WHERE rowid = ?'
+                        connection.execute(put, (text.decode("utf-8"), number))
+    return removed
+
+
+def _legible(column: sa.Column[Any], value: Any) -> Any:
+    if not isinstance(value, bytes) or isinstance(column.type, sa.LargeBinary):
+        return value
+    return _shown(value).encode("utf-8")
 
 
 def _remove_orphans(connection: sqlite3.Connection) -> int:
@@ -85,6 +166,9 @@ def salvage(file: Path, target: Path) -> dict[str, int]:
         contextlib.closing(sqlite3.connect(target, timeout=BUSY_S)) as made,
         made,
     ):
+        # A file that was cut short is read as far as it goes.
+        source.execute("PRAGMA writable_schema=ON")
+        source.text_factory = _shown
         source.execute("SELECT name FROM sqlite_master").fetchall()
         for table in schema.tables.sorted_tables:
             there = {r[1] for r in source.execute(f'PRAGMA table_info("{table.name}")')}
@@ -93,6 +177,10 @@ def salvage(file: Path, target: Path) -> dict[str, int]:
                 saved[table.name] = _copy(source, made, table.name, columns)
         _remove_orphans(made)
         return {name: made.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in saved}
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _copy(source: sqlite3.Connection, made: sqlite3.Connection, table: str, columns: list[str]) -> int:

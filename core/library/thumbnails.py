@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -80,7 +81,8 @@ class ThumbnailStore:
             return
         with contextlib.suppress(OSError, sqlite3.Error):
             for end in ("", "-wal", "-shm"):
-                self._file.with_name(self._file.name + end).unlink(missing_ok=True)
+                found = self._file.with_name(self._file.name + end)
+                shutil.rmtree(found) if found.is_dir() else found.unlink(missing_ok=True)
             self._connection = self._connect()
 
     def _connect(self) -> sqlite3.Connection:

@@ -146,7 +146,8 @@ def load_metric(path: str | Path) -> Metric:
     except OSError as error:
         reason = error.strerror or say("it cannot be read")
         raise BadInput(
-            say("The metric '{path}' could not be read: {reason}.", path=path, reason=reason)
+            say("The metric '{path}' could not be read: {reason}.", path=path, reason=reason),
+            "Check who may read it, restore a copy, or train the metric again.",
         ) from None
     except BadInput as error:
         hint = error.hint or say("Train the metric again.")

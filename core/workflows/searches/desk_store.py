@@ -34,15 +34,26 @@ def drawn_places(n: int) -> npt.NDArray[np.int64]:
 def load_prepared(file: Path) -> Prepared | None:
     """What :func:`keep_prepared` kept; ``None`` where nothing usable is: derived data is made again."""
     try:
+        if not file.is_file() or not _plainly_packed(file):
+            return None
         # numpy leaves a damaged file open when it opens it itself.
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
             rows, embedding, ties, drawn = (kept[name] for name in Prepared._fields)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError):
         return None
-    fits = rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
+    fits = (
+        rows.dtype == np.int64 and embedding.dtype == ties.dtype == np.float64 and drawn.dtype.kind in "fiub"
+    )
+    fits = fits and rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
     fits = fits and len(rows) == len(embedding) == len(ties)
     fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
     return Prepared(rows, embedding, ties, drawn) if fits else None
+
+
+def _plainly_packed(file: Path) -> bool:
+    """Whether nothing in it is larger than the file, as :func:`keep_prepared` writes it."""
+    with zipfile.ZipFile(file) as archive:
+        return all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
 
 
 def readable(file: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,9 +40,12 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     check_is_library(library)
     result = CheckResult(str(library))
     mender = Mender(library, reporter) if repair else None
+    if not _check_strange(library, result, mender):
+        result.works.append(say("Nothing more is looked at while that is there."))
+        return result
     reporter.progress(0, None, "Checking the catalogue")
     _check_catalogue(library, result, mender)
-    if any(f.part == "catalogue" and not f.repaired for f in result.findings):
+    if any(f.path == CATALOGUE and not f.repaired for f in result.findings):
         result.works.append(say("Nothing more can be said while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
@@ -69,8 +72,26 @@ def _add(result: CheckResult, finding: Finding, repaired: str = "") -> None:
     result.findings.append(replace(finding, repaired=repaired) if repaired else finding)
 
 
+def _check_strange(library: Path, result: CheckResult, mender: Mender | None) -> bool:
+    """Whether all in the library may be read: links lead out of it, and a pipe would be waited for."""
+    from core.workflows.upkeep.mending import strange
+
+    for file in strange(library):
+        inside = file.relative_to(library).as_posix()
+        finding = Finding(
+            say("link"),
+            inside,
+            say("{inside} is a link to somewhere else; a library has files of its own.", inside=inside)
+            if file.is_symlink()
+            else say("{inside} is neither a file nor a folder.", inside=inside),
+            say("Mending (--repair) moves it aside and makes again what can be made again."),
+        )
+        _add(result, finding, mender.put_aside(file) if mender is not None else "")
+    return not result.open_harm
+
+
 def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> None:
-    from core.library.salvage import complaints, orphans
+    from core.library.salvage import complaints, orphans, unreadable
 
     file = library / CATALOGUE
     result.checked["catalogues"] = 1
@@ -84,13 +105,27 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
                 "--repair."
             ),
         )
-        _add(result, finding, mender.salvage() if mender is not None else "")
-        if mender is None or not result.findings[-1].repaired:
+        done = mender.salvage() if mender is not None else ""
+        if mender is not None and not done:
+            remedy = say(
+                "Nothing of it could be read: restore a backup, or import the pictures into a new library."
+            )
+            finding = replace(finding, remedy=remedy)
+        _add(result, finding, done)
+        if mender is None or not done:
+            return
+    if strange := unreadable(file):
+        finding = Finding(
+            say("catalogue rows"),
+            CATALOGUE,
+            say("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
+            say("Mending (--repair) saves of them what can be read; a backup has them whole."),
+        )
+        _add(result, finding, mender.mend_rows(strange) if mender is not None else "")
+        if not result.findings[-1].repaired:
             return
     if lost := orphans(file):
-        told = say_all(
-            say("{count:,} of {table}", count=count, table=table) for table, count in sorted(lost.items())
-        )
+        told = _told_rows({table: range(count) for table, count in lost.items()})
         finding = Finding(
             say("catalogue rows"),
             CATALOGUE,
@@ -98,6 +133,12 @@ def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) 
             say("Mending (--repair) takes them out."),
         )
         _add(result, finding, mender.remove_orphans() if mender is not None else "")
+
+
+def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
+    return say_all(
+        say("{count:,} of {table}", count=len(found), table=table) for table, found in sorted(rows.items())
+    )
 
 
 def _check_rows(library: Library, result: CheckResult, mender: Mender | None) -> None:

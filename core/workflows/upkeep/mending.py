@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ from core.library.feature_checks import (
     state_of,
 )
 from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
-from core.library.salvage import complaints, remove_orphans, salvage
+from core.library.salvage import complaints, mend_rows, remove_orphans, salvage
 from core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -100,6 +102,22 @@ class Mender:
         self.put_aside(file, copy=True)
         with plain_errors(file):
             return say("{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file))
+
+    def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> str:
+        """Make rows readable again or take them out; the catalogue as it was is kept. Its own settings are
+        left alone: its key makes the codes of patients."""
+        if "meta" in rows:
+            return ""
+        file = self._library / CATALOGUE
+        self.put_aside(file, copy=True)
+        with plain_errors(file):
+            gone = mend_rows(file, rows)
+        return say(
+            "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. Import "
+            "the sources again to get back what is missing.",
+            n=sum(map(len, rows.values())) - gone,
+            gone=gone,
+        )
 
     # Pictures
 
@@ -208,7 +226,7 @@ class Mender:
         from core.workflows.searches.desk import Desk
 
         with plain_errors(library.catalogue.file):
-            file.unlink(missing_ok=True)
+            shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
         for record in library.metrics():
             if record.file.stem == file.name.partition(".")[0]:
                 try:
@@ -233,6 +251,19 @@ def bad_prepared(library: Path) -> list[Path]:
     from core.workflows.searches.desk_store import readable
 
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
+
+
+def strange(library: Path) -> list[Path]:
+    """What in a library is neither file nor folder of its own: links, pipes, devices."""
+    found = []
+    for folder, folders, names in os.walk(library):
+        if Path(folder) == library and ASIDE in folders:
+            folders.remove(ASIDE)
+        for name in (*folders, *names):
+            mode = os.lstat(file := Path(folder, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                found.append(file)
+    return sorted(found)
 
 
 def left_over(library: Library) -> list[tuple[Path, bool]]:

@@ -99,7 +99,10 @@ def test_two_programs_that_make_the_same_library_share_it(tmp_path):
     [
         (b"", "not a complete library.*half written.*make a new library"),
         (b"SQLite format 3\0" + b"\1" * 500, "catalogue.sqlite is damaged"),
-        (b"this is a letter to my aunt" * 100, "catalogue.sqlite is damaged.*Restore the library"),
+        (
+            b"this is a letter to my aunt" * 100,
+            "catalogue.sqlite is damaged.*doctor LIB --repair.*restore a backup",
+        ),
     ],
 )
 @pytest.mark.parametrize("writable", [True, False])
@@ -244,6 +247,29 @@ def test_metrics_of_killed_trainings_are_swept_a_day_later(tmp_path):
         file.write_text("x")
         opened.add_metric("mine", "bdm", numbers_set(opened).id, file, {}, np.array([1]), None)
     assert {found.name for found in (path / "metrics").iterdir()} == {file.name, under_way.name}
+
+
+def test_a_catalogue_that_names_a_file_elsewhere_does_not_have_it_removed(tmp_path):
+    path = make_library(tmp_path / "lib")
+    (tmp_path / "mine.txt").write_text("x")
+    with Library.open(path) as opened:
+        for _ in range(2):
+            file = opened.new_metric_file()
+            file.write_text("x")
+            opened.add_metric("m", "bdm", numbers_set(opened).id, file, {}, np.array([1]), None)
+            with raw(path) as connection:
+                connection.execute("UPDATE metrics SET file = '../../mine.txt'")
+        assert [r.file.parent for r in opened.metrics()] == [path / "metrics"]
+    assert (tmp_path / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("room", ["metrics", "derived", "features", "thumbnails.sqlite", CATALOGUE])
+def test_a_link_in_place_of_a_room_is_refused(tmp_path, room):
+    path = make_library(tmp_path / "lib")
+    (path / room).rename(tmp_path / "elsewhere") if (path / room).exists() else None
+    (path / room).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInput, match=rf"holds a link in place of its own '{room}'\. No link is followed"):
+        Library.open(path)
 
 
 def test_searches_are_saved_over_and_listed(tmp_path):

@@ -252,6 +252,27 @@ def test_a_catalogue_that_would_run_something_is_refused(library, tmp_path):
         restore(tmp_path / "b.zip", tmp_path / "again")
 
 
+def test_a_library_of_a_newer_program_is_refused_and_leaves_nothing(library, tmp_path):
+    with raw(library) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    back_up(library, tmp_path / "b.zip")
+    with pytest.raises(BadInput, match=r"b\.zip was made by a newer Semblance"):
+        restore(tmp_path / "b.zip", tmp_path / "again")
+    assert not list(tmp_path.glob("again*"))
+
+
+def test_a_catalogue_that_names_a_file_elsewhere_puts_it_into_no_backup(library, tmp_path):
+    (tmp_path / "secret").write_text("mine")
+    with raw(library) as connection:
+        connection.execute(
+            "INSERT INTO metrics (name, learner, feature_set, file, card, training, created) "
+            "VALUES ('m', 'l', 1, '../../secret', '{}', x'', '')"
+        )
+    assert back_up(library, tmp_path / "b.zip")["missing"] == ["metrics/../../secret"]
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert not [name for name in archive.namelist() if "secret" in name]
+
+
 def test_too_little_room_is_told_before_anything_is_written(file, tmp_path, monkeypatch):
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(SemblanceError, match=r"has 1 bytes left; the library needs .* kB\. Free some space"):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.searching import Query, search
 from core.workflows.upkeep import checking, mending
+from core.workflows.upkeep.backing_up import back_up
 from core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import raw, tables_of
 from tests.helpers.pictures import striped_folder
@@ -93,6 +95,9 @@ def test_what_is_no_library_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"gone does not exist"):
         check_library(tmp_path / "gone")
     with pytest.raises(BadInput, match=r"is not a library"):
+        check_library(tmp_path)
+    (tmp_path / "metrics").mkdir()
+    with pytest.raises(BadInput, match=r"The catalogue of .* is gone.*Restore a backup"):
         check_library(tmp_path)
 
 
@@ -289,7 +294,75 @@ def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
         assert parts(result) == ["catalogue"]
         assert result.open_harm
         assert file.read_bytes() == b"not a database at all" * 500
+        assert ("--repair" in result.findings[0].remedy) is not repair
         assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+
+
+def test_a_catalogue_that_was_cut_short_is_salvaged_as_far_as_it_goes(library):
+    with Library.open(library) as opened:
+        opened.save_search("long one", {"much": "x" * 400_000})
+    with raw(library) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file = library / CATALOGUE
+    file.write_bytes(file.read_bytes()[:-300_000])
+    mended = check_library(library, repair=True)
+    assert f"{CASES} cases" in mended.findings[0].repaired
+    assert check_library(library).findings == []
+
+
+def test_rows_whose_text_is_damaged_are_named_and_saved(library):
+    with raw(library) as connection:
+        connection.execute("UPDATE feature_sets SET columns = CAST(replace(columns, 'e', x'ff') AS TEXT)")
+        connection.execute("UPDATE cases SET attributes = '{\"half' WHERE id = 3")
+    with pytest.raises(BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Save what"):
+        numbers(library)
+    found = check_library(library)
+    assert [f.says for f in found.findings] == [
+        "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
+    ]
+    assert found.open_harm
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
+    assert mended.findings[0].repaired.startswith("1 rows can be read again, 1 were taken out")
+    assert (Path(mended.moved_to) / CATALOGUE).is_file()
+    assert check_library(library).findings == []
+    assert len(numbers(library)[0]) == CASES - 1
+
+
+def test_the_keys_of_codes_are_never_mended(library):
+    with raw(library) as connection:
+        connection.execute("INSERT INTO meta VALUES ('key', CAST(x'ffff' AS TEXT))")
+    result = check_library(library, repair=True)
+    assert [bool(f.repaired) for f in result.findings] == [False]
+    assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "features/1.zarr", "derived"])
+def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, inside):
+    place = library / inside if inside != "derived" else next((library / DERIVED).iterdir())
+    place.replace(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere") if kind == "link" else os.mkfifo(place)
+    found = check_library(library)
+    assert [(f.part, f.path) for f in found.open_harm] == [("link", place.relative_to(library).as_posix())]
+    assert found.works == ["Nothing more is looked at while that is there."]
+    back_up(library, tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert not [name for name in archive.namelist() if name.startswith(inside)]
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
+    assert check_library(library).findings == []
+    assert (tmp_path / "elsewhere").exists()
+    assert len(numbers(library)[0]) == CASES
+
+
+def test_folders_in_place_of_derived_files_are_mended(library):
+    for file in (library / "thumbnails.sqlite", next((library / DERIVED).iterdir())):
+        file.unlink()
+        file.mkdir()
+        (file / "x").touch()
+    assert check_library(library, repair=True).open_harm == []
+    assert check_library(library).findings == []
 
 
 def test_rows_that_point_to_nothing_are_taken_out(library):
