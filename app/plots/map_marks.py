@@ -27,6 +27,8 @@ class Marks:
     def __init__(self, view: QWidget, thumbnails: ThumbnailSource | None) -> None:
         self._view, self._thumbnails = view, thumbnails
         self.query = self.current = self.hover = NONE
+        #: Whether the current case has a card while the keyboard is here and nothing is pointed at.
+        self.tells_current = False
         self.ranked: list[int] = []
         if thumbnails is not None:
             thumbnails.ready.connect(lambda _rows: view.update())
@@ -61,7 +63,7 @@ class Marks:
         if current != NONE:
             self._ring(painter, QPointF(*points.pixels[current].tolist()), 9, theme().accent, 2.2)
         shown = points.place_of(self.hover)
-        if shown == NONE and self._view.hasFocus():
+        if shown == NONE and self.tells_current and self._view.hasFocus():
             shown = current
         if shown != NONE:
             self._card(painter, columns, points, shown)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFocusEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -37,6 +38,13 @@ _ARROWS = {
     Qt.Key.Key_Up: (0, -1),
     Qt.Key.Key_Down: (0, 1),
 }
+#: The keyboard comes by keys or a command; by the mouse or with the window it tells nothing of a case.
+_BY_KEYS = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+    Qt.FocusReason.OtherFocusReason,
+)
 
 
 class MapView(QWidget):
@@ -237,7 +245,7 @@ class MapView(QWidget):
     def _choose(self, place: int) -> None:
         if place != NONE:
             row = int(self._points.rows[place])
-            self._marks.current = row
+            self._marks.current, self._marks.tells_current = row, True
             self._tell()
             self.update()
             self.chosen.emit(row)
@@ -273,6 +281,8 @@ class MapView(QWidget):
             if not self._line and (at - self._press).manhattanLength() >= _DRAWS_FROM:
                 self._line = [self._press]
                 self._set_hover(NONE)
+                # What is drawn around is looked at now, not a case chosen before.
+                self._marks.tells_current = False
             if self._line:
                 self._line.append(at)
                 self.update()
@@ -323,6 +333,11 @@ class MapView(QWidget):
             self.update()
 
     # Keyboard
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if event.reason() in _BY_KEYS:
+            self._marks.tells_current = True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, middle = Qt.Key(event.key()), (self.width() / 2, self.height() / 2)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from app.plots.map_points import MapPoints, Seen
 from app.plots.map_view import MapView
-from app.theme import set_theme
+from app.theme import DARK, set_theme
 from core.library.columns import case_columns
 
 ROWS = np.array([3, 5, 8, 9, 12], dtype=np.int64)
@@ -41,6 +41,12 @@ def _mouse(view, kind, at, button=Qt.MouseButton.LeftButton, held=True, modifier
     pressed = Qt.MouseButton.NoButton if kind == QMouseEvent.Type.MouseMove else button
     event = QMouseEvent(kind, QPointF(at), QPointF(view.mapToGlobal(at)), pressed, buttons, modifiers)
     QApplication.sendEvent(view, event)
+
+
+def _lit(view, row):
+    """Whether the card of a case is beside it."""
+    at = _pixel(view, row) + QPoint(30, 0)
+    return view.grab().toImage().pixelColor(at) == QColor(DARK.picture_well)
 
 
 def _draw_around(view, corners, modifiers=None):
@@ -84,6 +90,24 @@ def test_the_pointer_shows_a_card(view):
     _mouse(view, QMouseEvent.Type.MouseMove, QPoint(200, 75), held=False)
     assert view.hovered() == -1
     assert view.grab().toImage() != before
+
+
+def test_no_card_stays_after_a_line_is_drawn_until_a_case_is_chosen(view):
+    view.clearFocus()
+    view.setFocus()
+    view.set_current(12)
+    assert view.hasFocus()
+    assert _lit(view, 12)
+    _mouse(view, QMouseEvent.Type.MouseMove, _pixel(view, 9), held=False)
+    _draw_around(view, [_pixel(view, 9) + QPoint(*d) for d in ((-9, -9), (9, -9), (9, 9), (-9, 9))])
+    assert view.hovered() == -1
+    assert not _lit(view, 12)
+    view.clearFocus()
+    view.setFocus(Qt.FocusReason.MouseFocusReason)
+    assert not _lit(view, 12)
+    _mouse(view, QMouseEvent.Type.MouseButtonPress, _pixel(view, 12))
+    _mouse(view, QMouseEvent.Type.MouseButtonRelease, _pixel(view, 12), held=False)
+    assert _lit(view, 12)
 
 
 def test_a_line_around_cases_picks_them_and_shift_adds(view, qtbot):
