@@ -15,6 +15,9 @@ from core.workflows.searches.agreeing import Agreement
 from core.workflows.searches.asking import Asked
 from core.workflows.searches.explaining import Why
 
+#: Channels of what the Why panel asks.
+WHY, PICTURES = "why", "why pictures"
+
 
 def explain(
     context: Context,
@@ -36,7 +39,7 @@ def explain(
         case,
         shown=distance,
         lane=Lane.ASK,
-        channel="why",
+        channel=WHY,
         quiet=True,
     )
     job.done.connect(told)
@@ -60,7 +63,7 @@ def agree(
         asked.search,
         case,
         lane=Lane.DRAW,
-        channel="why pictures",
+        channel=PICTURES,
         quiet=True,
     )
     job.done.connect(told)

@@ -10,7 +10,7 @@ from weakref import WeakSet
 from app.context import Context
 from app.jobs import Job, Lane
 from app.operations import library, searching
-from core.errors import SemblanceError
+from core.errors import BadInput, SemblanceError
 from core.language import tr
 from core.library.records import account
 from core.searches.influence import Influence
@@ -102,10 +102,16 @@ def check_metric(context: Context) -> None:
     state = context.state
     if state.path is None or state.metric is None:
         return
+    path, metric = state.path, state.metric.name
+
+    def told(refusal: BadInput | None) -> None:
+        if state.path == path and state.metric is not None and state.metric.name == metric:
+            state.set_refusal(refusal)
+
     # A metric that cannot even be opened has failed to rank, and that was told.
     context.jobs.run(
-        "", refining.refusal, state.path, state.metric.name, lane=Lane.ASK, channel="refusal", quiet=True
-    ).done.connect(state.set_refusal)
+        "", refining.refusal, path, metric, lane=Lane.ASK, channel="refusal", quiet=True
+    ).done.connect(told)
 
 
 def ask_influence(context: Context, then: Callable[[list[Influence]], None], k: int = 20) -> Job | None:

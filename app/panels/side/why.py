@@ -149,6 +149,7 @@ class WhyPanel(Panel):
 
     def _forget(self) -> None:
         self._quiet.stop()
+        self._context.jobs.drop(explaining.WHY)
         self._asked_for = self._why = None
         self.pictures.forget()
 

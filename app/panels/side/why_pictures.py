@@ -72,7 +72,8 @@ class WhyPictures(QWidget):
         explaining.agree(self._context, asked, line.case_id, self._show, self._fail)
 
     def forget(self) -> None:
-        """Nothing is compared any more."""
+        """Nothing is compared any more, and what is under way comes too late."""
+        self._context.jobs.drop(explaining.PICTURES)
         for picture in (self.query, self.case):
             picture.show_picture(Marked())
         self.note.setText("")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
@@ -285,6 +287,20 @@ def test_a_metric_clicks_cannot_refine_is_refused_with_the_way_out(qtbot, asked,
         operations.check_metric(context)
         settle(asked, jobs)
         assert shown(no_coordinates().message) in texts(asked)
+
+
+def test_a_refusal_that_comes_late_is_not_of_another_metric_or_library(asked, context, jobs):
+    context.state.set_metric("city")
+    operations.check_metric(context)
+    context.state.set_metric("plain")
+    jobs.let_run()
+    assert context.state.refusal is None
+    context.state.set_metric("city")
+    operations.check_metric(context)
+    context.state.set_library(replace(context.state.library, path=context.state.path.with_name("other")))
+    context.state.set_metric("city")
+    jobs.let_run()
+    assert context.state.refusal is None
 
 
 def test_judgements_stay_listed_where_a_metric_does_not_follow_them(asked, context, jobs):

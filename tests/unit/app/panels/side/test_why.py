@@ -9,13 +9,14 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from app.models.deck import distance_text
+from app.operations import explaining as operations
 from app.operations import searching
 from app.panels.side.why import LINES, QUIET_MS, WhyPanel
 from core.errors import BadInput
 from core.searches.query import Query
 from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches import explaining, refining
+from core.workflows.searches import agreeing, explaining, refining
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.explaining import why
 from core.workflows.searches.refining import closer
@@ -91,6 +92,26 @@ def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, con
     context.jobs.let_run()
     assert panel.told_empty
     assert panel.shown is None
+
+
+def test_pictures_and_failures_that_come_later_are_not_shown(panel, context, table, monkeypatch):
+    """Neither in the library that was opened meanwhile."""
+
+    def fails(*_args, **_more):
+        raise BadInput("Too late.")
+
+    monkeypatch.setattr(explaining, "why", fails)
+    monkeypatch.setattr(agreeing, "agreement", fails)
+    context.state.set_library(publish(table))
+    searching.ask(context, Query("t/c0"))
+    context.jobs.held.pop(0).run()
+    QCoreApplication.processEvents()
+    assert {operations.WHY, operations.PICTURES} <= context.jobs._latest.keys()
+    context.state.set_library(publish(table))
+    before = panel.empty.accessibleName()
+    context.jobs.let_run()
+    assert panel.empty.accessibleName() == before
+    assert panel.pictures.query.shown.problem == ""
 
 
 def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, context):
