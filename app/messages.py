@@ -1,4 +1,4 @@
-"""What the program tells the user: errors stay until read, news pass; nothing that happened is lost."""
+"""What the program tells the user: errors stay until read, news pass; the log has all that happened."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from core.language import shown, tr
 
 log = logging.getLogger("semblance")
 
+#: Messages kept in memory.
+KEPT = 1_000
+
 
 @dataclass(frozen=True)
 class Message:
@@ -29,7 +32,10 @@ class Message:
 
 
 class Messages(QObject):
-    """Where every part of the window says what happened; the message bar and the log listen."""
+    """Where every part of the window says what happened; the message bar and the log listen.
+
+    ``history`` has the last 1,000, so that days of use keep the memory they have.
+    """
 
     shown = Signal(object)
 
@@ -51,6 +57,7 @@ class Messages(QObject):
     def _show(self, message: Message) -> None:
         message = replace(message, what=shown(message.what), hint=shown(message.hint))
         self.history.append(message)
+        del self.history[:-KEPT]
         levels = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
         log.log(levels[message.level], "%s %s %s", message.what, message.hint, message.details)
         self.shown.emit(message)

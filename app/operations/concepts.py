@@ -18,12 +18,14 @@ from core.workflows.searches import concepts
 from core.workflows.searches.concepts import ConceptFacts
 
 _CHANNEL = "concepts"
+#: Changes that can be taken back: each keeps the cases it was of.
+UNDOABLE = 100
 
 
 class Concepts(QObject):
     """What the library knows of concepts, measured under the current metric; ``changed`` when it is another.
 
-    Every change can be taken back with :meth:`undo`, the last one first.
+    The last 100 changes can be taken back with :meth:`undo`, the last one first.
     """
 
     changed = Signal()
@@ -143,6 +145,7 @@ class Concepts(QObject):
 
     def _push(self, what: str, back: Callable[[], None]) -> None:
         self._undo.append((what, back))
+        del self._undo[:-UNDOABLE]
 
     def _mark(self, key: int, marks: Sequence[tuple[str, bool | None]]) -> None:
         one = self._found(key)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.messages import Message, Messages
+from app.messages import KEPT, Message, Messages
 from core.errors import BadInput
 
 
@@ -38,6 +38,12 @@ def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
         Message("info", "Done."),
     ]
     assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.WARNING, logging.INFO]
+
+
+def test_only_the_last_are_kept(messages):
+    for number in range(KEPT + 3):
+        messages.info(f"{number}")
+    assert [one.what for one in messages.history] == [f"{number}" for number in range(3, KEPT + 3)]
 
 
 def test_an_error_brings_its_details(messages):

@@ -132,6 +132,18 @@ def test_a_mark_is_taken_back(window):
     assert "t/c20" not in fact(window).without
 
 
+def test_so_many_changes_are_taken_back_and_no_more(window, monkeypatch):
+    monkeypatch.setattr("app.operations.concepts.UNDOABLE", 2)
+    key = make(window)
+    for case in ("t/c20", "t/c22", "t/c24"):
+        window.concepts.mark(key, [case], True)
+    wait_for(window, lambda: len(fact(window).with_) == len(WITH) + 3)
+    for left in (2, 1):
+        window.concepts.undo()
+        wait_for(window, lambda left=left: len(fact(window).with_) == len(WITH) + left)
+    assert window.concepts.undoable == ""
+
+
 def test_the_menu_of_a_case_marks_it(window, monkeypatch):
     make(window)
 
