@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from app.command_words import OTHER_WORDS
 from app.icons import icon
 from app.models.entries import Entry
 from core.language import tr
@@ -201,6 +202,7 @@ class Actions(QObject):
                 QKeySequence(command.shortcut).toString(native),
                 command.icon,
                 self._actions[command.id].isEnabled(),
+                OTHER_WORDS.get(command.id, ""),
             )
             for command in COMMANDS
             if command.id != "palette"

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-_WORD_START, _INSIDE, _SCATTERED, _CATEGORY = 4000, 3000, 2000, 1000
+from core.language import tr
+
+_WORD_START, _INSIDE, _SCATTERED, _CATEGORY, _OTHER = 4000, 3000, 2000, 1000, 500
+#: Words between words: they find what has them, and keep nothing else out.
+_SMALL = frozenset(tr("a an and as for in into of on or the this to with").split())
 
 
 @dataclass(frozen=True)
@@ -13,6 +17,7 @@ class Entry:
     """A command: its text, the category behind it, the shortcut at its right, and what it does.
 
     ``icon`` names an icon or is empty; a command that is not ``enabled`` is listed but cannot be run.
+    ``words`` find it too.
     """
 
     text: str
@@ -21,6 +26,7 @@ class Entry:
     shortcut: str = ""
     icon: str = ""
     enabled: bool = True
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,17 +38,21 @@ class Match:
 
 
 def matches(entries: Sequence[Entry], wanted: str) -> list[Match]:
-    """The entries that have every word of ``wanted``, best first.
+    """The entries that have every word of ``wanted``, in any order and but for small ones, best first.
 
     A word at the start of a word is best, then one inside a word, then letters in their order with
-    others between, then the category. Entries that cannot be run come last; equals keep their order.
+    others between, then the category, then the other words. Entries that cannot be run come last; equals
+    keep their order.
     """
     words = wanted.casefold().split()
+    needed = [word for word in words if word not in _SMALL] or words
     found: list[tuple[tuple[bool, int], Match]] = []
     for entry in entries:
         score, letters = 0, set[int]()
         for word in words:
             worth, at = _find(entry, word)
+            if word not in needed and worth <= _INSIDE:
+                continue
             if not worth:
                 break
             score += worth
@@ -68,6 +78,8 @@ def _find(entry: Entry, word: str) -> tuple[int, set[int]]:
         return _SCATTERED - scattered[-1] + scattered[0] - len(text), set(scattered)
     if entry.category.casefold().startswith(word):
         return _CATEGORY, set()
+    if _word_start(entry.words.casefold(), word) >= 0:
+        return _OTHER, set()
     return 0, set()
 
 

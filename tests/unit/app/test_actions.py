@@ -7,7 +7,9 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from app.actions import COMMANDS, MENUS, Actions
+from app.command_words import OTHER_WORDS
 from app.icons import icon_names
+from app.models.entries import matches
 from app.windows.main import MainWindow
 from core.language import ENGLISH, LANGUAGES, VARIABLE, table
 
@@ -84,6 +86,33 @@ def test_the_palette_lists_every_command_but_itself(actions):
     assert "All commands…" not in entries
     assert not entries["Extract features…"].enabled
     assert entries["Open library…"].enabled
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("save the search", "Save search…"),
+        ("search save", "Save search…"),
+        ("exit", "Quit"),
+        ("the map", "Map of the library"),
+        ("library map", "Map of the library"),
+        ("print a pdf", "Write a report…"),
+        ("backup", "Back up library…"),
+        ("repair the library", "Check this library…"),
+        ("undo the judgement", "Undo the last judgement"),
+    ],
+)
+def test_people_find_commands_by_their_own_words(actions, typed, first):
+    actions.enable(set(KNOWN))
+    assert matches(actions.entries(), typed)[0].entry.text == first
+
+
+def test_other_words_are_of_commands_there_are_and_of_no_others():
+    texts = {command.id: command.text for command in COMMANDS}
+    assert OTHER_WORDS.keys() <= texts.keys()
+    for command, words in OTHER_WORDS.items():
+        own = set(texts[command].casefold().rstrip("…").split())
+        assert own & set(words.casefold().split()) == set(), command
 
 
 def test_a_command_runs_what_it_is_connected_to(actions):

@@ -26,6 +26,30 @@ def test_every_word_must_be_found_in_any_order() -> None:
     assert texts(entries, "save zebra") == []
 
 
+def test_small_words_keep_nothing_out() -> None:
+    entries = [entry("Save search…"), entry("Save the plots…"), entry("Search with the whole picture")]
+    assert texts(entries, "save the search") == ["Save search…"]
+    assert texts(entries, "a picture in the search") == ["Search with the whole picture"]
+    assert texts(entries, "plots of the save") == ["Save the plots…"]
+    [match] = matches([entry("Tan the hide")], "an hide the")
+    assert match.letters == set(range(4, 12)) - {7}
+    assert texts(entries, "the") == ["Save the plots…", "Search with the whole picture"]
+
+
+def test_other_words_find_last() -> None:
+    entries = [
+        Entry("Quit", "File", lambda: None, words="exit leave"),
+        Entry("Write a report…", "File", lambda: None, words="pdf export"),
+        Entry("Export the metric…", "Metric", lambda: None),
+    ]
+    assert texts(entries, "exit") == ["Quit"]
+    assert texts(entries, "xit") == []
+    assert texts(entries, "export") == ["Export the metric…", "Write a report…"]
+    assert texts(entries, "pdf report") == ["Write a report…"]
+    [match] = matches(entries, "report as a pdf")
+    assert {match.entry.text[at] for at in match.letters} == set("reporta")
+
+
 def test_the_category_finds_as_well() -> None:
     entries = [entry("Find a case", "Edit"), entry("Edit presets", "View")]
     assert texts(entries, "edit") == ["Edit presets", "Find a case"]
