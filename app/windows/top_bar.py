@@ -150,6 +150,10 @@ class Picker(QAbstractButton):
         # A menu does not own its actions: nothing else holds them while it is open.
         actions = list(self._choices())
         menu.addActions(actions)
+        # What is in force is where the keys begin.
+        current = next((action for action in actions if action.isChecked()), None)
+        if current is not None:
+            menu.setActiveAction(current)
         if actions:
             menu.exec(self.mapToGlobal(QPoint(0, self.height() + 2)))
         menu.deleteLater()

@@ -126,6 +126,37 @@ def test_a_picker_opens_its_choices_and_one_can_be_taken(qtbot, by):
     assert taken == ["two"]
 
 
+@pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)
+@pytest.mark.parametrize(
+    ("key", "taken"), [(Qt.Key.Key_Up, ["one"]), (Qt.Key.Key_Down, ["three"]), (None, ["two"])]
+)
+def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
+    ran = []
+
+    def choices() -> list[QAction]:
+        made = [QAction(name) for name in ("one", "two", "three")]
+        for action in made:
+            action.setCheckable(True)
+            action.triggered.connect(partial(ran.append, action.text()))
+        made[1].setChecked(True)
+        return made
+
+    picker = Picker("Metric", choices)
+    qtbot.addWidget(picker)
+    picker.show()
+
+    def take() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        if key is not None:
+            qtbot.keyClick(menu, key)
+        qtbot.keyClick(menu, Qt.Key.Key_Return)
+
+    QTimer.singleShot(100, take)
+    qtbot.keyClick(picker, Qt.Key.Key_Down)
+    assert ran == taken
+
+
 def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     short, long, _ = made._pickers
