@@ -11,7 +11,8 @@ from app.command_words import OTHER_WORDS
 from app.icons import icon_names
 from app.models.entries import matches
 from app.windows.main import MainWindow
-from core.language import ENGLISH, LANGUAGES, VARIABLE, table
+from core.language import ENGLISH, LANGUAGES, table
+from tests.helpers.speaking import speaking
 
 #: What :attr:`app.state.State.there` can hold.
 KNOWN = {
@@ -50,11 +51,9 @@ def test_every_menu_has_a_name_and_is_used():
 
 
 @pytest.fixture(params=[code for code in LANGUAGES if code != ENGLISH])
-def translated(request, monkeypatch):
-    monkeypatch.setenv(VARIABLE, request.param)
-    table.cache_clear()
-    yield table()
-    table.cache_clear()
+def translated(request):
+    with speaking(request.param):
+        yield table()
 
 
 def test_in_other_languages_commands_have_names_of_their_own_too(translated):

@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 
 from app.models import help_files
-from core.language import VARIABLE
 from tests import translated
+from tests.helpers.speaking import speaking
 
 PAGES = [(code, page) for code in help_files.languages() for page in help_files.made_from(code)]
 
 
 @pytest.fixture
-def pages(tmp_path, monkeypatch):
+def pages(german, tmp_path, monkeypatch):
     """A folder of two English pages, in a German program."""
     for name in ("one", "two"):
         (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
     monkeypatch.setattr(help_files, "_folder", lambda code: tmp_path if code == "en" else tmp_path / code)
     monkeypatch.setattr(translated.resources, "path", lambda _name: tmp_path)
-    monkeypatch.setenv(VARIABLE, "de")
     (tmp_path / "de").mkdir()
     (tmp_path / "de" / "one.md").write_text("# Seite eins\n\nText.\n", encoding="utf-8")
     translated.note("de", ["one"])
@@ -41,10 +40,10 @@ def test_a_translation_that_was_left_behind_says_so(pages):
     assert re.fullmatch(r"# Seite eins\n\n\*[^*]+\*\n\nText\.\n", help_files.text_of("one"))
 
 
-def test_english_is_shown_as_it_is(pages, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "en")
-    assert help_files.text_of("two") == "# Page two\n\nText.\n"
-    assert help_files.text_of("none") == ""
+def test_english_is_shown_as_it_is(pages):
+    with speaking("en"):
+        assert help_files.text_of("two") == "# Page two\n\nText.\n"
+        assert help_files.text_of("none") == ""
 
 
 def test_the_command_tells_them_apart(pages, capsys, monkeypatch):

@@ -7,7 +7,8 @@ import pytest
 from app.settings import Settings
 from app.windows.main import MainWindow
 from core import language
-from core.language import ENGLISH, LANGUAGES, VARIABLE, table
+from core.language import ENGLISH, LANGUAGES, table
+from tests.helpers.speaking import speaking
 
 
 @pytest.fixture
@@ -39,11 +40,8 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
     assert window.top.menu["File"].title() == before == "&File"
 
 
-def test_its_name_is_understood_in_every_language(monkeypatch):
+def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
-        monkeypatch.setenv(VARIABLE, code)
-        table.cache_clear()
-        told = table().get("Deutsch or English", "Deutsch or English")
+        with speaking(code):
+            told = table().get("Deutsch or English", "Deutsch or English")
         assert all(name in told for name in LANGUAGES.values()), own
-    monkeypatch.undo()
-    table.cache_clear()
