@@ -153,13 +153,18 @@ def show_import(document: Mapping[str, Any]) -> None:
             typer.echo(f"  {label}: {item['path']}: {item['reason']}")
 
 
+def _distance(distance: float) -> str:
+    """Four decimals, and four figures of what is smaller; English as all of the command line."""
+    return f"{distance:#.4g}" if 0 < distance < 0.1 else f"{distance:.4f}"
+
+
 def show_cases(document: Mapping[str, Any]) -> None:
     """A ranking as a table."""
     table = Table(box=None, pad_edge=False)
     for column, justify in (("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for line in document["results"]:
-        table.add_row(str(line["rank"]), line["case_id"], line["finding"] or "–", f"{line['distance']:.4f}")
+        table.add_row(str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
     _out.print(table)
     hidden = document["hidden"]
     typer.echo(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from core.language import figure, tr
+from core.language import tr
 from core.library.columns import CaseColumns, Indices, no_cases
+from core.reports.distances import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.
 JUDGED = {1: tr("like the query"), -1: tr("not like the query")}
@@ -73,6 +75,20 @@ class Deck:
         full = self.full if self.full is not None else float(self.distances[-1]) * 1.25
         return min(1.0, max(0.0, float(self.distances[place]) / full)) if full > 0 else 0.0
 
+    @cached_property
+    def _digits(self) -> int:
+        return FEWEST if self.distances is None else digits_for(self.distances.tolist())
+
+    def distance_text(self, place: int) -> str:
+        """The distance at ``place``, so that it differs from those beside it."""
+        return "" if self.distances is None else distance_text(float(self.distances[place]), self._digits)
+
+    @cached_property
+    def longest_distance(self) -> str:
+        """What takes as much room as any distance of the ranking."""
+        ends = [self.distance_text(place) for place in (0, -1)] if len(self) else []
+        return max([f"0.{'0' * self._digits}", *ends], key=len)
+
     def words(self, place: int) -> str:
         """The case at ``place`` in words, for tooltips and screen readers."""
         index = self.index(place)
@@ -84,15 +100,8 @@ class Deck:
         if patient is not None:
             parts.append(tr("patient {patient}", patient=patient))
         if self.distances is not None:
-            parts.append(tr("distance {distance}", distance=distance_text(float(self.distances[place]))))
+            parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if self.shift(place):
             parts.append(tr("moved {shift}", shift=self.shift(place)))
         judged = JUDGED.get(self.judgements.get(self.case_row(place), 0))
         return ", ".join([*parts, judged] if judged else parts)
-
-
-def distance_text(distance: float) -> str:
-    """Three decimals for ordinary distances, three figures for very small and very large ones."""
-    if distance == 0 or 0.001 <= distance < 100:
-        return figure(distance, ".3f")
-    return figure(distance, ".2e" if distance < 0.001 or distance >= 100_000 else ".0f")

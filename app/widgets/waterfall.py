@@ -15,7 +15,8 @@ from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.rule import Rule
 from core.language import in_marks, tr
-from core.reports.wording import distance_text, signed_text
+from core.reports.distances import FEWEST, distance_text
+from core.reports.wording import signed_text
 
 ROW, BAR = 26, 10
 _NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 70, 24, 120
@@ -78,7 +79,7 @@ class Waterfall(QWidget):
         zero = -low / span
         told = Line(tr("Distance"), total)
         self._total.keep_place(any(line.key for line in lines))
-        self._total.show_line(told, distance_text(total), zero, zero + total / span, last=False, first=False)
+        self._total.show_line(told, whole_text(total), zero, zero + total / span, last=False, first=False)
 
     @property
     def lines(self) -> list[Line]:
@@ -139,6 +140,11 @@ def part_text(amount: float, total: float) -> str:
     if size >= 0.001:
         return in_marks(f"{sign}{abs(amount):.{4 if size >= 0.01 else 5}f}")
     return in_marks(f"{sign}{abs(amount):.1e}")
+
+
+def whole_text(total: float) -> str:
+    """A distance with as many decimals as its parts, where fewer would leave one figure of it."""
+    return distance_text(total, 5 if 0.001 <= abs(total) < 0.01 else FEWEST)
 
 
 class _Box(QCheckBox):

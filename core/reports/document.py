@@ -9,6 +9,7 @@ from typing import Any
 from core.imaging.region import Region
 from core.language import known, say, say_all, say_n
 from core.library.letters import finding_letters
+from core.reports.distances import digits_for
 from core.reports.privacy import Eraser, texts_of
 
 #: Said once on every report.
@@ -207,6 +208,11 @@ class ReportDocument:
             source=source,
             caution=caution,
         )
+
+    @property
+    def digits(self) -> int:
+        """With how many digits the distances of the ranking are written."""
+        return digits_for([row.distance for row in self.ranking])
 
     def hidden_text(self) -> str:
         """What the ranking left out; empty where nothing."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from pathlib import Path
 
 from core.language import Said, chosen, known, shown, tr
+from core.reports.distances import distance_text
 from core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
-from core.reports.wording import distance_text, reach, region_text, signed_text, waterfall, when
+from core.reports.wording import reach, region_text, signed_text, waterfall, when
 
 _KINDS = (
     (b"\x89PNG", "image/png"),
@@ -35,7 +37,7 @@ def report_html(document: ReportDocument) -> str:
         "said": shown,
         "when": when,
         "region": region_text,
-        "distance": distance_text,
+        "distance": partial(distance_text, digits=document.digits),
         "signed": signed_text,
         "shares": _placed,
         "reach": lambda row: round(100 * reach(row, document.ranking), 1),

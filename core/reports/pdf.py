@@ -277,7 +277,7 @@ def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> l
         cells.append(Named(mark, row.finding if row.finding is not None else tr("not given")))
         if explained:
             cells.append(Waterfall(row) if row.parts else "")
-        cells.append(Distance(row, reach(row, document.ranking)))
+        cells.append(Distance(row, reach(row, document.ranking), document.digits))
         rows.append(cells)
     table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled(), splitInRow=0)
     hidden = document.hidden_text()

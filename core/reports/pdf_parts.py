@@ -13,9 +13,10 @@ from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
 from core.language import known, shown, tr
+from core.reports.distances import distance_text
 from core.reports.document import Mark, RankedRow
 from core.reports.pdf_fonts import BOLD, REGULAR, markup, runs, width_of
-from core.reports.wording import distance_text, signed_text, waterfall
+from core.reports.wording import signed_text, waterfall
 
 TEXT, SECOND, THIRD = HexColor("#17171A"), HexColor("#4E4E56"), HexColor("#6B6B74")
 LINE, STRONG, TRACK, FILL = HexColor("#E3E3E7"), HexColor("#B4B4BC"), HexColor("#E1E1E6"), HexColor("#73737B")
@@ -207,9 +208,9 @@ def _reader(content: bytes | None) -> Any:
 class Distance(Flowable):  # type: ignore[misc]
     """The number, and over it its bar, as on a card of the window."""
 
-    def __init__(self, row: RankedRow, share: float) -> None:
+    def __init__(self, row: RankedRow, share: float, digits: int) -> None:
         super().__init__()
-        self._text, self._share = distance_text(row.distance), share
+        self._text, self._share = distance_text(row.distance, digits), share
         self._width = 0.0
 
     def wrap(self, width: float, _height: float) -> tuple[float, float]:

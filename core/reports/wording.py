@@ -7,18 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.imaging.region import Region
-from core.language import figure, say
+from core.language import say
+from core.reports.distances import distance_text
 from core.reports.document import RankedRow
 
 #: Parts of a distance shown for a case; the rest are summed.
 PARTS = 5
-
-
-def distance_text(distance: float) -> str:
-    """Three decimals for ordinary distances, three figures for very small and very large ones."""
-    if distance == 0 or 0.001 <= abs(distance) < 100:
-        return figure(distance, ".3f")
-    return figure(distance, ".2e" if abs(distance) < 0.001 or abs(distance) >= 100_000 else ".0f")
 
 
 def when(moment: str) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 from app.context import Context
 from app.icons import icon
 from app.jobs import Job, Lane
-from app.models.deck import Deck, distance_text
+from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.panels.comparing.compare_facts import WIDTH as FACTS
@@ -187,7 +187,7 @@ class ComparePanel(FullPage):
             columns.finding_name(index),
             int(columns.finding[index]),
             columns.letters.get(columns.finding_name(index) or "", "?"),
-            tr("distance {distance}", distance=distance_text(case.distance)),
+            tr("distance {distance}", distance=self.strip.deck().distance_text(place)),
         )
         self._open(1, looking.view_case, self._state.path, case_row)
 

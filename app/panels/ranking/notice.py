@@ -7,12 +7,12 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy
 
-from app.models.deck import distance_text
 from app.theme import set_look
 from app.widgets.boxes import hbox, vbox
 from app.widgets.sign import Sign
 from app.widgets.words import Words
 from core.language import shown, tr
+from core.reports.distances import distance_text
 from core.searches.search import UNUSUAL
 from core.workflows.searches.searching import SearchResult
 

@@ -8,7 +8,6 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QFrame
 
 from app.context import Context
-from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.operations import searching
 from app.widgets.boxes import hbox, vbox
@@ -17,6 +16,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.finding_chip import FindingChip
 from core.language import shown, tr
 from core.library.columns import CaseColumns
+from core.reports.distances import digits_for, distance_text
 from core.retrieval.explanation.words import spoken
 from core.workflows.searches.searching import RankedCase, SearchResult
 
@@ -66,7 +66,8 @@ class OtherFindings(QFrame):
         if one is not None:
             self._chip.set_finding(columns.findings.index(one), columns.letters[one])
         self._word.setText(one or "")
-        self.strip.set_cases([_told(case, columns, several=one is None) for case in cases])
+        digits = digits_for([case.distance for case in cases])
+        self.strip.set_cases([_told(case, columns, digits, several=one is None) for case in cases])
         rows = [case.row for case in cases]
 
         def tell(groups: list[str]) -> None:
@@ -89,9 +90,9 @@ class OtherFindings(QFrame):
         self.strip.set_cases(cases)
 
 
-def _told(case: RankedCase, columns: CaseColumns, *, several: bool) -> StripCase:
+def _told(case: RankedCase, columns: CaseColumns, digits: int, *, several: bool) -> StripCase:
     rank = tr("rank {rank}", rank=case.rank) if case.rank else tr("beyond the ranking")
-    distance = distance_text(case.distance)
+    distance = distance_text(case.distance, digits)
     words = tr(
         "{rank}, {case}, {finding}, distance {distance}",
         rank=rank,

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 
 from app.icons import icon_pixmap
-from app.models.deck import Deck, distance_text
+from app.models.deck import Deck
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, SMALL, Theme, colour, theme
 from app.widgets.cards.card_layout import MARGIN, CardLayout
@@ -274,8 +274,9 @@ class CardPainter:
     def _bar(self, line: QRect, place: int) -> None:
         deck, tokens, painter = self._deck, self._theme, self._painter
         assert deck.distances is not None
-        text = distance_text(float(deck.distances[place]))
-        room = max(int(self._small.width("0.000")), int(self._small.width(text))) + 1
+        text = deck.distance_text(place)
+        # The same for all: bars are compared.
+        room = int(max(map(self._small.width, (deck.longest_distance, text)))) + 1
         number = QRect(line.right() + 1 - room, line.y(), room, line.height())
         self._small.draw(self._painter, number, text, tokens.second, RIGHT)
         track = QRect(line.x(), line.center().y() - 1, line.width() - room - 8, 3)

@@ -18,7 +18,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from app import theme as themes
-from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import plain_tip, theme
 from app.timers import one_shot
@@ -26,6 +25,7 @@ from app.widgets.cards.card_painter import ScaledPictures
 from app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from core.language import tr
 from core.library.columns import CaseColumns, PictureState, no_cases
+from core.reports.distances import FEWEST, digits_for, distance_text
 from core.workflows.evaluation.two_metrics import Line
 
 NONE = -1
@@ -52,6 +52,7 @@ class RankColumns(QAbstractScrollArea):
         super().__init__(parent)
         self._columns: CaseColumns = no_cases()
         self._lines: tuple[Sequence[Line], Sequence[Line]] = ((), ())
+        self._digits: tuple[int, ...] = (FEWEST, FEWEST)
         self._names = ("", "")
         self._depth, self._least = USUAL, 0
         self._current = self._hover = NONE
@@ -82,6 +83,7 @@ class RankColumns(QAbstractScrollArea):
     ) -> None:
         """The rankings of two metrics called ``names``, nearest first; the current case stays current."""
         self._columns, self._lines, self._names = columns, (left, right), names
+        self._digits = tuple(digits_for([line.distance for line in lines]) for lines in (left, right))
         self._hover = NONE
         if not any(line.row == self._current for lines in self._shown for line in lines):
             self._current = left[0].row if left else NONE
@@ -155,7 +157,7 @@ class RankColumns(QAbstractScrollArea):
         patient = self._columns.patient_name(index) if index >= 0 else None
         if patient:
             parts.append(tr("patient {patient}", patient=patient))
-        parts.append(tr("distance {distance}", distance=distance_text(line.distance)))
+        parts.append(tr("distance {distance}", distance=distance_text(line.distance, self._digits[side])))
         other = self._names[1 - side]
         parts.append(
             tr("not ranked by {name}", name=other)
@@ -223,6 +225,7 @@ class RankColumns(QAbstractScrollArea):
             self._pictures,
             self.devicePixelRatioF(),
             (self._full(LEFT), self._full(RIGHT)),
+            self._digits,
         )
         chosen = {self._current, self._hover} - {NONE}
         draw.lines(self._shown, self._least, chosen)

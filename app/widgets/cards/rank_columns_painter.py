@@ -9,7 +9,6 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
 from app.icons import icon_pixmap
-from app.models.deck import distance_text
 from app.models.thumbnails import ThumbnailSource
 from app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
 from app.widgets.cards.card_painter import ScaledPictures
@@ -17,6 +16,7 @@ from app.widgets.finding_chip import SIDE, chip_pixmap
 from app.widgets.lettering import LEFT, RIGHT, lettering
 from core.language import tr
 from core.library.columns import NO_FINDING, CaseColumns
+from core.reports.distances import distance_text
 from core.workflows.evaluation.two_metrics import Line
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
@@ -117,9 +117,10 @@ class RankPainter:
         pictures: ScaledPictures,
         ratio: float,
         full: tuple[float, float],
+        digits: Sequence[int],
     ) -> None:
-        """A distance of ``full`` fills the bar of its side."""
-        self._full = full
+        """A distance of ``full`` fills the bar of its side; it is written with so many ``digits``."""
+        self._full, self._digits = full, digits
         self._painter, self._at, self._columns = painter, geometry, columns
         self._source, self._pictures, self._ratio = source, pictures, ratio
         self._theme = theme()
@@ -164,11 +165,12 @@ class RankPainter:
         self._picture(line, QRect(x, at.y() + (at.height() - tall) // 2, tall, tall))
         x += tall + 10
         right = at.right() - 8
-        number = tokens.px(48)
+        distance = distance_text(line.distance, self._digits[side])
+        number = max(tokens.px(48), int(lettering(BASE).width(distance)) + 2)
         # Where there is little room the name comes first: the distance is in the tooltip.
         if right - number - x >= tokens.px(_NAME):
             beside = QRect(right - number, at.y(), number, at.height())
-            lettering(BASE).draw(painter, beside, distance_text(line.distance), tokens.text, RIGHT)
+            lettering(BASE).draw(painter, beside, distance, tokens.text, RIGHT)
             right -= number + 10
         if at.width() >= tokens.px(_WITH_BAR):
             wide = tokens.px(72)

@@ -97,6 +97,16 @@ def test_a_ranking_is_not_cut_in_a_pipe(capsys):
     assert "Draw the region." in said
 
 
+def test_small_distances_differ_and_are_english(capsys, german):
+    told = {0.0: "0.0000", 1.5e-6: "1.500e-06", 0.00012: "0.0001200", 0.00013: "0.0001300", 2.5: "2.5000"}
+    lines = [
+        {"rank": n, "case_id": f"c{n}", "finding": None, "distance": one} for n, one in enumerate(told, 1)
+    ]
+    show_cases(ranking(results=lines))
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in said[1 : len(told) + 1]] == list(told.values())
+
+
 def test_an_estimate_says_from_whom_it_is(capsys):
     vote = {
         "counts": {"benign": 7, "malignant": 3},

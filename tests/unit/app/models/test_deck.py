@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,20 @@ def test_bars_are_shares_of_the_full_distance(deck: Deck) -> None:
 def test_a_case_in_words(deck: Deck) -> None:
     assert deck.words(0) == "rank 1, c, malignant, patient P1, distance 0.200"
     assert Deck(deck.columns, np.array([1])).words(0) == "b, finding not given"
+
+
+def test_very_small_distances_differ(deck: Deck) -> None:
+    close = replace(deck, distances=np.linspace(0.00121, 0.00128, len(deck)))
+    told = [close.distance_text(place) for place in range(len(close))]
+    assert len(set(told)) == len(close)
+    assert told[0] == "0.0012"
+    assert close.words(0).endswith("distance 0.0012")
+    assert len(close.longest_distance) == len("0.0012")
+
+
+def test_they_differ_in_german_too(deck: Deck, german: None) -> None:
+    close = replace(deck, distances=np.linspace(0.00121, 0.00128, len(deck)))
+    assert close.distance_text(0) == "0,0012"
 
 
 @pytest.mark.parametrize(

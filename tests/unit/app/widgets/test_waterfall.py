@@ -38,6 +38,7 @@ def test_parts_of_a_small_distance_are_told_whole(qtbot) -> None:
     qtbot.waitExposed(waterfall)
     label = waterfall.rows[0]._amount
     assert label.text() == label.shown_text() == "+0.00065"
+    assert waterfall.total_text == "0.00805"
 
 
 def test_a_text_whose_middle_is_left_out_has_room(qtbot) -> None:
