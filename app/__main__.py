@@ -15,11 +15,15 @@ INTERRUPTED = 130
 
 
 def _library(given: list[str]) -> Path | None:
-    """The library that is named instead of a command, as a desktop does when one is opened with Semblance."""
+    """The library that is named instead of a command, as a desktop does when one is opened with Semblance.
+
+    A desktop may name any folder, by its full path: the window says where it is no library.
+    """
     if len(given) != 1:
         return None
     path = Path(given[0])
-    return path if (path / "catalogue.sqlite").is_file() else None
+    opened = (path / "catalogue.sqlite").is_file() or (path.is_absolute() and path.is_dir())
+    return path if opened else None
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -37,13 +37,14 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
+    from app.application import Application
     from app.settings import Settings
     from app.theme import set_theme
     from app.widgets import focus_ring
 
     application = QApplication.instance()
     if not isinstance(application, QApplication):
-        application = QApplication(sys.argv[:1])
+        application = Application(sys.argv[:1])
         application.setApplicationName("Semblance")
         application.setOrganizationName("Semblance")
         application.setDesktopFileName("semblance")
@@ -75,6 +76,7 @@ def open_window(library: Path | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
+    from app.application import Application
     from app.windows.main import MainWindow
     from core.imaging.memory import give_freed_blocks_back
 
@@ -83,4 +85,6 @@ def open_window(library: Path | None = None) -> int:
     window.fit(window.screen().availableGeometry().size())
     window.show()
     window.start(library)
+    if isinstance(application, Application):
+        application.asked_to_open.connect(lambda path: window.open_library(Path(path)))
     return application.exec()

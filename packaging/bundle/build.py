@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,10 @@ import manual  # noqa: E402
 DIST, WORK = TOP / "dist", TOP / "build" / "bundle"
 MEGABYTE = 1 << 20
 MOST_MEGABYTES = 500
+#: The largest size icon themes know.
+LARGEST_ICON = 512
+#: Where the program lies in what was built.
+PROGRAMS = {"win32": "semblance.exe", "darwin": "Contents/MacOS/semblance"}
 
 
 def main() -> int:
@@ -38,8 +43,9 @@ def main() -> int:
     version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     WORK.mkdir(parents=True, exist_ok=True)
     icons.write(WORK)
+    (WORK / "version.txt").write_text(version_resource(version), encoding="utf-8")
     freeze()
-    folder = DIST / "semblance"
+    folder = DIST / ("Semblance.app" if sys.platform == "darwin" else "semblance")
     if sys.platform == "linux":
         share(folder / "share", version)
     megabytes = size(folder) / MEGABYTE
@@ -59,6 +65,23 @@ def freeze() -> None:
     subprocess.run([*command, *places, str(HERE / "semblance.spec")], check=True, cwd=TOP)
 
 
+def version_resource(version: str) -> str:
+    """What Windows shows of the program under Properties > Details, as PyInstaller reads it."""
+    numbers = tuple(int(part) for part in re.findall(r"[0-9]+", version)[:4])
+    numbers += (0,) * (4 - len(numbers))
+    told = {
+        "CompanyName": "Semblance", "FileDescription": "Semblance", "FileVersion": version,
+        "InternalName": "semblance", "OriginalFilename": "semblance.exe", "ProductName": "Semblance",
+        "ProductVersion": version,
+    }  # fmt: skip
+    strings = ", ".join(f"StringStruct({name!r}, {text!r})" for name, text in told.items())
+    return (
+        f"VSVersionInfo(ffi=FixedFileInfo(filevers={numbers}, prodvers={numbers}), kids=["
+        f"StringFileInfo([StringTable('040904B0', [{strings}])]), "
+        "VarFileInfo([VarStruct('Translation', [1033, 1200])])])\n"
+    )
+
+
 def share(target: Path, version: str) -> None:
     """What a desktop wants to know: entry, icons, kind of file, manual, completions."""
     shutil.rmtree(target, ignore_errors=True)
@@ -71,7 +94,7 @@ def share(target: Path, version: str) -> None:
     ):
         (target / place).mkdir(parents=True)
         shutil.copy(source, target / place)
-    for side in icons.SIDES:
+    for side in (side for side in icons.SIDES if side <= LARGEST_ICON):
         place = target / f"icons/hicolor/{side}x{side}/apps"
         place.mkdir(parents=True)
         shutil.copy(WORK / f"semblance-{side}.png", place / "semblance.png")
@@ -89,11 +112,9 @@ def check(folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: it did not.
     """
-    program = folder / ("semblance.exe" if sys.platform == "win32" else "semblance")
+    program = folder / PROGRAMS.get(sys.platform, "semblance")
     with tempfile.TemporaryDirectory() as home:
-        kept = {"SYSTEMROOT", "TEMP"} if sys.platform == "win32" else set()
-        bare = {name: value for name, value in os.environ.items() if name in kept}
-        bare |= {"HOME": home, "PATH": "/usr/bin:/bin", "QT_QPA_PLATFORM": "offscreen", "LANG": "C.UTF-8"}
+        bare = bare_environment(home)
         for arguments in (
             ["--version"],
             ["learners"],
@@ -105,6 +126,16 @@ def check(folder: Path) -> None:
         missing = {"report.html", "report.pdf", "window.png"} - made
         if missing:
             raise SystemExit(f"The bundled program did not write {', '.join(sorted(missing))}.")
+
+
+def bare_environment(home: str) -> dict[str, str]:
+    """As little as a person's session has, with a home of its own: no Python, no virtual environment."""
+    bare = {"QT_QPA_PLATFORM": "offscreen"}
+    if sys.platform == "win32":
+        root = os.environ["SYSTEMROOT"]
+        bare |= {"SYSTEMROOT": root, "PATH": rf"{root}\System32", "TEMP": home, "TMP": home}
+        return bare | {"USERPROFILE": home, "APPDATA": home, "LOCALAPPDATA": home}
+    return bare | {"HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 def pack(folder: Path, version: str) -> Path:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-SIDES = (16, 24, 32, 48, 64, 128, 256, 512)
+SIDES = (16, 24, 32, 48, 64, 128, 256, 512, 1024)
+#: In Windows' file of icons, in macOS' one.
+ICO, ICNS = 256, 1024
 TOP = Path(__file__).resolve().parent.parent.parent
 
 
 def write(folder: Path) -> None:
-    """``semblance-SIDE.png`` of every size, ``semblance.png`` and ``semblance.ico``."""
+    """``semblance-SIDE.png`` of every size, ``semblance.ico`` and ``semblance.icns``."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PIL import Image
     from PySide6.QtCore import Qt
@@ -27,6 +29,11 @@ def write(folder: Path) -> None:
         painter.end()
         image.save(str(folder / f"semblance-{side}.png"))
     del application
-    with Image.open(folder / "semblance-256.png") as largest:
-        largest.save(folder / "semblance.png")
-        largest.save(folder / "semblance.ico", sizes=[(side, side) for side in SIDES if side <= 256])
+    drawn = {side: Image.open(folder / f"semblance-{side}.png") for side in SIDES}
+    for name, most, packed in (
+        ("semblance.ico", ICO, {"sizes": [(side, side) for side in SIDES if side <= ICO]}),
+        ("semblance.icns", ICNS, {}),
+    ):
+        drawn[most].save(
+            folder / name, append_images=[drawn[side] for side in SIDES if side < most], **packed
+        )

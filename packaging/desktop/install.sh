@@ -13,8 +13,9 @@ else
     mkdir -p "$data" "$bin"
     cp -R "$here/share/." "$data/"
     ln -sf "$here/semblance" "$bin/semblance"
-    # Menus do not look at the user's own path.
-    sed -i "s|^Exec=semblance|Exec=\"$here/semblance\"|" "$data/applications/semblance.desktop"
+    # Menus do not look at the user's own path; what means something to sed or to them is escaped in it.
+    path=$(printf %s "$here/semblance" | sed -e 's/[\\"`$]/\\\\&/g' -e 's/%/%%/g' -e 's/[\\&|]/\\&/g')
+    sed -i "s|^Exec=semblance|Exec=\"$path\"|" "$data/applications/semblance.desktop"
     echo "Semblance is in the menu; the command is $bin/semblance."
 fi
 command -v update-desktop-database >/dev/null 2>&1 && update-desktop-database -q "$data/applications" || true

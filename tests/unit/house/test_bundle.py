@@ -6,13 +6,16 @@ import ast
 import configparser
 import importlib.metadata
 import importlib.util
+import plistlib
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from PySide6.QtGui import QImage
 
 from app import __main__, program
@@ -89,7 +92,9 @@ def test_the_icon_is_drawn_in_every_size(qapp, tmp_path):
         assert (image.width(), image.height()) == (side, side)
         assert image.pixelColor(side // 2, side // 2).alpha() == 255
         assert image.pixelColor(0, 0).alpha() == 0
-    assert (tmp_path / "semblance.ico").stat().st_size > 0
+    with Image.open(tmp_path / "semblance.ico") as ico, Image.open(tmp_path / "semblance.icns") as icns:
+        assert {(16, 16), (32, 32), (48, 48), (256, 256)} <= set(ico.info["sizes"])
+        assert {(16, 16, 2), (128, 128, 1), (512, 512, 2)} <= set(icns.info["sizes"])
 
 
 def test_a_library_named_alone_is_opened_in_the_window(tmp_path, monkeypatch):
@@ -98,7 +103,149 @@ def test_a_library_named_alone_is_opened_in_the_window(tmp_path, monkeypatch):
     Library.create(tmp_path / "lib.semblance").close()
     assert __main__.main([str(tmp_path / "lib.semblance")]) == 0
     assert __main__.main([]) == 0
-    assert opened == [tmp_path / "lib.semblance", None]
+    assert __main__.main([str(tmp_path)]) == 0
+    assert opened == [tmp_path / "lib.semblance", None, tmp_path]
+
+
+def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
+    """In a process of its own: there is one application in each."""
+    code = (
+        "from PySide6.QtCore import QUrl\n"
+        "from PySide6.QtGui import QFileOpenEvent\n"
+        "from app.application import Application\n"
+        "application = Application([])\n"
+        "application.asked_to_open.connect(lambda path: print('asked', path))\n"
+        "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
+    assert ended.stdout == "asked /a b/lib.semblance\n"
+
+
+class _Made:
+    """Stands for a class of PyInstaller: remembers what it was made of."""
+
+    made: dict[str, tuple[tuple, dict]] = {}  # noqa: RUF012 - shared on purpose, emptied by the fixture
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, *args, **named):
+        self.made[self._name] = (args, named)
+        found = types.SimpleNamespace(pure=[], scripts=[], binaries=list(BINARIES), datas=[])
+        found.datas = list(named.get("datas", []))
+        return found
+
+
+#: As PyInstaller names them on each system; only the first of each three is wanted.
+BINARIES = [
+    ("PySide6/Qt/lib/libQt6Widgets.so.6", "", "BINARY"),
+    ("PySide6/Qt/lib/libQt6Quick.so.6", "", "BINARY"),
+    ("PySide6/Qt/plugins/platforms/libqvnc.so", "", "BINARY"),
+    ("PySide6\\Qt6Widgets.dll", "", "BINARY"),
+    ("PySide6\\Qt6Pdf.dll", "", "BINARY"),
+    ("PySide6\\qml\\x.dll", "", "BINARY"),
+    ("PySide6/Qt/lib/QtWidgets.framework/Versions/A/QtWidgets", "", "BINARY"),
+    ("PySide6/Qt/lib/QtQml.framework/Versions/A/QtQml", "", "BINARY"),
+    ("PySide6/Qt/plugins/platforminputcontexts/libqtvirtualkeyboardplugin.dylib", "", "BINARY"),
+]
+
+
+@pytest.fixture
+def spec(monkeypatch):
+    """Run the spec as PyInstaller does on a system; what it made of each of its classes."""
+
+    def run(system: str) -> dict[str, tuple[tuple, dict]]:
+        hooks = types.ModuleType("PyInstaller.utils.hooks")
+        hooks.collect_submodules = lambda name: [name]
+        hooks.copy_metadata = lambda name: [(f"/site/{name}.dist-info", f"{name}.dist-info")]
+        for name in ("PyInstaller", "PyInstaller.utils"):
+            monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+        monkeypatch.setitem(sys.modules, hooks.__name__, hooks)
+        monkeypatch.setattr(sys, "platform", system)
+        _Made.made.clear()
+        names = {name: _Made(name) for name in ("Analysis", "PYZ", "EXE", "COLLECT", "BUNDLE")}
+        code = (BUNDLE / "semblance.spec").read_text(encoding="utf-8")
+        exec(compile(code, "semblance.spec", "exec"), {"SPECPATH": str(BUNDLE), **names})
+        return dict(_Made.made)
+
+    return run
+
+
+@pytest.mark.parametrize("system", ["linux", "win32", "darwin"])
+def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, monkeypatch, tmp_path):
+    made = spec(system)
+    monkeypatch.undo()
+    (scripts,), analysis = made["Analysis"]
+    assert all(Path(script).is_file() for script in scripts)
+    own = [source for source, _ in analysis["datas"] if not source.startswith("/site/")]
+    assert own
+    assert all(Path(source).exists() for source in own)
+    program = made["EXE"][1]
+    icon = {"linux": None, "win32": "semblance.ico", "darwin": "semblance.icns"}[system]
+    assert (Path(program["icon"]).name if program["icon"] else None) == icon
+    assert (program["version"] is not None) is (system == "win32")
+    assert program["console"] is (system != "darwin")
+    kept = [entry[0] for entry in made["COLLECT"][0][1]]
+    assert kept == [entry[0] for entry in BINARIES[::3]]
+    assert ("BUNDLE" in made) is (system == "darwin")
+    if icon is not None:
+        loaded("icons").write(tmp_path)
+        assert (tmp_path / icon).is_file()
+
+
+def test_macos_is_told_of_icon_version_and_folders(spec, monkeypatch):
+    bundle = spec("darwin")["BUNDLE"][1]
+    monkeypatch.undo()
+    assert bundle["version"] == importlib.metadata.version("semblance")
+    assert Path(bundle["icon"]).name == "semblance.icns"
+    plist = plistlib.loads(plistlib.dumps(bundle["info_plist"]))
+    assert plist["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == ["public.folder"]
+
+
+def test_windows_is_told_of_the_version():
+    made: list[tuple[str, tuple, dict]] = []
+
+    def kind(name: str):
+        return lambda *args, **named: made.append((name, args, named)) or name
+
+    kinds = ("VSVersionInfo", "FixedFileInfo", "StringFileInfo", "StringTable", "StringStruct")
+    names = {name: kind(name) for name in (*kinds, "VarFileInfo", "VarStruct")}
+    eval(loaded("build").version_resource("1.2.3rc4"), names)
+    told = {args[0]: args[1] for name, args, _ in made if name == "StringStruct"}
+    assert told["ProductVersion"] == "1.2.3rc4"
+    assert next(named for name, _, named in made if name == "FixedFileInfo")["filevers"] == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("system", ["linux", "win32", "darwin"])
+def test_the_built_program_is_tried_without_python_but_with_a_home(system, monkeypatch):
+    build = loaded("build")
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setenv("SYSTEMROOT", r"C:\Windows")
+    monkeypatch.setenv("VIRTUAL_ENV", "/somewhere")
+    bare = build.bare_environment("/home/new")
+    assert bare["USERPROFILE" if system == "win32" else "HOME"] == "/home/new"
+    assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(bare)
+
+
+@pytest.mark.parametrize("name", ["plain", "R&D | tools", '100% of "x" $HOME'])
+def test_the_menu_entry_names_the_unpacked_folder_whatever_it_is_called(tmp_path, name):
+    folder, home = tmp_path / name, tmp_path / "home"
+    (folder / "share/applications").mkdir(parents=True)
+    shutil.copy(DESKTOP / "install.sh", folder)
+    shutil.copy(DESKTOP / "semblance.desktop", folder / "share/applications")
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    subprocess.run(["sh", folder / "install.sh"], env=environment, check=True, capture_output=True)
+    entry = (home / ".local/share/applications/semblance.desktop").read_text(encoding="utf-8")
+    line = next(line for line in entry.splitlines() if line.startswith("Exec="))
+    # A string's own backslashes first, then those of a quoted argument.
+    argument = line.removeprefix('Exec="').removesuffix('" %f').replace("\\\\", "\\")
+    for letter in '"`$':
+        argument = argument.replace(f"\\{letter}", letter)
+    assert argument.replace("%%", "%") == str(folder / "semblance")
+    subprocess.run(
+        ["sh", folder / "install.sh", "--remove"], env=environment, check=True, capture_output=True
+    )
+    assert not (home / ".local/share/applications/semblance.desktop").exists()
 
 
 def test_a_shell_is_told_how_a_line_can_go_on(tmp_path):
