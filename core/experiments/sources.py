@@ -19,6 +19,7 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import Source, read_source
 from core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
+from core.experiments.look_alikes import look_alikes
 from core.experiments.spec import CasesSpec
 from core.features.registry import extractor_class
 from core.language import say
@@ -151,9 +152,19 @@ def _one(
     data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
     data = prepare(data, findings=renamed, max_cases=spec.max_cases, seed=seed)
-    notes = (
-        (say("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),) if left_out else ()
-    )
+    notes: tuple[str, ...] = ()
+    if left_out:
+        notes += (say("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
+    alike = look_alikes(library, data) if library is not None and data.patients != "known" else 0
+    if alike:
+        notes += (
+            say(
+                "{n} cases of {data} look like another of no known patient, as pictures saved anew or taken "
+                "a moment later do: scores may be too good.",
+                n=alike,
+                data=data.name,
+            ),
+        )
     return data, extractor, notes
 
 

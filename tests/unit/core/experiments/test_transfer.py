@@ -6,6 +6,7 @@ import csv
 import sqlite3
 
 import pytest
+from PIL import Image
 
 from core.errors import BadInput
 from core.evaluation.splits import check_no_leak
@@ -230,3 +231,22 @@ def test_features_made_otherwise_are_refused(tmp_path):
     catalogue.close()
     with pytest.raises(BadInput, match="were not made alike: version=1 and version=7"):
         read_cases(CasesSpec.from_json(values), (), 0)
+
+
+def test_pictures_saved_anew_are_told_of_where_patients_are_unknown(tmp_path):
+    notes = []
+    for patients in (False, True):
+        folder = striped_folder(tmp_path / f"p{patients}", n=12, patients=patients)
+        picture = sorted((folder / "level").glob("*.png"))[0]
+        if not patients:
+            # Other bytes of the same pixels.
+            Image.open(picture).save(folder / "level" / "again.png", compress_level=0)
+            picture.with_name("copy.png").write_bytes(picture.read_bytes())
+        library = tmp_path / f"l{patients}.semblance"
+        import_source(folder, library)
+        extract_features(library, "pixels", settings={"size": 8})
+        cases = read_cases(CasesSpec(library=str(library)), (), 0)
+        notes.append(cases.notes)
+    assert len(notes[0]) == 1
+    assert "look like another of no known patient" in notes[0][0]
+    assert notes[1] == ()
