@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
 from app.program import make_application
 from app.settings import Settings
-from app.theme import set_theme
+from app.theme import is_worn, set_theme
 from core.errors import SemblanceError
 from core.searches.query import Query
 
@@ -64,7 +64,7 @@ def picture_of_window(
 
 
 def settle(window: object) -> None:
-    """Run the event loop until no job of ``window`` has been under way for a while.
+    """Run the event loop until no job of ``window`` has been under way, nor a change of theme, for a while.
 
     Raises:
         SemblanceError: jobs are still running after PATIENCE_MS.
@@ -77,7 +77,7 @@ def settle(window: object) -> None:
     rest.start()
     while rest.elapsed() < REST_MS:
         turn()
-        if window.jobs.active or not window.built:
+        if window.jobs.active or not window.built or not is_worn():
             rest.restart()
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)

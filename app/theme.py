@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 import resources
+from app.restyling import Restyling
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 """Okabe–Ito, in the order of a library's findings; the eighth begins again."""
@@ -128,6 +129,7 @@ class ThemeNews(QObject):
 class _Current:
     theme = DARK
     base_family = ""
+    restyling: Restyling | None = None
 
 
 news = ThemeNews()
@@ -172,12 +174,23 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
         QDir.addSearchPath("theme", str(resources.path("theme")))
         app.setStyle("Fusion")
     _Current.theme = chosen
-    # Qt styles every widget several times over when one sheet takes another's place: 380 ms instead of 120.
-    app.setStyleSheet("")
     app.setPalette(_palette(chosen))
     app.setFont(font())
-    app.setStyleSheet(style_sheet(chosen))
+    if _Current.restyling is None:
+        _Current.restyling = Restyling(app)
+    _Current.restyling.give(style_sheet(chosen))
     news.changed.emit()
+
+
+def is_worn() -> bool:
+    """Whether hidden widgets wear the theme too; those that are seen wear it as soon as it is set."""
+    return _Current.restyling is None or _Current.restyling.done
+
+
+def wear() -> None:
+    """Let hidden widgets wear the theme now: who sizes panels must know how small all pages can be."""
+    if _Current.restyling is not None:
+        _Current.restyling.finish()
 
 
 def style_sheet(chosen: Theme) -> str:

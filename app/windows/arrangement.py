@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from app.theme import theme
+from app.theme import theme, wear
 from app.windows.rail import LibraryRail
 
 if TYPE_CHECKING:
@@ -113,9 +113,12 @@ class Arrangement(QObject):
         The others lie over each other where the window is too small for them.
         """
         docks = type(self._window).docks.built(self._window)
-        if docks is not None and self.cramped != self._was_cramped:
+        if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
+            return
+        wear()
+        if self.cramped != self._was_cramped:
             self._change_over(docks)
-        if docks is not None and self.narrow != self._was_narrow:
+        if self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
             self._fold(self._make_rail() if self.narrow else None)
             if self._laid_out:

@@ -1,0 +1,74 @@
+"""Another style sheet in the old one's place: what is seen at once, the rest while nobody waits."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+from app.later import Idle
+
+#: So many hidden widgets take some 2 ms.
+AT_ONCE = 50
+
+
+class Restyling(Idle):
+    """Gives the style sheet of the whole program to the widgets there are.
+
+    Qt itself would style every widget once more for each of its parents, or, where the old sheet is taken off
+    first, twice; pages and dialogs nobody sees are most of them.
+    """
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        self._left: list[QWidget] = []
+
+    def give(self, sheet: str) -> None:
+        """Style what is seen by ``sheet`` now; hidden widgets follow, those first that are shown then."""
+        self.stop()
+        old = bool(self._app.styleSheet())
+        if old:
+            # Without the rules it found for each widget, the style takes the new sheet for the whole program
+            # only; whatever widget is asked after this finds the rules of the new one.
+            style = self._app.style()
+            style.unpolish(self._app)
+            style.polish(self._app)
+        self._app.setStyleSheet(sheet)
+        if not old:
+            return
+        # What Qt has not polished yet it will polish by the new sheet.
+        polished = Qt.WidgetAttribute.WA_WState_Polished
+        self._left = [widget for widget in self._app.allWidgets() if widget.testAttribute(polished)]
+        self._style_seen()
+        if self._left:
+            self.add([self._go_on])
+
+    def finish(self) -> None:
+        """Style what is left now."""
+        self.stop()
+        left, self._left = self._left, []
+        _style(left)
+
+    def _go_on(self) -> None:
+        self._style_seen()
+        some, self._left = self._left[:AT_ONCE], self._left[AT_ONCE:]
+        _style(some)
+        if self._left:
+            self.add([self._go_on])
+
+    def _style_seen(self) -> None:
+        there = [widget for widget in self._left if isValid(widget)]
+        self._left = [widget for widget in there if not widget.isVisible()]
+        _style([widget for widget in there if widget.isVisible()])
+
+
+def _style(widgets: list[QWidget]) -> None:
+    """As Qt does it: all are styled before the first is told, which asks others for their sizes."""
+    for widget in widgets:
+        if isValid(widget):
+            widget.style().polish(widget)
+    changed = QEvent(QEvent.Type.StyleChange)
+    for widget in widgets:
+        if isValid(widget):
+            QCoreApplication.sendEvent(widget, changed)
