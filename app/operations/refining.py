@@ -169,7 +169,8 @@ def save_metric(context: Context, name: str, by: str) -> Job | None:
     def choose() -> None:
         if state.search == search:
             state.set_metric(name)
-            state.change_search(ledger=new_ledger(), strength=1.0)
+            # What was left out is left out of the metric: with all it has, its estimate holds.
+            state.change_search(ledger=new_ledger(), strength=1.0, without=())
             searching.rank(context)
         _score(context, path, name)
 

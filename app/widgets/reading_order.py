@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
@@ -91,6 +91,22 @@ def move_on(window: QWidget, forward: bool) -> bool:
     chosen.setFocus(reason)
     show_in_scroll_areas(chosen)
     return True
+
+
+def enable(wanted: Mapping[QWidget, bool]) -> None:
+    """Enable or disable widgets of one window. From one that is disabled the keyboard goes to what stands
+    nearest, not to what Tab would come to, which may be in another panel."""
+    gone = [widget for widget, on in wanted.items() if not on]
+    for widget, on in wanted.items():
+        if on:
+            widget.setEnabled(True)
+    for left in gone:
+        if left.window().focusWidget() is left:
+            order = [stop for stop in stops(left.window()) if stop not in gone]
+            if order:
+                _nearest(left, order).setFocus(Qt.FocusReason.OtherFocusReason)
+    for widget in gone:
+        widget.setEnabled(False)
 
 
 def _nearest(gone: QWidget, order: list[QWidget]) -> QWidget:

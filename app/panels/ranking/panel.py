@@ -26,7 +26,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.panel import Panel
 from app.widgets.panel_header import PanelHeader, header_button
 from app.widgets.view_switch import ViewSwitch
-from core.language import figure, tr, tr_n
+from core.language import figure, named, tr, tr_n
 from core.library.columns import CaseColumns
 from core.searches.query import Query
 from core.workflows.evaluation.scoreboard import is_stale
@@ -313,7 +313,8 @@ class RankingPanel(Panel):
 
 
 def moved_by(asked: Asked | None) -> str:
-    """What moved the query of a ranking, in words: examples and concepts; empty where nothing did."""
+    """What a ranking is by beside its metric and query, in words: examples, concepts, groups of features
+    left out; empty where nothing is."""
     if asked is None or asked.refused is not None:
         return ""
     search = asked.search
@@ -321,7 +322,9 @@ def moved_by(asked: Asked | None) -> str:
     concepts = sum(1 for _, amount in search.concepts if amount)
     words = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     words += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
-    return tr("by {what}", what=", ".join(words)) if words else ""
+    moved = [tr("by {what}", what=", ".join(words))] if words else []
+    moved += [tr("without {groups}", groups=", ".join(map(named, search.without)))] if search.without else []
+    return ", ".join(moved)
 
 
 def _full(distances: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:

@@ -21,6 +21,7 @@ from core.language import figure, in_marks, named, shown, tr
 from core.library.columns import CaseColumns
 from core.workflows.searches.searching import SearchResult
 from core.workflows.searches.trusting import (
+    FEWER,
     NO_FINDINGS,
     NOT_CALIBRATED,
     NOT_SCORED,
@@ -48,6 +49,7 @@ _SHORT = {
     NOT_SCORED: tr("not scored"),
     SCORE_AGAIN: tr("score the metric again"),
     REFINED: tr("refined ranking"),
+    FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
     PART_ASKED: tr("a part was asked"),

@@ -24,6 +24,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.judgement_list import JudgementList
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
+from app.widgets.reading_order import enable
 from app.widgets.rule import Rule
 from app.widgets.scrolled import Scrolled
 from app.widgets.section_header import SectionHeader
@@ -235,10 +236,14 @@ class RefinePanel(Panel):
         self.measures.follow(asked)
         writable = state.library is not None and state.library.writable
         judged, undone = state.judged > 0, state.judged < len(entries)
-        self.save.setEnabled(judged and writable and state.refusal is None)
-        self.undo.setEnabled(judged and writable)
-        self.reset.setEnabled(judged and writable)
-        self.redo.setEnabled(undone and writable)
+        enable(
+            {
+                self.save: judged and writable and state.refusal is None,
+                self.undo: judged and writable,
+                self.reset: judged and writable,
+                self.redo: undone and writable,
+            }
+        )
 
     def _tell_head(self) -> None:
         total = len(self.rows.rows)

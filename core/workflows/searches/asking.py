@@ -15,6 +15,7 @@ from core.workflows.searches.desk import desk_for
 from core.workflows.searches.moving import moved
 from core.workflows.searches.refining_desk import Bench, bench_for
 from core.workflows.searches.searching import SearchResult, asked_of, ranked_result, search
+from core.workflows.searches.trusting import REFINED
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
         diverse=search.diverse,
         nearest=bench.nearest_under(index.form),
         unusual=search.unusual,
-        refined=True,
+        changed=REFINED,
         features_seconds=0.0,
     )
     if search.unlike or any(amount for _, amount in search.concepts):

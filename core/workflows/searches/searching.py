@@ -40,7 +40,7 @@ from core.workflows.searches.ranking_parts import (
     query_warnings,
     usual_nearest,
 )
-from core.workflows.searches.trusting import Vote, vote_of
+from core.workflows.searches.trusting import FEWER, Vote, vote_of
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def search(
         diverse=diverse,
         nearest=desk.neighbourhoods.distances,
         unusual=unusual,
-        refined=bool(without),
+        changed=FEWER if without else "",
         features_seconds=features,
     )
 
@@ -174,13 +174,13 @@ def ranked_result(
     allowed: npt.NDArray[np.bool_] | None = None,
     diverse: float = 0.0,
     unusual: float = UNUSUAL,
-    refined: bool = False,
+    changed: str = "",
 ) -> SearchResult:
     """What :func:`search` gives, by any ``index`` over the desk's cases.
 
     ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
-    ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``refined``: not by the metric
-    as it was scored.
+    ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``changed`` as
+    :func:`core.workflows.searches.trusting.vote_of` takes it.
     """
     begin = time.perf_counter()
     by_rank = partial(
@@ -213,7 +213,7 @@ def ranked_result(
         desk,
         asked,
         voters,
-        refined=refined,
+        changed=changed,
         as_calibrated=as_calibrated(desk, asked, voters, hide_same_patient, fold_duplicates),
         otherwise=asked_otherwise(desk, query),
     )

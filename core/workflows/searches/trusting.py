@@ -23,6 +23,7 @@ NOT_CALIBRATED = say(
 NOT_SCORED = say("This metric has no score yet, on which an estimate would rest.")
 SCORE_AGAIN = say("This metric was scored before votes were calibrated. Score it again to get an estimate.")
 REFINED = say("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+FEWER = say("The metric was scored with all groups of features; this ranking is without some.")
 OWN_PATIENT = say(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
@@ -78,15 +79,16 @@ def vote_of(
     asked: RankQuery,
     voters: Sequence[int],
     *,
-    refined: bool = False,
+    changed: str = "",
     as_calibrated: bool = True,
     otherwise: str = "",
 ) -> Vote:
     """The vote of the cases at the places ``voters``, nearest first.
 
-    ``refined``: not by the metric as it was scored. ``as_calibrated``: the voters are those that the
-    calibration, which hides the query's patient and folds copies, would have asked. ``otherwise``: why what
-    is asked is of another kind than what it was calibrated on, empty where it is not.
+    ``changed``: why the ranking is not by the metric as it was scored, empty where it is. ``as_calibrated``:
+    the voters are those that the calibration, which hides the query's patient and folds copies, would have
+    asked. ``otherwise``: why what is asked is of another kind than what it was calibrated on, empty where it
+    is not.
     """
     findings = tuple(desk.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
@@ -95,8 +97,8 @@ def vote_of(
     vote = Vote(findings, counts, top, trained=trained_on(desk, asked))
     scores, calibration = desk.record.scores, desk.calibration
     reason = ""
-    if refined:
-        reason = REFINED
+    if changed:
+        reason = changed
     elif calibration is None:
         reason = NOT_CALIBRATED
         if not scores:

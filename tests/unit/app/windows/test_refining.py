@@ -11,13 +11,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from app.dialogs.save_refined import SaveRefinedDialog
+from app.operations import searching
 from app.screenshot import settle
 from app.settings import Settings
 from app.widgets.cards.card_pieces import thumbs_of
 from app.windows import parts
 from core.library.library import Library
+from core.metrics.masking import explained_groups
 from core.searches.judgement import Kind
 from core.workflows.metrics.training import TrainRequest
+from core.workflows.searches.desk import desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
@@ -128,8 +131,17 @@ def test_by_mouse_alone(qtbot, library):
         settle(window)
         assert in_force(window) == [Kind.ALIKE]
         answer_dialog(lambda dialog: qtbot.mouseClick(dialog.go, LEFT))
+        group = explained_groups(desk_for(library, "plain").metric)[0]
+        window.state.change_search(without=(group,))
+        searching.rank(window.context)
+        settle(window)
+        refine.save.setFocus()
         qtbot.mouseClick(refine.save, LEFT)
         wait_for(window, lambda: window.state.metric.name == "plain refined")
+        assert window.state.search.without == (), "the metric itself is without it"
+        settle(window)
+        assert not refine.save.isEnabled()
+        assert window.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
 
 
 def test_letters_typed_into_a_field_judge_nothing(library):

@@ -15,7 +15,7 @@ from app.theme import set_theme
 from core.searches.query import Query
 from core.workflows.searches import asking, differing
 from core.workflows.searches.searching import RankedCase, SearchResult
-from core.workflows.searches.trusting import NOT_CALIBRATED, NOT_SCORED, OWN_PATIENT, REFINED, Vote
+from core.workflows.searches.trusting import FEWER, NOT_CALIBRATED, NOT_SCORED, OWN_PATIENT, REFINED, Vote
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen
@@ -142,6 +142,7 @@ def test_cases_without_features_are_told_to_be_left_out(show, context):
         (NOT_CALIBRATED, "Counts only: not calibrated"),
         (NOT_SCORED, "Counts only: not scored"),
         (REFINED, "Counts only: refined ranking"),
+        (FEWER, "Counts only: without some features"),
         (OWN_PATIENT, "Counts only: own patient shown"),
     ],
 )

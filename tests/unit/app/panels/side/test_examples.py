@@ -223,6 +223,8 @@ def test_the_words_of_the_ranking_count_what_moved_it(window):
         ({"like": (Query("a"),)}, "by 1 example"),
         ({"like": (Query("a"),), "unlike": (Query("b"), Query("c"))}, "by 3 examples"),
         ({"concepts": (("x", 0.5), ("y", 0.0))}, "by 1 concept"),
+        ({"without": ("Margin", "Shape")}, "without Margin, Shape"),
+        ({"like": (Query("a"),), "without": ("Margin",)}, "by 1 example, without Margin"),
         ({"unlike": (Query("a"),), "concepts": (("x", 0.5), ("y", -1.0))}, "by 1 example, 2 concepts"),
     ):
         changed = type(search)(search.metric, search.query, **changes)

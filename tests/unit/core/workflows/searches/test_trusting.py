@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,16 +12,24 @@ from PIL import Image
 from core.evaluation.calibration import Calibration
 from core.imaging.region import Region
 from core.library.library import Library
+from core.metrics.masking import explained_groups
 from core.searches.query import Query
 from core.searches.search import Search
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
 from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks
+from core.workflows.searches.desk import close_desks, desk_for
 from core.workflows.searches.refining import judge, thumb
 from core.workflows.searches.searching import search
-from core.workflows.searches.trusting import NOT_CALIBRATED, OWN_PATIENT, PART_ASKED, REFINED, SCORE_AGAIN
+from core.workflows.searches.trusting import (
+    FEWER,
+    NOT_CALIBRATED,
+    OWN_PATIENT,
+    PART_ASKED,
+    REFINED,
+    SCORE_AGAIN,
+)
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -126,6 +135,13 @@ def test_a_refined_ranking_has_counts_only(table):
     assert asked.result.vote.why_not == REFINED
     assert sum(asked.result.counts.values()) == 10
     assert not ask(table, request).result.vote.calibrated
+
+
+def test_a_ranking_without_some_features_has_counts_only_and_says_so(table):
+    request = Search("plain", Query("t/c0"))
+    group = explained_groups(desk_for(table, "plain").metric)[0]
+    vote = ask(table, replace(request, without=(group,))).result.vote
+    assert (vote.calibrated, vote.why_not) == (False, FEWER)
 
 
 def test_merged_findings_are_estimated_as_the_metric_was_scored(tmp_path):
