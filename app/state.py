@@ -53,6 +53,8 @@ class State(QObject):
     cases_changed = Signal()
     metric_changed = Signal()
     query_changed = Signal()
+    #: An answer is on its way.
+    ranking_awaited = Signal()
     ranking_changed = Signal()
     training_changed = Signal()
     search_changed = Signal()

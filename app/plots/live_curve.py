@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.context import Context
 from app.plots.training_plot import Course, TrainingPlot
 from app.state import TrainingRun
-from app.theme import news, theme
+from app.theme import news, set_look, theme
 from app.timers import one_shot
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
@@ -30,18 +30,20 @@ class LiveCurve(QWidget):
     Objective (as a share of its start) above, accuracy @10 on held-out cases below, the best marked.
     """
 
-    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+    def __init__(self, context: Context, parent: QWidget | None = None, *, inset: int = 12) -> None:
+        """``inset``: px beside its head, none where what it lies in has them."""
         super().__init__(parent)
         self._state = context.state
         self._stored: TrainingCurve | None = None
         self._stored_words = NOTHING
         self._points = _Points()
         self._title = ElidedLabel(tr("Training"), role="title")
-        self._note = ElidedLabel(role="second")
+        # How far it is is worth more than the whole of a name.
+        self._note = QLabel()
+        set_look(self._note, role="second")
         self.plot = TrainingPlot()
-        head = hbox(spacing=8, margins=(12, 0, 12, 0))
-        head.addWidget(self._title)
-        head.addStretch(1)
+        head = hbox(spacing=8, margins=(inset, 0, inset, 0))
+        head.addWidget(self._title, 1)
         head.addWidget(self._note)
         self._head = QWidget()
         self._head.setLayout(head)

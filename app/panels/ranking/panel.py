@@ -110,6 +110,7 @@ class RankingPanel(Panel):
         column.addWidget(self.others)
 
         self._state.ranking_changed.connect(lambda: self._wait_for(None))
+        self._state.ranking_awaited.connect(self._await)
         self._state.metric_changed.connect(self._renew)
         self._state.query_changed.connect(lambda: self._wait_for(self._state.query))
         self._state.cases_changed.connect(self._renew)
@@ -189,6 +190,10 @@ class RankingPanel(Panel):
         """Whether an answer is on its way: none comes after one came, or failed."""
         self._awaited = query
         self._renew()
+
+    def _await(self) -> None:
+        self._awaited = self._state.query
+        self._still_empty()
 
     def _is_stale(self) -> bool:
         """Whether the metric was measured on less than is there; no click changes that."""

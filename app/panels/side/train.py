@@ -103,7 +103,7 @@ class TrainPanel(Panel):
     def curve(self) -> LiveCurve:
         from app.plots.live_curve import LiveCurve
 
-        made = LiveCurve(self._context)
+        made = LiveCurve(self._context, inset=0)
         made.setMinimumHeight(theme().px(150))
         self._foot.insertWidget(1, made)
         return made

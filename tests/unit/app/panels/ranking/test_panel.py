@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from app.models.thumbnails import Thumbnails
+from app.operations import searching
 from app.panels.ranking.panel import RankingPanel
 from app.state import TrainingRun
 from app.theme import set_theme
@@ -229,12 +230,15 @@ def test_a_search_that_fails_leaves_no_ranking_of_another_query(ranked, context,
     assert [message.what for message in context.messages.history] == ["It has no features."]
 
 
-def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context):
+def test_until_the_first_answer_comes_it_says_that_it_searches(ranked, context, jobs, searches):
     context.state.set_asked(None)
     context.state.set_query(Query(case="c3"))
     assert "Searching" in texts(ranked)
     context.state.set_asked(None)
     assert "Searching" not in texts(ranked), "it failed"
+    searching.rank(context)
+    assert "Searching" in texts(ranked), "asked again"
+    jobs.let_run()
     context.state.restore_search(Search("good", Query(case="c4")))
     assert "Searching" in texts(ranked), "a kept search is asked again"
 
