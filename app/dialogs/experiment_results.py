@@ -27,6 +27,13 @@ from app.timers import one_shot
 from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.words import Words
+from core.experiments.naming import (
+    cases_title,
+    learner_title,
+    protocol_title,
+    ranks_shown,
+    score_title,
+)
 from core.language import named, tr
 
 
@@ -43,7 +50,7 @@ class ExperimentResults(QWidget):
         self._redraw = one_shot(self, self._draw_ranks, 120)
         self._make()
         vbox(self).addWidget(self.tabs)
-        self.protocol.currentTextChanged.connect(lambda _text: self._show_protocol())
+        self.protocol.currentIndexChanged.connect(lambda _place: self._show_protocol())
         for choice in (self.test, self.score, self.row):
             choice.currentIndexChanged.connect(lambda _place: self._show_tab())
         self.findings.entered.connect(self._show_finding)
@@ -131,16 +138,24 @@ class ExperimentResults(QWidget):
         """The table so far, or all that the finished cells say."""
         self._document = document
         names = list(dict.fromkeys(row["protocol"] for row in document["results"]))
-        _refill(self.protocol, names)
+        _refill(self.protocol, {name: protocol_title(name) for name in names})
         self.protocol.setVisible(len(names) > 1)
         fresh = self.row.count() == 0
-        _refill(self.test, [f"{one['score']} ({one['protocol']})" for one in document.get("over_tables", ())])
+        _refill(
+            self.test,
+            {
+                f"{one['score']} {one['protocol']}": f"{score_title(one['score'])}, "
+                f"{protocol_title(one['protocol'])}"
+                for one in document.get("over_tables", ())
+            },
+        )
         _refill(
             self.row,
-            [
-                f"{one['cases']}: {one['learner']} ({one['protocol']})"
+            {
+                f"{one['cases']} {one['learner']} {one['protocol']}": f"{cases_title(one['cases'])}: "
+                f"{learner_title(one['learner'])}, {protocol_title(one['protocol'])}"
                 for one in document.get("worst_queries", ())
-            ],
+            },
         )
         if fresh:
             self._begin_with_pictures()
@@ -149,10 +164,14 @@ class ExperimentResults(QWidget):
         notes = [named(note) for note in document["notes"]]
         for cases in document["cases"]:
             notes += [
-                f"{cases['name']}: {named(text)}" for text in (*cases["notes"], cases["problem"]) if text
+                f"{cases_title(cases['name'])}: {named(text)}"
+                for text in (*cases["notes"], cases["problem"])
+                if text
             ]
         notes += [
-            f"{r['cases']}, {r['learner']}: {named(r['failed'])}" for r in document["results"] if r["failed"]
+            f"{cases_title(r['cases'])}, {learner_title(r['learner'])}: {named(r['failed'])}"
+            for r in document["results"]
+            if r["failed"]
         ]
         self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
@@ -170,12 +189,18 @@ class ExperimentResults(QWidget):
         self.row.blockSignals(blocked)
 
     def _show_protocol(self) -> None:
-        _refill(self.score, compared_scores(self._document, self.protocol.currentText()))
+        scores = compared_scores(self._document, self._protocol)
+        _refill(self.score, {name: score_title(name) for name in scores})
         self._show_tab()
+
+    @property
+    def _protocol(self) -> str:
+        """As the document calls what is chosen."""
+        return self.protocol.currentData() or ""
 
     def _show_tab(self) -> None:
         """Fill what is seen only: every table of a large experiment at once would stall the window."""
-        protocol, tab = self.protocol.currentText(), self.tabs.currentIndex()
+        protocol, tab = self._protocol, self.tabs.currentIndex()
         if not self._document or not protocol:
             return
         if tab == 0:
@@ -183,7 +208,7 @@ class ExperimentResults(QWidget):
         elif tab == 1:
             self._draw_ranks()
         elif tab == 2:
-            show_differences(self.differences, self._document, protocol, self.score.currentText())
+            show_differences(self.differences, self._document, protocol, self.score.currentData() or "")
             some = self.score.count() > 0
             self._differences_told.setText(
                 tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
@@ -197,7 +222,8 @@ class ExperimentResults(QWidget):
     def _show_worst(self) -> None:
         show_worst(self.queries, self.findings, self._document, self.row.currentIndex())
         told = self._document.get("worst_queries", ())
-        score = told[self.row.currentIndex()]["score"] if 0 <= self.row.currentIndex() < len(told) else ""
+        place = self.row.currentIndex()
+        score = score_title(told[place]["score"]) if 0 <= place < len(told) else ""
         words = (
             tr("Lowest {score} first; Enter or a double click shows the case large.", score=score)
             if score
@@ -275,7 +301,7 @@ class ExperimentResults(QWidget):
         if drawn != self._drawn and self.tabs.currentIndex() == 1 and self.isVisible():
             self._drawn = drawn
             experimenting.draw(self._context, test, self._show_ranks, **look)
-        names = sorted(test["ranks"].items(), key=lambda pair: pair[1])
+        names = sorted(ranks_shown(test)[0].items(), key=lambda pair: pair[1])
         self.ranks.setAccessibleName(
             tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))
         )
@@ -287,14 +313,16 @@ class ExperimentResults(QWidget):
         self.ranks.setPixmap(picture)
 
 
-def _refill(box: QComboBox, texts: list[str]) -> None:
-    """Other choices, the present one kept where it is still there, without a signal."""
-    if texts == [box.itemText(place) for place in range(box.count())]:
+def _refill(box: QComboBox, texts: Mapping[str, str]) -> None:
+    """Other choices (key: text), the present one kept where it is still there, without a signal."""
+    keys = list(texts)
+    if keys == [box.itemData(place) for place in range(box.count())]:
         return
-    before = box.currentText()
+    before = box.currentData()
     blocked = box.blockSignals(True)
     box.clear()
-    box.addItems(texts)
-    box.setCurrentIndex(max(0, box.findText(before)) if texts else -1)
+    for key, text in texts.items():
+        box.addItem(text, key)
+    box.setCurrentIndex(keys.index(before) if before in keys else 0 if keys else -1)
     box.blockSignals(blocked)
-    box.setVisible(bool(texts))
+    box.setVisible(bool(keys))

@@ -20,6 +20,7 @@ from app.theme import news, plain_tip, theme
 from app.widgets.badge import KINDS, badge_size, paint_badge
 from app.widgets.reading import for_reading
 from core.evaluation.friedman import smaller_is_better
+from core.experiments.naming import cases_title, learner_title, score_title
 from core.language import figure, in_marks, tr
 
 Document = Mapping[str, Any]
@@ -159,17 +160,20 @@ def show_scores(table: ResultTable, document: Document, protocol: str) -> None:
     rows = [row for row in document["results"] if row["protocol"] == protocol]
     several = len({row["steps"] for row in document["results"]}) > 1
     names = list(rows[0]["compared"]) if rows else []
-    titles = [tr("cases"), tr("learner"), *([tr("steps")] if several else []), tr("repeats"), *names]
+    titles = [tr("cases"), tr("learner"), *([tr("steps")] if several else []), tr("repeats")]
+    titles += [score_title(name) for name in names]
     lines, bold = [], []
     for row in rows:
         done = row["repeats"]
-        words = [row["cases"], row["learner"], *([row["steps"]] if several else [])]
+        words = [cases_title(row["cases"]), learner_title(row["learner"])]
+        words += [row["steps"]] if several else []
         told = tr("failed") if row["failed"] else tr("{done} of {of}", done=done["done"], of=done["of"])
         lines.append([*words, told, *(interval_text(row["scores"].get(name)) for name in names)])
         first = len(words) + 1
         bold.append(frozenset(first + place for place, name in enumerate(names) if _is_best(row, name, rows)))
     tips = {
-        titles.index(name): tr("{name}: mean and 95 % interval over repeats", name=name) for name in names
+        place: tr("{name}: mean and 95 % interval over repeats", name=titles[place])
+        for place in range(len(titles) - len(names), len(titles))
     }
     table.set_lines(
         titles,
@@ -216,9 +220,9 @@ def show_differences(table: ResultTable, document: Document, protocol: str, scor
         [tr("cases"), tr("learner"), tr("compared with"), tr("difference"), "p (t)", "p (Wilcoxon)"],
         [
             [
-                one["cases"],
-                one["a"],
-                one["b"],
+                cases_title(one["cases"]),
+                learner_title(one["a"]),
+                learner_title(one["b"]),
                 _signed(
                     tr(
                         "{difference:+.3f} ({low:+.3f} to {high:+.3f})",
@@ -277,5 +281,5 @@ def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score
         ],
         words=2,
         cases=[one["case_row"] if (one["case_row"] or -1) >= 0 else None for one in queries],
-        tips={2: score, 3: tr("In how many splits it was tested")},
+        tips={2: score_title(score), 3: tr("In how many splits it was tested")},
     )

@@ -110,9 +110,11 @@ class ExperimentsDialog(Dialog):
         named.addWidget(self.name, 1)
         named.addWidget(self.place)
         buttons = hbox(spacing=8)
-        for button in (self.run_button, self.cancel_button, self.open_button):
+        for button in (self.run_button, self.cancel_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
+        # Never where Cancel stood a moment ago.
+        buttons.addWidget(self.open_button)
         below = vbox(foot, spacing=8, margins=(12, 8, 12, 8))
         below.addWidget(self._problem)
         below.addLayout(named)

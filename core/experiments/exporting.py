@@ -11,6 +11,7 @@ from typing import Any
 
 from core.errors import SemblanceError
 from core.experiments import tables
+from core.experiments.naming import cases_title, learner_title, protocol_title, ranks_shown, score_title
 from core.experiments.results import document
 from core.experiments.running import Finished
 from core.experiments.spec import ExperimentSpec
@@ -84,10 +85,8 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
             _file_name(f"ranks {test['protocol']} {test['score']}"),
             "ranks",
             {
-                "ranks": test["ranks"],
-                "distance": test["nemenyi"]["critical_difference"],
-                "alike": test["nemenyi"]["alike"],
-                "title": say("Average ranks, {test}", test=test["score"]),
+                **dict(zip(("ranks", "distance", "alike"), ranks_shown(test), strict=True)),
+                "title": say("Average ranks, {test}", test=score_title(test["score"])),
                 "note": say(
                     "{test} tables, Friedman p {test2:.2g}, {made}",
                     test=test["tables"],
@@ -104,8 +103,8 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
         for score in rows[0]["compared"]:
             intervals = [
                 Interval(
-                    row["cases"],
-                    f"{row['learner']}, {row['steps']}" if several else row["learner"],
+                    cases_title(row["cases"]),
+                    learner_title(f"{row['learner']}, {row['steps']}" if several else row["learner"]),
                     row["scores"][score]["mean"],
                     *(row["scores"][score]["ci95"] or (None, None)),
                 )
@@ -113,7 +112,15 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
                 if score in row["scores"]
             ]
             if intervals:
-                told = {"score": score, "intervals": intervals, "title": protocol, "note": _badge(made)}
+                of = list(dict.fromkeys(one.cases for one in intervals))
+                # Several cases are named above their lines.
+                title = ", ".join([protocol_title(protocol), *(of if len(of) == 1 else [])])
+                told = {
+                    "score": score_title(score),
+                    "intervals": intervals,
+                    "title": title,
+                    "note": _badge(made),
+                }
                 found.append((_file_name(f"scores {protocol} {score}"), "scores", told))
     return found
 

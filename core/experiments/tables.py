@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.evaluation.friedman import smaller_is_better
+from core.experiments.naming import cases_title, learner_title, protocol_title, score_title
 from core.reports.cells import csv_text
 
 Document = Mapping[str, Any]
@@ -145,7 +146,7 @@ def latex(document: Document, digits: int = 3) -> str:
 def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Document, digits: int) -> str:
     names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
     several = len({row["steps"] for row in rows}) > 1
-    heads = ["cases", "learner", *(["steps"] if several else []), *names]
+    heads = ["cases", "learner", *(["steps"] if several else []), *(score_title(name, str) for name in names)]
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -159,16 +160,16 @@ def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Doc
         if row["cases"] != before:
             lines.append(r"\midrule")
             beside = [other for other in rows if other["cases"] == row["cases"]]
-        first = row["cases"] if row["cases"] != before else ""
+        first = cases_title(row["cases"]) if row["cases"] != before else ""
         before = row["cases"]
-        texts = [first, row["learner"], *([row["steps"]] if several else [])]
+        texts = [first, learner_title(row["learner"], str), *([row["steps"]] if several else [])]
         cells = [_cell(row, name, beside, digits) for name in names]
         lines.append(" & ".join([*map(_escaped, texts), *cells]) + r" \\")
     repeats = max(row["repeats"]["done"] for row in rows)
     known = {row["patients"] for row in rows}
     said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
     caption = (
-        f"Protocol {protocol}: mean and 95 % interval over {repeats} repeats, seed "
+        f"{protocol_title(protocol, str)}: mean and 95 % interval over {repeats} repeats, seed "
         f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
     )
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]

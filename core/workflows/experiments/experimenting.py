@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.experiments.exporting import export
+from core.experiments.naming import ranks_shown
 from core.experiments.places import place_to_run
 from core.experiments.results import document, live_table
 from core.experiments.running import Finished, finished, run
@@ -153,9 +154,7 @@ def draw_ranks(
     """
     reporter.check_cancelled()
     return critical_difference_figure(
-        test["ranks"],
-        test["nemenyi"]["critical_difference"],
-        test["nemenyi"]["alike"],
+        *ranks_shown(test),
         theme=theme,
         size=(width, 0),
         ratio=ratio,

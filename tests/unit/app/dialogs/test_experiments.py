@@ -134,9 +134,9 @@ def test_the_table_grows_and_ends_complete(dialog, context, tmp_path):
     assert dialog._state_told.text() == "4 of 4 cells, complete"
     assert dialog.badge.kind == "held-out"
     lines = cells(dialog.results.scores)
-    assert [line[:3] for line in lines] == [["a", "lda", "2 of 2"], ["a", "euclidean", "2 of 2"]] or [
+    assert [line[:3] for line in lines] == [["a", "LDA", "2 of 2"], ["a", "Euclidean", "2 of 2"]] or [
         line[:3] for line in lines
-    ] == [["a", "euclidean", "2 of 2"], ["a", "lda", "2 of 2"]]
+    ] == [["a", "Euclidean", "2 of 2"], ["a", "LDA", "2 of 2"]]
     assert all("(" in line[3] for line in lines)
     assert context.messages.history[-1].what == "Experiment experiment-1: 4 cells done."
     dialog.results.tabs.setCurrentIndex(1)
@@ -147,7 +147,7 @@ def test_several_tables_are_ranked_and_drawn(shown, context):
     shown.results.tabs.setCurrentIndex(1)
     context.jobs.let_run()
     assert not shown.results.ranks.pixmap().isNull()
-    assert "euclidean" in shown.results.ranks.accessibleName()
+    assert "Euclidean" in shown.results.ranks.accessibleName()
     assert "over 2 tables" in shown.results._ranks_told.text()
 
 
@@ -214,7 +214,7 @@ def test_a_learner_that_fails_and_what_is_left_out_stand_in_the_notes(dialog, co
     choose(dialog, table, tmp_path / "bad.csv", learners=("euclidean", "conv_ccml"), repeats=1)
     measured(dialog, context)
     assert dialog.results.tabs.tabText(4) == "Notes (2)"
-    assert "conv_ccml" in dialog.results.notes.text()
+    assert "a, ConvCCML: " in dialog.results.notes.text()
     assert "only the finding" in dialog.results.notes.text()
     assert "failed" in [line[2] for line in cells(dialog.results.scores)]
 

@@ -71,7 +71,8 @@ def test_latex_marks_the_best_and_escapes(state):
     text = tables.latex(document(state))
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
     assert r"two\_\%" in text
-    assert r"bdm (rounds=1\textbar{}4)" in text
+    assert r"BDM (rounds=1\textbar{}4)" in text
+    assert "Retrieval accuracy @10 & MAP@R & nDCG @10 & Triplet accuracy" in text
     lines = [line for line in text.splitlines() if line.endswith(r"\\") and " (" in line]
     assert len(lines) == 6
     assert all(line.count("&") == 8 for line in lines)
