@@ -85,7 +85,7 @@ def test_a_check_that_cannot_be_made_says_so(library):
         while window.jobs.active:
             screenshot.QCoreApplication.processEvents()
         assert dialog._told.text() == "The check could not be made."
-        assert any("is not a library" in m.what for m in window.context.messages.history)
+        assert any("is gone: it has no file" in m.what for m in window.context.messages.history)
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()
         flush()
