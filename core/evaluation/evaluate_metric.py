@@ -33,7 +33,8 @@ Numbers = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class IntervalCurve:
-    """A score at k = 1, 2, ...: the mean over queries and its 95 % interval (``None``: undefined)."""
+    """A score at k = 1, 2, ...: the mean over queries and its 95 % interval (``None``: undefined, or all
+    queries score alike)."""
 
     k: tuple[int, ...]
     mean: Numbers
@@ -250,7 +251,10 @@ def _curves(vote: Votes, asked: Rows, names: list[str], patients: Rows | None) -
             shares = vote.plain[:, finding]
             corners, area = roc(shares, positive), auc_with_interval(shares, positive, patients)
             curves[name] = FindingRoc(
-                tuple(corners.fpr.tolist()), tuple(corners.tpr.tolist()), area.auc, area.ci95
+                tuple(corners.fpr.tolist()),
+                tuple(corners.tpr.tolist()),
+                area.auc,
+                _of_some_width(area.ci95),
             )
     return curves
 
@@ -266,8 +270,8 @@ def _by_finding(
         if len(rows):
             groups = None if patients is None else patients[rows]
             mean, low, high = over_queries(retrieval[rows, k - 1 : k], seed=seed, groups=groups)
-            ends = (number_or_none(float(value[0])) for value in (mean, low, high))
-            out[name] = FindingScore(len(rows), k, *ends)
+            ends = _of_some_width((float(low[0]), float(high[0]))) or (None, None)
+            out[name] = FindingScore(len(rows), k, number_or_none(float(mean[0])), *ends)
     return out
 
 
@@ -281,8 +285,17 @@ def _confusion(vote: Votes, asked: Rows, n_findings: int) -> tuple[tuple[int, ..
 
 
 def _with_interval(per_query: Matrix, patients: Rows | None, seed: int) -> IntervalCurve:
-    mean, low, high = (
-        tuple(number_or_none(value) for value in values.tolist())
-        for values in over_queries(per_query, seed=seed, groups=patients)
+    mean, low, high = (values.tolist() for values in over_queries(per_query, seed=seed, groups=patients))
+    ends = [_of_some_width(pair) or (None, None) for pair in zip(low, high, strict=True)]
+    return IntervalCurve(
+        tuple(range(1, len(mean) + 1)),
+        tuple(number_or_none(value) for value in mean),
+        tuple(pair[0] for pair in ends),
+        tuple(pair[1] for pair in ends),
     )
-    return IntervalCurve(tuple(range(1, len(mean) + 1)), mean, low, high)
+
+
+def _of_some_width(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval, if it is one: cases that all score alike would say the same however they are drawn again,
+    and that is ignorance, not certainty."""
+    return ends if ends is not None and ends[0] < ends[1] else None

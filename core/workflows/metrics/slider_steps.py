@@ -64,9 +64,8 @@ def gather(cards: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Slider]:
         belongs = slider_of(card)
         if belongs is not None:
             scores = card.get("scores") or {}
-            step = SliderStep(
-                metric, belongs[1], scores.get("retrieval_accuracy@10"), str(card.get("measured_on") or "")
-            )
+            accuracy = next((scores[name] for name in scores if name.startswith("retrieval_accuracy@")), None)
+            step = SliderStep(metric, belongs[1], accuracy, str(card.get("measured_on") or ""))
             found.setdefault(belongs[0], []).append(step)
     return {
         name: Slider(name, tuple(sorted(steps, key=lambda step: step.place))) for name, steps in found.items()

@@ -189,7 +189,7 @@ def fit_and_score(
         library=library.name,
         feature_set=feature_set.name,
         split=Split(request.seed, request.held_out, data.by_patient),
-        scores={"retrieval_accuracy@10": _at(scores, 10), "auc": scores["auc"], **error},
+        scores={**_at(scores, 10), "auc": scores["auc"], **error},
         measured_on=scores["measured_on"],
     )
     return metric, {**scores, "training_curve": curve.points_json()}
@@ -296,9 +296,11 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         return scores
 
 
-def _at(scores: Mapping[str, Any], k: int) -> float | None:
+def _at(scores: Mapping[str, Any], k: int) -> dict[str, float | None]:
+    """Retrieval accuracy @ ``k``, or at the largest k that few held-out cases allow, by that name."""
     values = scores["retrieval_accuracy"]["mean"]
-    return values[min(k, len(values)) - 1] if values else None
+    k = min(k, len(values))
+    return {f"retrieval_accuracy@{k}": values[k - 1]}
 
 
 class _Curve(Reporter):

@@ -62,6 +62,15 @@ def test_a_metric_is_scored_on_patients_it_never_saw(library):
     assert load_metric(record.file).card.to_json() == card
 
 
+def test_few_held_out_cases_are_not_said_to_be_ten(tmp_path):
+    few = table_library(tmp_path, n=16, patients=False)
+    result = train_metric(few, TrainRequest("euclidean", "mine"))
+    means = result.scores["retrieval_accuracy"]["mean"]
+    assert len(means) < 10
+    name, accuracy = next(iter(result.card["scores"].items()))
+    assert (name, accuracy) == (f"retrieval_accuracy@{len(means)}", means[-1])
+
+
 def test_the_kept_metric_is_the_one_that_was_scored(library):
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 20}))
     with Library.open(library) as opened:
