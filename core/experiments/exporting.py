@@ -211,7 +211,8 @@ def script(state: Finished) -> str:
     data = ""
     option = ""
     if files:
-        told = "\n".join(f"#   {name}" for name in files.values())
+        # A name with a line's end in it would go on as a command.
+        told = "\n".join(f"#   {name if name.isprintable() else ascii(name)}" for name in files.values())
         data = (
             f"# DATA is the folder that holds, itself or in folders of its own,\n{told}\n"
             ': "${DATA:?Set DATA to the folder that holds the files named in this script.}"\n'

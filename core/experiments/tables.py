@@ -200,4 +200,5 @@ _SPECIAL = {
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    """``text`` as TeX prints it; an empty line would end what it stands in."""
+    return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))

@@ -100,11 +100,11 @@ def save_metric(metric: Metric, path: Path) -> None:
     try:
         with temporary.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+                _put(archive, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
                 for name, array in arrays.items():
                     data = io.BytesIO()
                     np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
-                    archive.writestr(name, data.getvalue())
+                    _put(archive, name, data.getvalue())
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -117,6 +117,11 @@ def save_metric(metric: Metric, path: Path) -> None:
         ) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _put(archive: zipfile.ZipFile, name: str, data: str | bytes) -> None:
+    """An entry without the time it was written: a metric is handed on, and is the same file at any time."""
+    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 #: A spreadsheet takes text that begins with one of these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\n")
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 
 
 def safe_text(text: str) -> str:

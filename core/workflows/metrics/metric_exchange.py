@@ -18,7 +18,7 @@ from core.language import say
 from core.library import open_library
 from core.library.export_log import note_export
 from core.library.records import FeatureSet, checked_name, unique_name
-from core.metrics.storage import load_metric
+from core.metrics.storage import load_metric, save_metric
 from core.tasks import SILENT, Reporter
 from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
 
@@ -52,10 +52,14 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         record = opened.metric(name)
         about = json.dumps(_about(opened, record), ensure_ascii=False)
         part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
+        metric = part.with_suffix(".metric.part")
         try:
+            # The library's own file names those who judged.
+            save_metric(load_metric(record.file).with_card(authors=()), metric)
             with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(ABOUT, about)
-                archive.write(record.file, METRIC)
+                # Without the times they were written: they leave the house.
+                archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
+                archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
             part.replace(out)
         except OSError as error:
             raise SemblanceError(
@@ -68,6 +72,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             ) from error
         finally:
             part.unlink(missing_ok=True)
+            metric.unlink(missing_ok=True)
     note_export(library, "metric", SUFFIX)
     return out
 

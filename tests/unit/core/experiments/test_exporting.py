@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import types
 
 import pytest
 
@@ -129,6 +130,15 @@ def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_p
 def named(*files: str) -> list[str]:
     spec_of = {"cases": list(files), "learners": ["lda"], "protocols": ["bdm"]}
     return list(relative_files(ExperimentSpec.from_json(spec_of)).values())
+
+
+def test_a_name_of_several_lines_runs_nothing_and_ends_no_table():
+    spec_of = {"cases": ["/x/q\ntouch PWNED #\n\nz.csv"], "learners": ["lda"], "protocols": ["bdm"]}
+    text = script(types.SimpleNamespace(spec=ExperimentSpec.from_json(spec_of)))
+    assert [line for line in text.splitlines() if "PWNED" in line] == [
+        r"#   'q\ntouch PWNED #\n\nz.csv'",
+    ]
+    assert tables._escaped("a_b\n\nc") == r"a\_b c"
 
 
 def test_files_are_named_with_no_more_folders_than_tell_them_apart(state):

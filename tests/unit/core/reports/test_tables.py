@@ -28,7 +28,7 @@ def test_a_line_for_every_case_and_a_column_for_every_part() -> None:
     assert {line["metric"] for line in lines} == {"BDM+V"}
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "  =", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "  =", "\r", "＝"])
 def test_no_text_starts_a_formula(start: str) -> None:
     evil = f"{start}HYPERLINK(1)"
     document = report(
@@ -38,7 +38,7 @@ def test_no_text_starts_a_formula(start: str) -> None:
     )
     for line in csv.reader(io.StringIO(report_csv(document))):
         for text in line:
-            assert not text.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r")), text
+            assert not text.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "＝")), text
 
 
 def test_numbers_are_not_taken_for_formulas() -> None:

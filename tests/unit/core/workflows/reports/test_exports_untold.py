@@ -107,7 +107,7 @@ def made(tmp_path_factory):
     search = Search("plain", Query(cases[0]), ledger="mine")
     for case, alike in ((cases[1], True), (cases[2], False)):
         refining.judge(library, search, [refining.thumb(search, case, alike)], author="Ourania Zebrovich")
-    refining.save_refined(library, search, "clicked", authors=[])
+    refining.save_refined(library, search, "clicked")
     yield library, cases[3], folder
     close_desks()
 
@@ -201,3 +201,10 @@ def test_the_search_reads_zips_in_zips_and_pictures_in_pages():
 def test_the_search_reads_dicom(tmp_path):
     save(film(1), tmp_path / "a.dcm")
     assert {"zebrovich", "778813", "20190308"} <= set(planted_in(told_by(tmp_path / "a.dcm")))
+
+
+def test_an_exported_metric_tells_not_even_when_it_was_written(made, tmp_path):
+    (file,) = of_metrics((made[0], made[1], tmp_path))
+    with zipfile.ZipFile(file) as outer, zipfile.ZipFile(io.BytesIO(outer.read("metric.zip"))) as inner:
+        entries = [*outer.infolist(), *inner.infolist()]
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
