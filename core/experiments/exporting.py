@@ -22,7 +22,7 @@ from core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
 #: What the repeated run is compared by.
-COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv")
+COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
 
 def export(
@@ -45,6 +45,7 @@ def export(
         "values.csv": tables.values_csv(made),
         "comparisons.csv": tables.comparisons_csv(made),
         "ranks.csv": tables.ranks_csv(made),
+        "pairs.csv": tables.pairs_csv(made),
         "worst_findings.csv": tables.findings_csv(made),
         "worst_queries.csv": tables.queries_csv(made, identified=identified),
         "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",

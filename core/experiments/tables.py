@@ -89,6 +89,21 @@ def ranks_csv(document: Document) -> str:
     )  # fmt: skip
 
 
+def pairs_csv(document: Document) -> str:
+    """Every two learners over all cases: the test of their ranks, its p after Holm, and Wilcoxon's."""
+    return csv_text(
+        ("protocol", "score", "a", "b", "tables", "z", "p_value", "p_holm", "p_wilcoxon"),
+        (
+            (
+                test["protocol"], test["score"], pair["a"], pair["b"], test["tables"], pair["z"],
+                pair["p_value"], pair["p_adjusted"], pair["p_wilcoxon"],
+            )
+            for test in document["over_tables"]
+            for pair in test["pairs"]
+        ),
+    )  # fmt: skip
+
+
 def findings_csv(document: Document) -> str:
     """Of every learner the findings whose cases find their like worst."""
     return csv_text(

@@ -54,6 +54,7 @@ def test_repeated_elsewhere(tmp_path):
         "values.csv",
         "comparisons.csv",
         "ranks.csv",
+        "pairs.csv",
         "worst_queries.csv",
         "table.tex",
     ):

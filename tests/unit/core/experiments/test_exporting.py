@@ -66,6 +66,11 @@ def test_csv_holds_every_number_whole(state):
     assert chosen <= {"rounds=1", "rounds=4"}
     assert len(rows(tables.comparisons_csv(made))) == len(made["comparisons"])
     assert len(rows(tables.ranks_csv(made))) == 3 * 7
+    pairs = rows(tables.pairs_csv(made))
+    assert len(pairs) == 3 * 7
+    told = [pair for test in made["over_tables"] for pair in test["pairs"]]
+    adjusted = {(pair["score"], pair["a"], pair["b"]): pair["p_adjusted"] for pair in told}
+    assert {(one["score"], one["a"], one["b"]): float(one["p_holm"]) for one in pairs} == adjusted
 
 
 def test_latex_marks_the_best_and_escapes(state):
