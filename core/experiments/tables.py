@@ -180,11 +180,14 @@ def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Doc
         texts = [first, learner_title(row["learner"], str), *([row["steps"]] if several else [])]
         cells = [_cell(row, name, beside, digits) for name in names]
         lines.append(" & ".join([*map(_escaped, texts), *cells]) + r" \\")
-    repeats = max(row["repeats"]["done"] for row in rows)
+    # Folds are splits too, and rows of an unfinished experiment have fewer.
+    splits = sorted({len(score["values"]) for row in rows for score in row["scores"].values()})
+    over = str(splits[0]) if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
+    unfinished = "" if all(row["repeats"]["done"] == row["repeats"]["of"] for row in rows) else ", unfinished"
     known = {row["patients"] for row in rows}
     said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
     caption = (
-        f"{protocol_title(protocol, str)}: mean and 95 % interval over {repeats} repeats, seed "
+        f"{protocol_title(protocol, str)}: mean and 95 % interval over {over} splits{unfinished}, seed "
         f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
     )
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]

@@ -91,6 +91,18 @@ def test_latex_marks_the_best_and_escapes(state):
     assert "%" not in without_escapes.split("\n", 1)[1].replace("{!}{%", "")
 
 
+def test_latex_says_over_how_many_splits(home, state):
+    assert "over 2 splits, seed 0" in tables.latex(document(state))
+    table = {"table": str(home / "Jane Doe" / "one.csv")}
+    folds = ({"protocol": "metricboost", "repeats": 2},)
+    made = document(measure(home / "f", spec(table, protocols=folds)))
+    assert "over 10 splits, seed 0" in tables.latex(made)
+    next((home / "f" / "cells").iterdir()).unlink()
+    assert "over 5 to 10 splits, unfinished, seed 0" in tables.latex(
+        document(finished(Store.open(home / "f")))
+    )
+
+
 def test_latex_and_csv_tell_the_same_numbers(state):
     """To the printed digits, intervals that are cut at 0 or 1 included."""
     made = document(state)
