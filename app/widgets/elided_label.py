@@ -68,6 +68,10 @@ class ElidedLabel(QLabel):
         self.setToolTip(plain_tip("\n".join(parts + ([self._tip] if self._tip else []))))
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.shown_text()
+        if shown == self.text():
+            super().paintEvent(event)
+            return
         painter, option = QPainter(self), QStyleOption()
         option.initFrom(self)
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
@@ -77,7 +81,7 @@ class ElidedLabel(QLabel):
             int(self.alignment() | Qt.AlignmentFlag.AlignVCenter),
             self.palette(),
             self.isEnabled(),
-            self.shown_text(),
+            shown,
             self.foregroundRole(),
         )
         painter.end()

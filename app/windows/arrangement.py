@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
+from app.later import later
 from app.theme import theme, wear
 from app.windows.rail import LibraryRail
 
@@ -89,23 +90,33 @@ class Arrangement(QObject):
             # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
             kept = [] if self._was_cramped else [self._window.docks[name] for name in ("query", "side")]
             widths = [theme().px(208), *(one.width() for one in kept)]
-            dock.fold(None)
+            self._unfold()
             self._window.resizeDocks([dock, *kept], widths, Qt.Orientation.Horizontal)
         if what == "filter":
             self._window.library.focus_filter()
 
     def fold_again(self) -> None:
         """The rail instead of the whole Library panel; the keyboard goes to what opens it again."""
-        rail = self._make_rail()
-        had = self._window.docks["library"].isAncestorOf(self._window.focusWidget() or self._window)
-        self._fold(rail)
+        self._fold()
         self.usual_sizes()
+
+    def _fold(self) -> None:
+        dock, rail = self._window.docks["library"], self._rail
+        had = dock.isAncestorOf(self._window.focusWidget() or self._window)
+        # The text size may have changed this moment.
+        rail.fit()
+        dock.fold(rail)
         if had:
             rail.take_keyboard()
-
-    def _fold(self, rail: LibraryRail | None) -> None:
-        self._window.docks["library"].fold(rail)
         self._window.library.fold_button.setVisible(self.narrow)
+
+    def _unfold(self) -> None:
+        dock, library = self._window.docks["library"], self._window.library
+        had = self._rail.isAncestorOf(self._window.focusWidget() or self._window)
+        dock.fold(None)
+        if had:
+            library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+        library.fold_button.setVisible(self.narrow)
 
     def follow_width(self) -> None:
         """Fold the Library panel, or unfold it, where the window became narrow or wide.
@@ -120,7 +131,10 @@ class Arrangement(QObject):
             self._change_over(docks)
         if self.narrow != self._was_narrow:
             self._was_narrow = self.narrow
-            self._fold(self._make_rail() if self.narrow else None)
+            if self.narrow:
+                self._fold()
+            else:
+                self._unfold()
             if self._laid_out:
                 self.usual_sizes()
 
@@ -181,7 +195,8 @@ class Arrangement(QObject):
             grid.set_current(grid.deck().case_row(0))
         QTimer.singleShot(0, window, window.library.show_current)
 
-    def _make_rail(self) -> LibraryRail:
+    @later
+    def _rail(self) -> LibraryRail:
         rail = LibraryRail()
         rail.open_wanted.connect(self.open_rail)
         rail.add_wanted.connect(self._window.actions_["import_more"].trigger)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 
+from app.widgets.boxes import vbox
 from app.widgets.panel_header import PanelHeader
 
 
@@ -25,8 +26,31 @@ class _Title(PanelHeader):
         event.accept()
 
 
+class _Room(QWidget):
+    """Shows one of several widgets, or none, and asks for the size that one asks for."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self._column = vbox(self)
+        # A rail is never wider than it says.
+        self._column.setSizeConstraint(QLayout.SizeConstraint.SetMinAndMaxSize)
+        self._column.addWidget(widget)
+        self._shown: QWidget | None = widget
+
+    def show_only(self, wanted: QWidget | None) -> None:
+        """``wanted`` has its place here from its first time on."""
+        if self._shown is not None:
+            self._shown.hide()
+        if wanted is not None:
+            if self._column.indexOf(wanted) < 0:
+                self._column.addWidget(wanted)
+            wanted.show()
+        self._shown = wanted
+        self._column.activate()
+
+
 class Dock(QDockWidget):
-    """A panel in a dock. ``wanted``: the user has not closed it."""
+    """A panel in a dock. ``wanted``: the user has not closed it; ``folded``: only a rail of it is shown."""
 
     help_wanted = Signal(str)
 
@@ -44,17 +68,17 @@ class Dock(QDockWidget):
         super().__init__(title, window)
         self.setObjectName(name)
         self.wanted = True
+        self.folded = False
         self._panel = panel
-        # What a rail stands for waits here, so that it goes when the dock goes.
-        self._aside = QWidget(self)
-        self._aside.hide()
         if header is None:
             bar = _Title(self, title, actions)
             bar.help_wanted.connect(lambda: self.help_wanted.emit(name))
             header = bar
         self._bar = header
-        self.setTitleBarWidget(self._bar)
-        self.setWidget(panel)
+        # Nothing is taken out of a dock that folds: every widget in it would be dressed anew.
+        self._head, self._body = _Room(header), _Room(panel)
+        self.setTitleBarWidget(self._head)
+        self.setWidget(self._body)
         feature = QDockWidget.DockWidgetFeature
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
         self.toggleViewAction().triggered.connect(self._set_wanted)
@@ -68,28 +92,9 @@ class Dock(QDockWidget):
     def _set_wanted(self, wanted: bool) -> None:
         self.wanted = wanted
 
-    @property
-    def folded(self) -> bool:
-        """Whether only a rail of it is shown."""
-        return self.widget() is not self._panel
-
     def fold(self, rail: QWidget | None) -> None:
         """Show ``rail`` instead of the panel, or the panel again."""
-        if rail is not None:
-            self.setWidget(rail)
-            self.setTitleBarWidget(_Nothing())
-            self._panel.setParent(self._aside)
-            self._bar.setParent(self._aside)
-            rail.show()
-        elif self.folded:
-            rail, nothing = self.widget(), self.titleBarWidget()
-            self.setWidget(self._panel)
-            self.setTitleBarWidget(self._bar)
-            rail.deleteLater()
-            nothing.deleteLater()
-            self._bar.show()
-            self._panel.show()
-
-
-class _Nothing(QWidget):
-    """No title bar at all."""
+        self.folded = rail is not None
+        self._head.show_only(None if self.folded else self._bar)
+        self._body.show_only(rail or self._panel)
+        self.updateGeometry()

@@ -37,12 +37,13 @@ class LibraryRail(Panel):
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)
-        news.changed.connect(self._fit)
-        self._fit()
+        news.changed.connect(self.fit)
+        self.fit()
 
     def take_keyboard(self) -> None:
         """To the button that opens the panel."""
         self._first.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """As wide as the text size asks for."""
         self.setFixedWidth(theme().px(WIDTH))
