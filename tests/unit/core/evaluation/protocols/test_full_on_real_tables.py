@@ -1,0 +1,158 @@
+"""Every score of the protocol ``full`` on real tables, from the published definitions in plain loops.
+
+Tables with missing values, many equal rows of different findings and rare findings: what ties counts in
+expectation over its random order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from core.evaluation.data import prepare
+from core.evaluation.protocols import get_protocol
+from core.evaluation.protocols.runner import fit_and_measure
+from core.evaluation.reading import Source, read_source
+from core.metrics import make_learner
+from core.metrics.steps import parse_steps
+from core.tasks import SILENT
+
+
+def standardised(train, test):
+    medians = np.nanmedian(train, axis=0)
+    train, test = (np.where(np.isnan(rows), medians, rows) for rows in (train, test))
+    kept = train.std(axis=0) > 0
+    mean, deviation = train.mean(axis=0)[kept], train.std(axis=0)[kept]
+    return (train[:, kept] - mean) / deviation, (test[:, kept] - mean) / deviation
+
+
+def squared(a, b):
+    """Rounded, so that distances which are equal on paper are."""
+    return np.round(((a[:, None] - b[None]) ** 2).sum(axis=-1), 9)
+
+
+def groups(distances):
+    """Places of equally near cases, nearest first."""
+    order = np.argsort(distances, kind="stable").tolist()
+    return [list(tied) for _, tied in itertools.groupby(order, key=lambda place: distances[place])]
+
+
+def ranked(distances, relevant):
+    """Of one query in expectation, by k: share relevant, recall, gain, hit; and precision averaged over R."""
+    total, expected, hits, average = int(relevant.sum()), [], [], 0.0
+    found = False
+    for tied in groups(distances):
+        n, r, before, place = len(tied), int(relevant[tied].sum()), sum(expected), len(expected)
+        for at in range(1, n + 1):
+            hits.append(1.0 if found else 1.0 - math.comb(n - r, at) / math.comb(n, at))
+            if place + at <= total:
+                both = r / n * (r - 1) / (n - 1) if n > 1 else 0.0
+                average += (r / n * (before + 1) + (at - 1) * both) / (place + at)
+        expected += [r / n] * n
+        found = found or r > 0
+    k = np.arange(1, len(expected) + 1)
+    discount = 1 / np.log2(k + 1)
+    gain = np.cumsum(expected * discount) / np.cumsum(discount * (k <= total)) if total else None
+    share = np.cumsum(expected)
+    if not total:
+        return share / k, None, None, None, None
+    return share / k, share / total, gain, np.array(hits), average / total
+
+
+def vote(distances, findings, names, k):
+    """Expected share of each finding among the k nearest."""
+    shares, left = np.zeros(len(names)), k
+    for tied in groups(distances):
+        taken = min(left, len(tied))
+        shares += taken * np.array([np.mean(findings[tied] == name) for name in names])
+        left -= taken
+    return np.round(shares / k, 12)
+
+
+def credit(values, own, *, smallest=False):
+    best = np.min(values) if smallest else np.max(values)
+    winners = np.isclose(values, best, rtol=1e-12, atol=1e-9)
+    return winners[own] / winners.sum()
+
+
+def balanced(wrong, asked):
+    return np.mean([wrong[asked == name].mean() for name in np.unique(asked)])
+
+
+def delong(scores, positive):
+    kernel = np.array([[(p > n) + 0.5 * (p == n) for n in scores[~positive]] for p in scores[positive]])
+    variance = kernel.mean(axis=1).var(ddof=1) / positive.sum()
+    variance += kernel.mean(axis=0).var(ddof=1) / (~positive).sum()
+    area, half = kernel.mean(), 1.959963984540054 * variance**0.5
+    return area, (max(0.0, area - half), min(1.0, area + half))
+
+
+@pytest.mark.parametrize("table", ["mammographic_masses", "balance_scale", "ecoli"])
+def test_every_score_is_that_of_its_definition(data, table):
+    read, _, _ = read_source(Source(table=str(data / "tables" / f"{table}.csv")))
+    cases = prepare(read, max_cases=160)
+    plan = get_protocol("full", draws=0).plan(cases, 1, 5)
+    prepared = plan.prepared(0, parse_steps("standardise"))
+    scores = fit_and_measure(make_learner("euclidean"), prepared, plan.measure, SILENT)[0]
+    split, names = plan.splits[0], np.unique(cases.y)
+    train, test = standardised(cases.X[split.train], cases.X[split.test])
+    gallery, asked = cases.y[split.train], cases.y[split.test]
+    own = np.searchsorted(names, asked)
+    wanted = {}
+
+    inside = squared(test, test)
+    per_query, right, every = [], 0, 0
+    for query in range(len(test)):
+        others = np.delete(np.arange(len(test)), query)
+        same = asked[others] == asked[query]
+        per_query.append(ranked(inside[query, others], same.astype(float)))
+        near, far = inside[query, others[same]], inside[query, others[~same]]
+        right, every = right + int((near[:, None] < far).sum()), every + near.size * far.size
+    curves = ("precision", "recall", "ndcg", "hit_rate")
+    for place, name in enumerate(curves):
+        for k in (1, 5, 10, 20):
+            wanted[f"{name}@{k}"] = np.mean(
+                [one[place][k - 1] for one in per_query if one[place] is not None]
+            )
+    for k in (1, 5, 10, 20):
+        wanted[f"retrieval_accuracy@{k}"] = wanted[f"precision@{k}"]
+    wanted["map@r"] = np.mean([one[4] for one in per_query if one[4] is not None])
+    wanted["triplet_accuracy"] = right / every
+
+    across = squared(test, train)
+    for k in (1, 3, 5, 10):
+        shares = np.array([vote(row, gallery, names, k) for row in across])
+        wrong = np.array([1 - credit(share, mine) for share, mine in zip(shares, own, strict=True)])
+        means = [[np.sort(row[gallery == name])[:k].mean() for name in names] for row in across]
+        lost = np.array([1 - credit(row, mine, smallest=True) for row, mine in zip(means, own, strict=True)])
+        wanted |= {f"knn_error@{k}": wrong.mean(), f"balanced_knn_error@{k}": balanced(wrong, asked)}
+        wanted |= {f"ccknn_error@{k}": lost.mean(), f"balanced_ccknn_error@{k}": balanced(lost, asked)}
+    # Shares and errors are now those of ten votes.
+    bins = np.minimum((shares.max(axis=1) * 10).astype(int), 9)
+    gaps = [(shares.max(axis=1) - (1 - wrong))[bins == number].sum() for number in range(10)]
+    wanted["calibration_error"] = np.abs(gaps).sum() / len(test)
+    told = [place for place, name in enumerate(names) if 0 < np.sum(asked == name) < len(asked)]
+    for place in told:
+        share, positive = shares[:, place], asked == names[place]
+        thresholds = [*np.unique(share), np.inf]
+        wanted[f"sensitivity@0.9:{names[place]}"] = max(
+            np.mean(share[positive] >= cut)
+            for cut in thresholds
+            if np.mean(share[~positive] < cut) >= 0.9 - 1e-12
+        )
+        if positive.sum() > 1:
+            wanted[f"auc:{names[place]}"], ends = delong(share, positive)
+            assert scores.intervals[f"auc:{names[place]}"]["delong"] == pytest.approx(ends, abs=1e-9)
+        else:
+            wanted[f"auc:{names[place]}"] = np.mean(
+                (share[positive] > share[~positive]) + 0.5 * (share[positive] == share[~positive])
+            )
+            assert "delong" not in scores.intervals[f"auc:{names[place]}"]
+    for name in ("auc", "sensitivity@0.9"):
+        wanted[name] = np.mean([wanted[f"{name}:{names[place]}"] for place in told])
+
+    assert set(scores.scores) == set(wanted)
+    assert {name: scores.scores[name] for name in wanted} == pytest.approx(wanted, abs=1e-9)
