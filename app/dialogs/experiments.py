@@ -274,7 +274,15 @@ class ExperimentsDialog(Dialog):
         told = problem or self._failure
         self._problem.setText(told)
         self._problem.setVisible(bool(told) and not running)
+        held = self.focusWidget()
+        if running:
+            self.cancel_button.show()
+        if held is self.run_button and running:
+            # Where Tab would lead is far from what ends it.
+            self.cancel_button.setFocus()
         self.run_button.setEnabled(not problem and not running)
+        if held is self.cancel_button and not running and not problem:
+            self.run_button.setFocus()
         self.cancel_button.setVisible(running)
         there = bool(self._document)
         complete = there and bool(self._document["complete"])

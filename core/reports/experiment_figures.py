@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.language import figure, tr
 from core.reports.axes import PAD, heading, tick_text, value_ticks
-from core.reports.sheet import TEXT, Format, Run, Sheet, ThemeName
+from core.reports.sheet import TEXT, TICK, Format, Run, Sheet, ThemeName
 
 _STUB = 10
 
@@ -59,12 +59,16 @@ def critical_difference_figure(
     widest = min(max(sheet.text_width(_told(name, ranks), TEXT) for name in ordered), room)
     first, last = PAD + widest + 18, sheet.width - PAD - widest - 18
     highest = float(len(ordered))
+    told = tr("critical difference {distance:.2f}", distance=distance)
+    # The words after the bar need their room: where it is long, the ranks stand closer.
+    share = min(1.0, distance / (highest - 1.0))
+    last = min(last, first + (sheet.width - PAD - 8 - sheet.text_width(told, TICK) - first) / share)
 
     def across(rank: float) -> float:
         return first + (rank - 1.0) / (highest - 1.0) * (last - first)
 
     axis = top + sheet.px(38)
-    _distance_bar(sheet, across, distance, top + sheet.px(10), highest)
+    _distance_bar(sheet, across, distance, top + sheet.px(10), highest, told)
     sheet.line([first, last], [axis, axis], colours.second, 1)
     for rank in range(1, len(ordered) + 1):
         sheet.line([across(rank)] * 2, [axis - 4, axis], colours.second, 1)
@@ -91,14 +95,15 @@ def _told(name: str, ranks: Mapping[str, float]) -> str:
 
 
 def _distance_bar(
-    sheet: Sheet, across: Callable[[float], float], distance: float, y: float, highest: float
+    sheet: Sheet, across: Callable[[float], float], distance: float, y: float, highest: float, told: str
 ) -> None:
+    """Open at its end where the distance is longer than all ranks apart."""
     begin, end = across(1.0), across(min(1.0 + distance, highest))
     colours = sheet.colours
     sheet.line([begin, end], [y, y], colours.accent, 2)
-    for x in (begin, end):
+    for x in (begin, end) if 1.0 + distance <= highest else (begin,):
         sheet.line([x, x], [y - 4, y + 4], colours.accent, 1.5)
-    sheet.write(end + 8, y, tr("critical difference {distance:.2f}", distance=distance), colours.second)
+    sheet.write(end + 8, y, told, colours.second)
 
 
 def _name(

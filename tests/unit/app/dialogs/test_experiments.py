@@ -126,11 +126,14 @@ def test_feature_sets_of_the_open_library_are_offered(qtbot, context, tmp_path):
 
 def test_the_table_grows_and_ends_complete(dialog, context, tmp_path):
     choose(dialog, write_table(tmp_path / "a.csv", n=40))
+    dialog.run_button.setFocus()
     dialog.run_button.click()
     assert dialog.cancel_button.isVisible()
+    assert dialog.focusWidget() is dialog.cancel_button, "the keyboard ends what it began"
     assert not dialog.run_button.isEnabled()
     measured(dialog, context)
     assert not dialog.cancel_button.isVisible()
+    assert dialog.focusWidget() is dialog.run_button
     assert dialog._state_told.text() == "4 of 4 cells, complete"
     assert dialog.badge.kind == "held-out"
     lines = cells(dialog.results.scores)
