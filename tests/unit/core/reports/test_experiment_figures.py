@@ -30,7 +30,9 @@ def test_nothing_is_cut_at_the_edges(theme, text_scale):
             RANKS, 1.5, [["bdm", "lda"], ["lda", "l1"]], theme=theme, format="png", text_scale=text_scale,
             title="Average ranks", note="14 tables",
         ),
-        critical_difference_figure({"a": 1.0, "b": 2.0}, 1.13, [], theme=theme, format="png", text_scale=text_scale),
+        critical_difference_figure(
+            {"a": 1.0, "b": 2.0}, 1.13, [], theme=theme, format="png", text_scale=text_scale
+        ),
         critical_difference_figure(many, 4.0, [], theme=theme, format="png", text_scale=text_scale),
         scores_figure("auc", lines, theme=theme, format="png", text_scale=text_scale, title="full"),
     ):  # fmt: skip
