@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import (
+    QImage,
     QKeySequence,
     QShortcut,
     QTextBlockFormat,
@@ -18,33 +19,38 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPushButton,
+    QStyle,
     QTextBrowser,
+    QTextEdit,
     QWidget,
 )
 
 import resources
 from app.dialogs.parts import give_size, widen
 from app.models import help_pages
-from app.theme import DISPLAY, OUTCOME, font, news, plain_tip, set_look, theme
+from app.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
 from app.widgets.boxes import hbox, vbox
-from app.widgets.reading_order import Dialog
+from app.widgets.reading_order import Dialog, enable
 from app.widgets.search_field import SearchField
 from core.language import tr
 
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220
+#: Found words that are marked on a page.
+_MOST_MARKS = 200
 #: For pages with tables of more columns than this.
 _WIDE, _FEW_COLUMNS = 1180, 4
 
 
 class HelpDialog(Dialog):
-    """One page of the help beside its contents; links lead to others, Alt+Left back."""
+    """One page of the help beside its contents; links lead to others, Alt+Left back, Alt+Right on again."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Help"))
         give_size(self, _WIDTH, _HEIGHT)
         self._past: list[str] = []
+        self._ahead: list[str] = []
         self.shown = ""
         self.search = SearchField(tr("Search the help"), sign="search")
         self.search.searched.connect(self._search)
@@ -62,7 +68,12 @@ class HelpDialog(Dialog):
         # Else Enter in the search or the list would press it.
         self.back.setAutoDefault(False)
         self.back.clicked.connect(self.go_back)
+        self.forward = QPushButton(tr("Forward"))
+        self.forward.setToolTip(tr("To the page that Back left (Alt+Right)"))
+        self.forward.setAutoDefault(False)
+        self.forward.clicked.connect(self.go_forward)
         QShortcut(QKeySequence("Alt+Left"), self, self.go_back)
+        QShortcut(QKeySequence("Alt+Right"), self, self.go_forward)
         QShortcut(QKeySequence("Ctrl+F"), self, self.search.setFocus)
         self.page = QTextBrowser()
         self.page.setAccessibleName(tr("Help page"))
@@ -73,8 +84,12 @@ class HelpDialog(Dialog):
         self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self.page.anchorClicked.connect(self._follow)
         left = vbox(spacing=8)
-        for widget in (self.search, self.list, self.back):
+        for widget in (self.search, self.list):
             left.addWidget(widget)
+        ways = hbox(spacing=8)
+        ways.addWidget(self.back, 1)
+        ways.addWidget(self.forward, 1)
+        left.addLayout(ways)
         row = hbox(self, spacing=12, margins=(12, 12, 12, 12))
         row.addLayout(left)
         row.addWidget(self.page, 1)
@@ -86,17 +101,26 @@ class HelpDialog(Dialog):
         """The page called ``name``; the list of words where there is no such page."""
         if self.shown and self.shown != name:
             self._past.append(self.shown)
+            self._ahead.clear()
         self._show(name if help_pages.has(name) else help_pages.FALLBACK)
 
     def go_back(self) -> None:
         """The page that was shown before this one."""
         if self._past:
+            self._ahead.append(self.shown)
             self._show(self._past.pop())
+
+    def go_forward(self) -> None:
+        """The page that :meth:`go_back` left."""
+        if self._ahead:
+            self._past.append(self.shown)
+            self._show(self._ahead.pop())
 
     def _show(self, name: str) -> None:
         self.shown = name
-        self.back.setEnabled(bool(self._past))
+        enable({self.back: bool(self._past), self.forward: bool(self._ahead)})
         self._set_document()
+        self._show_found()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
         if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
             widen(self, _WIDE)
@@ -130,6 +154,7 @@ class HelpDialog(Dialog):
         """The pages that have ``words``, or the contents without any."""
         if not words.strip():
             self._list_contents()
+            self.page.setExtraSelections([])
             return
         self.list.blockSignals(True)
         self.list.clear()
@@ -146,6 +171,24 @@ class HelpDialog(Dialog):
         line = QListWidgetItem(text)
         line.setFlags(Qt.ItemFlag.NoItemFlags)
         self.list.addItem(line)
+
+    def _show_found(self) -> None:
+        """Mark the words looked for, and go to the first."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        for word in self.search.text().split():
+            at = self.page.document().find(word)
+            while not at.isNull() and len(marks) < _MOST_MARKS:
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor = at
+                mark.format.setBackground(colour(theme().tool_on))
+                marks.append(mark)
+                at = self.page.document().find(word, at)
+        self.page.setExtraSelections(marks)
+        if marks:
+            first = QTextCursor(min((mark.cursor for mark in marks), key=QTextCursor.selectionStart))
+            first.clearSelection()
+            self.page.setTextCursor(first)
+            self.page.ensureCursorVisible()
 
     def _into_list(self) -> None:
         self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -175,7 +218,8 @@ class HelpDialog(Dialog):
     def _follow_theme(self) -> None:
         self.list.setFixedWidth(theme().px(_CONTENTS))
         self.search.setFixedWidth(theme().px(_CONTENTS))
-        set_look(self.back, quiet=True)
+        for button in (self.back, self.forward):
+            set_look(button, quiet=True)
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
         if self.shown:
             self._set_document()
@@ -187,7 +231,34 @@ class HelpDialog(Dialog):
         document.setDefaultTextOption(self.page.document().defaultTextOption())
         document.setMarkdown(help_pages.text_of(self.shown))
         self._set_type(document)
+        self._fit_pictures(document)
         self.page.setDocument(document)
+
+    def _fit_pictures(self, document: QTextDocument) -> None:
+        """None wider than the page, beside which it would be scrolled."""
+        if "](pictures/" not in help_pages.text_of(self.shown):
+            return
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        room = self.page.width() - bar - 2 * round(document.documentMargin())
+        cursor, block = QTextCursor(document), document.begin()
+        while block.isValid():
+            part = block.begin()
+            while not part.atEnd():
+                fragment = part.fragment()
+                part += 1
+                picture = fragment.charFormat().toImageFormat()
+                if picture.isValid():
+                    image = QImage(str(resources.path("help") / picture.name()))
+                    picture.setWidth(min(room, image.width()))
+                    cursor.setPosition(fragment.position())
+                    cursor.setPosition(
+                        fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
+                    )
+                    cursor.setCharFormat(picture)
+            block = block.next()
 
     @staticmethod
     def _set_type(document: QTextDocument) -> None:

@@ -93,21 +93,28 @@ def contents() -> tuple[tuple[str, tuple[Entry, ...]], ...]:
 
 
 def find(words: str) -> list[Found]:
-    """The pages that have every one of ``words``, in whole or at their beginning; titles before texts."""
+    """The pages that have every one of ``words``, in whole or at their beginning: those with it in their
+    title first, then in a heading, then most often."""
     wanted = [word for word in words.casefold().split() if word]
     if not wanted:
         return []
-    ranked: list[tuple[int, int, Found]] = []
+    ranked: list[tuple[int, int, int, int, Found]] = []
     for _, entries in contents():
         for entry in entries:
-            plain = _plain(_text(entry.page))
-            low, title = plain.casefold(), entry.title.casefold()
-            if all(re.search(rf"\b{re.escape(word)}", low) for word in wanted):
-                in_title = sum(word in title for word in wanted)
-                ranked.append(
-                    (-in_title, len(ranked), Found(entry.page, entry.title, _excerpt(plain, wanted[0])))
-                )
-    return [found for _, _, found in sorted(ranked)]
+            text = _text(entry.page)
+            plain = _plain(text)
+            heads = " ".join(re.findall(r"^##+ (.*)$", text, re.MULTILINE))
+            often = [_hits(word, plain) for word in wanted]
+            if all(often):
+                in_title = sum(word in entry.title.casefold() for word in wanted)
+                in_heads = sum(_hits(word, heads) > 0 for word in wanted)
+                found = Found(entry.page, entry.title, _excerpt(plain, wanted[0]))
+                ranked.append((-in_title, -in_heads, -sum(often), len(ranked), found))
+    return [found for *_, found in sorted(ranked)]
+
+
+def _hits(word: str, text: str) -> int:
+    return len(re.findall(rf"\b{re.escape(word)}", text.casefold()))
 
 
 @lru_cache(maxsize=256)

@@ -69,6 +69,33 @@ def test_one_goes_back_the_way_one_came(dialog, qtbot):
     assert not dialog.back.isEnabled()
     dialog.go_back()
     assert dialog.shown == "words"
+    qtbot.keyClick(dialog.page, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    dialog.go_forward()
+    assert dialog.shown == "learners/bdm"
+    assert not dialog.forward.isEnabled()
+    dialog.go_back()
+    dialog.show_page("map")
+    assert not dialog.forward.isEnabled(), "another way was taken"
+
+
+def test_the_page_opens_where_the_words_looked_for_are(dialog, qtbot):
+    dialog.search.setText("diverse")
+    dialog.show_page("ranking")
+    assert dialog.page.textCursor().position() > 0
+    marked = {mark.cursor.selectedText().casefold() for mark in dialog.page.extraSelections()}
+    assert marked == {"diverse"}
+    dialog.search.setText("")
+    qtbot.waitUntil(lambda: dialog.page.extraSelections() == [])
+
+
+def test_no_picture_is_wider_than_the_page(dialog):
+    dialog.show_page("tutorial")
+    assert dialog.page.horizontalScrollBar().maximum() == 0
+
+
+def test_pages_with_a_heading_of_the_words_come_before_those_that_mention_them():
+    pages = [found.page for found in help_pages.find("calibration")]
+    assert pages.index("trust") < pages.index("experiments")
 
 
 def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
