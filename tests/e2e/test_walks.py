@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -124,7 +125,8 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
         monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
         monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)
-        monkeypatch.setattr(watch, "_run_delays", lambda: watch._delays + 70)
+        monkeypatch.setattr(watching, "_times", lambda: watch._calm | {1: watching._Time(30, 70)})
+        monkeypatch.setattr(watch, "_stacks", {1: "in its place"})
         watch.doing = "thinking"
         watch._beat()
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited + 300)
@@ -135,3 +137,23 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
     told = (stall.ms, stall.wall_ms, stall.busy_ms, stall.others_ms)
     assert [round(ms) for ms in told] == [345, 345, 250, 70]
     assert round(watch.longest_busy_ms) == 250
+    assert "30 ms computing, waited 70 ms for a processor\nin its place" in stall.threads
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell")
+def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
+    done = threading.Event()
+
+    def hold() -> None:
+        while not done.is_set():
+            sum(range(1000))
+
+    busy = threading.Thread(target=hold, name="holds everything up")
+    busy.start()
+    watch = Watch(1)
+    with watch:
+        qtbot.waitUntil(lambda: any("holds everything up" in stall.threads for stall in watch.stalls))
+    done.set()
+    busy.join()
+    told = next(stall.threads for stall in watch.stalls if "holds everything up" in stall.threads)
+    assert "ms computing" in told

@@ -70,7 +70,8 @@ def main() -> None:
                 print(
                     f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, "
                     f"{stall['busy_ms']:.0f} ms computing, other threads of the program waited "
-                    f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}",
+                    f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}\n"
+                    f"    Meanwhile:\n{stall['threads']}",
                     flush=True,
                 )
     _tell_where(reached, ran)

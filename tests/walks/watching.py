@@ -11,13 +11,15 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
 PERIOD_MS = 5
 #: A loop that came round so lately is not late.
 CALM_MS = 20
+#: A thread that worked and waited less than this during a stall is not told of.
+WORTH_MS = 5
 #: Qt's messages that say nothing about Semblance, as in pyproject.toml.
 HARMLESS = ("This plugin does not support", "Detected locale")
 
@@ -28,7 +30,8 @@ class Stall:
 
     ``wall_ms`` with that time; ``busy_ms`` is what the window's thread itself computed meanwhile. Far less
     of it than ``ms`` tells of waiting: for a disk, a lock, or the interpreter, which a thread may have that
-    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited.
+    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited, and
+    ``threads`` tells of each that worked or waited meanwhile, with where it was when the stall was noticed.
     """
 
     ms: float
@@ -37,6 +40,7 @@ class Stall:
     wall_ms: float = 0.0
     busy_ms: float = 0.0
     others_ms: float = 0.0
+    threads: str = ""
 
 
 class _Logged(logging.Handler):
@@ -62,7 +66,6 @@ class Watch:
     longest_busy_ms: float = 0.0
 
     def __enter__(self) -> Self:
-        self._thread = threading.get_ident()
         self._task = threading.get_native_id()
         self._qt = logging.getLogger("semblance.qt")
         self._handler = _Logged(self.problems)
@@ -77,7 +80,8 @@ class Watch:
         self._timer.timeout.connect(self._beat)
         self._last, self._waited, self._busy = time.perf_counter(), self._run_delay(), time.thread_time()
         self._stack = self._was_doing = ""
-        self._delays = self._run_delays()
+        self._stacks: dict[int, str] = {}
+        self._calm = _times()
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._look, name="watcher", daemon=True)
         self._watcher.start()
@@ -107,42 +111,80 @@ class Watch:
         if late > self.longest_ms:
             self.longest_ms, self.longest_busy_ms = late, computed
         if self.limit_ms and late > self.limit_ms:
-            others = self._run_delays() - self._delays - (waited - self._waited)
-            self.stalls.append(
-                Stall(late, self._was_doing or self.doing, self._stack, wall, computed, others)
+            spent = {
+                task: (time.worked - before.worked, time.waited - before.waited)
+                for task, time in _times().items()
+                for before in (self._calm.get(task, NONE),)
+                if task != self._task
+            }
+            others = sum(delay for _, delay in spent.values())
+            told = "\n".join(
+                f"{_name_of(task)}: {worked:.0f} ms computing, waited {delay:.0f} ms for a processor\n"
+                f"{self._stacks.get(task, '')}"
+                for task, (worked, delay) in sorted(spent.items(), key=lambda one: -sum(one[1]))
+                if worked + delay >= WORTH_MS
             )
-        self._last, self._waited, self._busy, self._stack, self._was_doing = now, waited, busy, "", ""
+            self.stalls.append(
+                Stall(late, self._was_doing or self.doing, self._stack, wall, computed, others, told)
+            )
+        self._last, self._waited, self._busy = now, waited, busy
+        self._stack, self._was_doing, self._stacks = "", "", {}
 
     def _run_delay(self) -> float:
         """Milliseconds the window's thread was ready to run and others had the processor; 0 where nobody
         tells."""
-        return _run_delay(Path(f"/proc/self/task/{self._task}/schedstat"))
-
-    @staticmethod
-    def _run_delays() -> float:
-        """The same of all threads of the program together."""
-        return sum(_run_delay(file) for file in Path("/proc/self/task").glob("*/schedstat"))
+        return _time_of(self._task).waited
 
     def _look(self) -> None:
-        """Note what the event loop is at when it is late."""
+        """Note what the event loop is at when it is late, and what the other threads are at."""
         while not self._over.wait(0.02):
             late = 1000 * (time.perf_counter() - self._last)
             if late < CALM_MS:
-                self._delays = self._run_delays()
+                self._calm = _times()
             if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
                 self._was_doing = self.doing
-                self._stack = _stack_of(self._thread)
+                self._stacks = _stacks()
+                self._stack = self._stacks.get(self._task, "")
 
 
-def _stack_of(thread: int) -> str:
-    """Where ``thread`` is. Its frame is let go: one that is kept keeps what it paints with alive."""
-    frame = sys._current_frames().get(thread)
-    return "".join(traceback.format_stack(frame)[-8:]) if frame is not None else ""
+class _Time(NamedTuple):
+    """Milliseconds a thread had a processor, and was ready to run while others had it."""
+
+    worked: float
+    waited: float
 
 
-def _run_delay(file: Path) -> float:
-    """Milliseconds out of ``schedstat``; 0 where there is none."""
+NONE = _Time(0.0, 0.0)
+
+
+def _stacks() -> dict[int, str]:
+    """Where each thread is. Its frame is let go: one that is kept keeps what it paints with alive."""
+    tasks = {thread.ident: thread.native_id for thread in threading.enumerate()}
+    return {
+        tasks[ident] or 0: "".join(traceback.format_stack(frame)[-8:])
+        for ident, frame in sys._current_frames().items()
+        if ident in tasks and ident != threading.get_ident()
+    }
+
+
+def _times() -> dict[int, _Time]:
+    """How long each thread of the program worked and waited; nothing where nobody tells."""
+    return {int(folder.name): _time_of(int(folder.name)) for folder in Path("/proc/self/task").glob("*")}
+
+
+def _time_of(task: int) -> _Time:
+    """Of a thread, out of ``schedstat``; 0 where there is none."""
     try:
-        return int(file.read_text(encoding="ascii").split()[1]) / 1e6
+        told = Path(f"/proc/self/task/{task}/schedstat").read_text(encoding="ascii").split()
+        return _Time(int(told[0]) / 1e6, int(told[1]) / 1e6)
     except (OSError, IndexError, ValueError):
-        return 0.0
+        return NONE
+
+
+def _name_of(task: int) -> str:
+    """What the system, and Python where it knows it, call a thread."""
+    own = next((thread.name for thread in threading.enumerate() if thread.native_id == task), "")
+    try:
+        return f"{own} ({Path(f'/proc/self/task/{task}/comm').read_text().strip()})".strip()
+    except OSError:
+        return own or "a thread that ended"
