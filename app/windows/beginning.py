@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.jobs import Lane
-from app.windows.warming import TO_OPEN, TO_SHOW, warm_asking, warm_looking
+from app.windows.warming import TO_COME, TO_OPEN, TO_SHOW, warm_asking, warm_looking
 
 if TYPE_CHECKING:
     from app.windows.main import MainWindow
@@ -40,3 +40,4 @@ def steps(window: MainWindow, library: Path | None) -> Iterator[Callable[[], obj
     yield from (partial(import_module, name) for name in TO_SHOW)
     yield from (partial(getattr, window, part) for part in PARTS)
     yield partial(window.jobs.warm, Lane.ASK, warm_asking)
+    yield from (partial(import_module, name) for name in TO_COME)

@@ -46,6 +46,8 @@ from app.windows.status import StatusLine
 from app.windows.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.models.thumbnails import Thumbnails
     from app.operations.concepts import Concepts
     from app.panels.asking.ask_next import AskNextPanel
@@ -262,10 +264,11 @@ class MainWindow(QMainWindow):
 
     # Opening and closing
 
-    def start(self, library: Path | None = None) -> None:
-        """After the first paint: open ``library`` or the last one, and warm up what will be asked for."""
+    def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
+        """After the first paint: open ``library`` or the last one and build the rest, then call ``built``."""
         self.context.messages.install_hooks()
         self._idle.add(steps(self, library))
+        self._idle.add([built])
 
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless a person was faster."""

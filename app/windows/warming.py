@@ -22,6 +22,12 @@ TO_SHOW = (
     "app.windows.parts",
     "app.windows.commands",
 )
+#: What the first of the larger dialogs would stop to read.
+TO_COME = (
+    "core.evaluation.protocols.registry",
+    "app.dialogs.experiment_results",
+    "app.dialogs.experiments",
+)
 
 
 def warm_looking(*, reporter: Reporter = SILENT) -> None:

@@ -50,7 +50,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from app.operations import demo
-    from app.program import SWITCH_INTERVAL_S, make_application
+    from app.program import SWITCH_INTERVAL_S, keep_built, make_application
     from app.screenshot import settle
     from tests.walks.walker import Walker, stub_dialogs
     from tests.walks.watching import Watch
@@ -73,7 +73,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         window = MainWindow()
         messages = window.context.messages
         window.show()
-        window.start(library)
+        window.start(library, keep_built)
         settle(window)
         # However it is reached: the walk goes on until all its steps are done.
         window.actions_["quit"].triggered.disconnect()

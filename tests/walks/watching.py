@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
@@ -169,16 +170,27 @@ def _stacks() -> dict[int, str]:
 
 def _times() -> dict[int, _Time]:
     """How long each thread of the program worked and waited; nothing where nobody tells."""
-    return {int(folder.name): _time_of(int(folder.name)) for folder in Path("/proc/self/task").glob("*")}
+    try:
+        tasks = os.listdir("/proc/self/task")  # noqa: PTH208 - as quick as can be
+    except OSError:
+        return {}
+    return {int(task): _time_of(int(task)) for task in tasks}
 
 
 def _time_of(task: int) -> _Time:
-    """Of a thread, out of ``schedstat``; 0 where there is none."""
+    """Of a thread, out of ``schedstat``; 0 where there is none.
+
+    Read without a file object: the watcher has the interpreter meanwhile, fifty times a second.
+    """
     try:
-        told = Path(f"/proc/self/task/{task}/schedstat").read_text(encoding="ascii").split()
-        return _Time(int(told[0]) / 1e6, int(told[1]) / 1e6)
-    except (OSError, IndexError, ValueError):
+        file = os.open(f"/proc/self/task/{task}/schedstat", os.O_RDONLY)
+        try:
+            worked, waited, _ = os.read(file, 200).split()
+        finally:
+            os.close(file)
+    except (OSError, ValueError):
         return NONE
+    return _Time(int(worked) / 1e6, int(waited) / 1e6)
 
 
 def _name_of(task: int) -> str:
