@@ -12,6 +12,10 @@ from core.engine import limit_threads
 
 #: Exit status after Ctrl-C.
 INTERRUPTED = 130
+NO_DISPLAY = (
+    "There is no display to open the window on. Start it in a desktop session; the commands need none: "
+    "see `semblance --help`.\n"
+)
 
 
 def _library(given: list[str]) -> Path | None:
@@ -22,8 +26,14 @@ def _library(given: list[str]) -> Path | None:
     if len(given) != 1:
         return None
     path = Path(given[0])
-    opened = (path / "catalogue.sqlite").is_file() or (path.is_absolute() and path.is_dir())
+    opened = (path / "catalogue.sqlite").is_file() or (_display() and path.is_absolute() and path.is_dir())
     return path if opened else None
+
+
+def _display() -> bool:
+    """Whether a window can be opened, as far as the environment tells: Qt aborts where it cannot."""
+    told = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in told)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
             from app.cli.main import run
 
             return run(given)
+        if not _display():
+            sys.stderr.write(NO_DISPLAY)
+            return 1
         from app.program import open_window
 
         return open_window(library)

@@ -68,6 +68,8 @@ def doctor(
     with ConsoleReporter() as reporter:
         result = check_library(library, repair=repair, reporter=reporter)
     print_document(result.to_json(), as_json, show_check)
+    if closed := [finding for finding in result.open_harm if finding.part == "permissions"]:
+        raise SemblanceError(f"{library} could not be checked.", closed[0].remedy)
     if result.open_harm:
         count = len(result.open_harm)
         raise SemblanceError(

@@ -113,7 +113,19 @@ def _has(library: Path, name: str) -> bool:
     """Whether the library has the file itself: no name leads out of it, and no link is followed."""
     file = library / name
     steps = [file, *file.parents[: name.count("/")]]
-    return _ALLOWED.fullmatch(name) is not None and file.is_file() and not any(s.is_symlink() for s in steps)
+    if _ALLOWED.fullmatch(name) is None:
+        return False
+    try:
+        return file.is_file() and not any(step.is_symlink() for step in steps)
+    except OSError as error:
+        raise _closed(file, error) from error
+
+
+def _closed(file: Path, error: OSError) -> SemblanceError:
+    return SemblanceError(
+        say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+        "Look who may read it; `semblance doctor LIB` says more.",
+    )
 
 
 def _wanted(library: Path, copy: Path) -> list[str]:
@@ -155,7 +167,11 @@ def _pack(library: Path, copy: Path, names: list[str], part: Path, reporter: Rep
                 info = zipfile.ZipInfo(name)
                 # Numbers are packed already.
                 info.compress_type = zipfile.ZIP_DEFLATED if name == CATALOGUE else zipfile.ZIP_STORED
-                with source.open("rb") as file, archive.open(info, "w", force_zip64=True) as entry:
+                try:
+                    file = source.open("rb")
+                except OSError as error:
+                    raise _closed(source, error) from error
+                with file, archive.open(info, "w", force_zip64=True) as entry:
                     sums[name] = _copied(file, entry)
             manifest = {"format": FORMAT, "version": VERSION, "library": library.name.removesuffix(SUFFIX)}
             document = {**manifest, "made": now(), "files": sums}

@@ -71,7 +71,12 @@ def _opened(store: Path, width: int, chunks: int) -> Any:
         array = zarr.open_array(store, mode="r", zarr_format=3)
     except (OSError, KeyError, ValueError, TypeError):
         return None
-    fits = array.ndim == 2 and array.shape[1] == width and array.shape[0] >= chunks * CHUNK
+    fits = (
+        array.dtype.kind == "f"
+        and array.ndim == 2
+        and array.shape[1] == width
+        and array.shape[0] >= chunks * CHUNK
+    )
     return array if fits and array.chunks == (CHUNK, max(1, width)) else None
 
 

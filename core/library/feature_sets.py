@@ -106,6 +106,8 @@ class FeatureSets:
             array = zarr.open_array(store, mode=mode, zarr_format=3)
         except (FileNotFoundError, KeyError, ValueError, TypeError) as error:
             raise _damaged(feature_set, store) from error
+        except OSError as error:
+            raise _closed(feature_set, store, error) from error
         # What a store says of itself is not trusted: a block as large as it likes would be read whole.
         fits = array.ndim == 2 and array.shape[1] == width and array.chunks == (CHUNK, max(1, width))
         if not fits or array.dtype.kind != "f":
@@ -120,6 +122,8 @@ class FeatureSets:
         """
         try:
             values: npt.NDArray[Any] = array[rows] if isinstance(rows, slice) else array.oindex[rows]
+        except OSError as error:
+            raise _closed(feature_set, self.store_of(feature_set), error) from error
         except Exception as error:
             # The codecs' own libraries raise what they like.
             raise _damaged(feature_set, self.store_of(feature_set)) from error
@@ -353,6 +357,18 @@ def _contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
     """What the cases ``rows`` show now; those taken out are not in it."""
     found = connection.execute(sa.select(cases.c.id, cases.c.content).where(cases.c.id.in_(rows)))
     return {r.id: r.content for r in found.all()}
+
+
+def _closed(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:
+    return BadInput(
+        say(
+            "The numbers of the feature set '{feature_set}' ({store}) cannot be read: {reason}.",
+            feature_set=feature_set.name,
+            store=store,
+            reason=error.strerror or error,
+        ),
+        "Look who may read it and whether its disk is there; `semblance doctor LIB` says more.",
+    )
 
 
 def _damaged(feature_set: FeatureSet, store: Path) -> BadInput:

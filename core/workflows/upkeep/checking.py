@@ -73,10 +73,25 @@ def _add(result: CheckResult, finding: Finding, repaired: str = "") -> None:
 
 
 def _check_strange(library: Path, result: CheckResult, mender: Mender | None) -> bool:
-    """Whether all in the library may be read: links lead out of it, and a pipe would be waited for."""
-    from core.workflows.upkeep.mending import strange
+    """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
+    person may not read looks damaged and is not."""
+    from core.workflows.upkeep.mending import out_of_reach
 
-    for file in strange(library):
+    strange, closed = out_of_reach(library)
+    if closed:
+        finding = Finding(
+            say("permissions"),
+            closed[0].relative_to(library).as_posix(),
+            say(
+                "You may not read {files}.",
+                files=_few([file.relative_to(library).as_posix() for file in closed]),
+            ),
+            say("Ask whoever owns the library to let you read all of it. Nothing was changed."),
+            files=tuple(file.relative_to(library).as_posix() for file in closed),
+        )
+        _add(result, finding)
+        return False
+    for file in strange:
         inside = file.relative_to(library).as_posix()
         finding = Finding(
             say("link"),

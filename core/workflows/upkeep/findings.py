@@ -12,9 +12,9 @@ from core.language import Said, say, say_all
 class Finding:
     """Something that is not as it should be.
 
-    ``part``: catalogue, features, metric, thumbnails, derived, pictures, link or left over; ``path`` what it
-    is about; ``harm`` whether anything is lost by it; ``remedy`` what a person can do; ``repaired`` what
-    was done; ``files`` those meant, where there may be several.
+    ``part``: catalogue, features, metric, thumbnails, derived, pictures, link, permissions or left over;
+    ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person can do;
+    ``repaired`` what was done; ``files`` those meant, where there may be several.
     """
 
     part: str

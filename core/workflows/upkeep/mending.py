@@ -253,17 +253,19 @@ def bad_prepared(library: Path) -> list[Path]:
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
 
 
-def strange(library: Path) -> list[Path]:
-    """What in a library is neither file nor folder of its own: links, pipes, devices."""
-    found = []
+def out_of_reach(library: Path) -> tuple[list[Path], list[Path]]:
+    """What in a library is no file or folder of its own (links, pipes, devices), and what may not be read."""
+    strange, closed = [], []
     for folder, folders, names in os.walk(library):
         if Path(folder) == library and ASIDE in folders:
             folders.remove(ASIDE)
         for name in (*folders, *names):
             mode = os.lstat(file := Path(folder, name)).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                found.append(file)
-    return sorted(found)
+                strange.append(file)
+            elif not os.access(file, os.R_OK | os.X_OK if stat.S_ISDIR(mode) else os.R_OK):
+                closed.append(file)
+    return sorted(strange), sorted(closed)
 
 
 def left_over(library: Library) -> list[tuple[Path, bool]]:

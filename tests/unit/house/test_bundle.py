@@ -107,6 +107,15 @@ def test_a_library_named_alone_is_opened_in_the_window(tmp_path, monkeypatch):
     assert opened == [tmp_path / "lib.semblance", None, tmp_path]
 
 
+def test_without_a_display_it_is_said_in_words(tmp_path, monkeypatch, capsys):
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(program, "open_window", None)
+    assert __main__.main([]) == 1
+    assert capsys.readouterr().err.startswith("There is no display to open the window on. Start it in")
+
+
 def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
     """In a process of its own: there is one application in each."""
     code = (

@@ -42,6 +42,19 @@ def test_numbers_come_back_with_their_cases_in_order(library):
     assert library.features.waiting(made, pictures=False).tolist() == []
 
 
+def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatch):
+    import zarr
+
+    def refuse(*_args, **_named):
+        raise PermissionError(13, "Permission denied")
+
+    made, rows = numbers_set(library), rows_of(library)
+    library.features.write_chunk(made, rows, values_of(rows))
+    monkeypatch.setattr(zarr, "open_array", refuse)
+    with pytest.raises(BadInput, match=r"1\.zarr\) cannot be read: Permission denied\. Look who may read it"):
+        read(library, made)
+
+
 def test_many_chunks_and_blocks_of_them(library):
     fill(library, range(1000))
     made, rows = numbers_set(library), rows_of(library)

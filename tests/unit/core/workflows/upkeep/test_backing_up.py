@@ -273,6 +273,21 @@ def test_a_catalogue_that_names_a_file_elsewhere_puts_it_into_no_backup(library,
         assert not [name for name in archive.namelist() if "secret" in name]
 
 
+def test_a_file_that_may_not_be_read_is_named_and_no_backup_is_made(library, tmp_path, monkeypatch):
+    closed = library / "features" / "1.zarr" / "c" / "0" / "0"
+    opened = Path.open
+
+    def refuse(path, *args, **named):
+        if path == closed:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *args, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(SemblanceError, match=rf"{closed} cannot be read: Permission denied\. Look who may"):
+        back_up(library, tmp_path / "b.zip")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
+
+
 def test_too_little_room_is_told_before_anything_is_written(file, tmp_path, monkeypatch):
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(SemblanceError, match=r"has 1 bytes left; the library needs .* kB\. Free some space"):

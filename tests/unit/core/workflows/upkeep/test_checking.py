@@ -356,6 +356,19 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert len(numbers(library)[0]) == CASES
 
 
+@pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
+def test_what_may_not_be_read_is_not_taken_for_damaged(library, monkeypatch, inside):
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != library / inside and access(path, mode))
+    before = tables_of(library)
+    for repair in (False, True):
+        (found,) = check_library(library, repair=repair).open_harm
+        assert (found.part, found.path) == ("permissions", inside)
+        assert found.says == f"You may not read {inside}."
+    assert tables_of(library) == before
+    assert not (library / mending.ASIDE).exists()
+
+
 def test_folders_in_place_of_derived_files_are_mended(library):
     for file in (library / "thumbnails.sqlite", next((library / DERIVED).iterdir())):
         file.unlink()
