@@ -97,7 +97,7 @@ def document(state: Finished) -> dict[str, Any]:
         "over_tables": _over_tables(state, rows),
         "worst_queries": _worst_queries(state, told),
         "worst_findings": _worst_findings(state, told),
-        "versions": versions(),
+        "versions": {name: ", ".join(some) for name, some in _versions(state).items()} or versions(),
     }
 
 
@@ -119,8 +119,32 @@ def _heading(state: Finished) -> dict[str, Any]:
             }
             for one in state.cases
         ],
-        "notes": list(state.notes),
+        "notes": [*state.notes, *_mixed(state)],
     }
+
+
+def _versions(state: Finished) -> dict[str, list[str]]:
+    """What the finished cells were measured with, whatever is installed now."""
+    found: dict[str, set[str]] = {}
+    for answer in state.answers.values():
+        for name, version in answer.get("versions", {}).items():
+            found.setdefault(name, set()).add(str(version))
+    return {name: sorted(some) for name, some in found.items()}
+
+
+def _mixed(state: Finished) -> list[str]:
+    """A word where an experiment was gone on with after an update."""
+    several = {name: some for name, some in _versions(state).items() if len(some) > 1}
+    if not several:
+        return []
+    told = "; ".join(f"{name} {', '.join(some)}" for name, some in several.items())
+    return [
+        say(
+            "Cells were measured with several versions ({told}), which may give other numbers: for a fair "
+            "comparison run it once more into a new folder.",
+            told=told,
+        )
+    ]
 
 
 def _facts(state: Finished, row: Row, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
-    for package in ("semblance", "numpy", "scipy"):
+    for package in ("semblance", "numpy", "scipy", "scikit-learn"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -10,6 +10,7 @@ from core.experiments.results import document, live_table
 from core.experiments.running import finished, run
 from core.experiments.spec import ExperimentSpec
 from core.experiments.store import Store
+from core.metrics.training import versions
 from core.tasks import Cancelled
 from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
 from tests.helpers.inline_runner import InlineRunner
@@ -96,6 +97,20 @@ def test_other_cases_other_cells(tmp_path, table):
     assert len(runner.cells) == 4
     with pytest.raises(BadInput, match="does not hold the cases"):
         measure(tmp_path / "g", spec({"table": table}), expected=["0" * 64])
+
+
+def test_versions_are_those_the_cells_were_measured_with(tmp_path, table):
+    measure(tmp_path / "e", spec({"table": table}))
+    store = Store.open(tmp_path / "e")
+    before = document(finished(store))
+    assert before["notes"] == []
+    assert before["versions"] == versions()
+    cell = finished(store).cells[0].id
+    store.keep(cell, {**store.read(cell), "versions": {**versions(), "numpy": "0.9"}})
+    after = document(finished(store))
+    assert after["versions"]["numpy"] == f"0.9, {versions()['numpy']}"
+    assert after["versions"]["scipy"] == versions()["scipy"]
+    assert f"several versions (numpy 0.9, {versions()['numpy']})" in after["notes"][0]
 
 
 def test_a_damaged_cell_is_told_and_measured_again(tmp_path, table):
