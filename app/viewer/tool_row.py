@@ -29,6 +29,7 @@ _SPACING = 4
 _ROUND = 8
 #: Pixels beside the rule.
 _BESIDE = 2
+_RULE = 1
 
 
 class ToolRow(QWidget):
@@ -96,12 +97,19 @@ class ToolRow(QWidget):
         buttons = [*list(self.tools.values())[:shown], self.undo]
         if shown < len(self.tools):
             buttons.append(self.more)
-        # A sign needs less than its button would take: the layout presses them together a little first.
-        signs = sum(min(one.sizeHint().width(), one.iconSize().width() + _ROUND) for one in buttons)
-        return signs + self.auto.sizeHint().width() + _SPACING * (len(buttons) + 1) + 2 * _BESIDE
+        return (
+            sum(map(_least, buttons))
+            + self.auto.sizeHint().width()
+            + _SPACING * (len(buttons) + 1)
+            + 2 * _BESIDE
+            + _RULE
+        )
 
     def _make_room(self) -> None:
         """Buttons for the first tools; the one in use is among them."""
+        for button in (*self.tools.values(), self.undo, self.more):
+            # Else the layout takes what is lacking from the widest, which is a word.
+            button.setMinimumWidth(_least(button))
         shown = len(self.tools)
         while shown > FEWEST and self._needed(shown) > self.width():
             shown -= 1
@@ -125,6 +133,11 @@ class ToolRow(QWidget):
 
     def _open_menu(self) -> None:
         open_below(self.more, self.make_menu())
+
+
+def _least(button: QToolButton) -> int:
+    """A sign needs less than its button would take."""
+    return min(button.sizeHint().width(), button.iconSize().width() + _ROUND)
 
 
 class AutoButton(QPushButton):

@@ -226,6 +226,7 @@ class TopBar(QFrame):
         rest = self.width() - self._always()
         if rest < bare + self.likeness.width_with(words=False):
             self.commands.setText("")
+            rest = self.width() - self._always()
         words = self.width() >= theme().px(ROOMY_SLIDER) and rest >= bare + self.likeness.width_with(
             words=True
         )

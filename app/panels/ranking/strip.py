@@ -117,6 +117,8 @@ class Strip(QFrame):
         rest = len(voters) - sum(ranking.counts.values())
         if rest:
             words.append(tr("{n} not given", n=rest))
+        letters = [f"{n} {columns.letters.get(finding, finding)}" for finding, n in ranking.counts.items()]
+        self._counts.set_short(", ".join([*letters, *words[len(letters) :]][:4]))
         counts = ", ".join(words[:4])
         more = len(words) - 4
         self._counts.setText(counts if more < 1 else tr("{counts} and {n} more", counts=counts, n=more))

@@ -48,3 +48,11 @@ def test_the_tool_in_use_keeps_its_button(row):
     row.show_tool(tools.ALL[-1].name)
     assert tools.ALL[-1].name in shown(row)
     assert len(shown(row)) == FEWEST
+
+
+def test_signs_give_way_before_the_word_at_the_end_is_cut(row, qapp):
+    for width in range(row.minimumSizeHint().width(), row.sizeHint().width() + 40, 3):
+        row.resize(width, row.height())
+        qapp.processEvents()
+        assert row.auto.width() == row.auto.sizeHint().width(), width
+        assert row.auto.geometry().right() < width

@@ -97,6 +97,17 @@ def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     assert metric.width() < metric.width_wanted(labelled=False)
 
 
+def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
+    made = bar(["Library", "Features", "Metric"])
+    for picker, value in zip(made._pickers, ("trial", "gabor", "BDM+V"), strict=True):
+        picker.set_value(value)
+    least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
+    for width in (least - 5, least):
+        at(made, width, qapp)
+        wanted = [picker.width_wanted(labelled=False) for picker in made._pickers]
+        assert [picker.width() for picker in made._pickers] == wanted, width
+
+
 def picker_of(qtbot) -> tuple[Picker, list[str]]:
     """A picker of three, the second in force, and what was taken."""
     taken: list[str] = []

@@ -121,6 +121,9 @@ def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
         strip.layout().activate()
         assert strip._head.text() == head
         assert strip._counts.shown_text() == "7 malignant, 3 benign"
+    strip._counts.resize(90, 20)
+    assert strip._counts.shown_text() == "7 M, 3 B", "the letters say it whole"
+    assert "7 malignant, 3 benign" in strip._counts.toolTip()
 
 
 def test_a_library_that_grew_makes_the_estimate_stale(show, context):
