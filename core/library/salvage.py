@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,11 @@ _IMPORTED_AGAIN = ("files", "cases", "slices")
 
 @contextlib.contextmanager
 def _read_only(file: Path) -> Iterator[sqlite3.Connection]:
-    uri = f"{file.absolute().as_uri()}?mode=ro"
+    # SQLite reads no catalogue with a log where it may not write, unless told that nobody writes.
+    closed = not os.access(file.parent, os.W_OK) or not os.access(file, os.W_OK)
+    log = file.with_name(file.name + "-wal")
+    immutable = "&immutable=1" if closed and not (log.exists() and log.stat().st_size) else ""
+    uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
         yield connection
 

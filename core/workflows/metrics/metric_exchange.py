@@ -25,6 +25,7 @@ from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
 if TYPE_CHECKING:
     from core.library.library import Library
     from core.library.records import MetricRecord
+    from core.metrics.metric import Metric
 
 SUFFIX = ".semblance-metric"
 #: In the file: the metric itself, and what is known of it.
@@ -53,10 +54,12 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         about = json.dumps(_about(opened, record), ensure_ascii=False)
         part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
         metric = part.with_suffix(".metric.part")
+        # The library's own file names those who judged.
+        handed_on = load_metric(record.file).with_card(authors=())
         try:
-            # The library's own file names those who judged.
-            save_metric(load_metric(record.file).with_card(authors=()), metric)
-            with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
+            part.touch(exist_ok=False)
+            _save(handed_on, metric, out)
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
                 # Without the times they were written: they leave the house.
                 archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
                 archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
@@ -75,6 +78,21 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
             metric.unlink(missing_ok=True)
     note_export(library, "metric", SUFFIX)
     return out
+
+
+def _save(metric: Metric, file: Path, out: Path) -> None:
+    """Write ``metric`` to ``file``; where that fails, ``out`` is what a person knows of."""
+    try:
+        save_metric(metric, file)
+    except BadInput as error:
+        raise SemblanceError(
+            say(
+                "The metric could not be written to {out}: {reason}.",
+                out=out,
+                reason=say("the disk refused it"),
+            ),
+            "Free some space or choose a folder you may write to.",
+        ) from error
 
 
 def import_metric(library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT) -> str:

@@ -1,0 +1,47 @@
+"""A library on a disk that cannot be written to is looked at, checked and backed up like any other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.libraries import make_library
+from tests.kills.small_disk import NOT_ALLOWED
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="makes a file system of its own")
+TOP = Path(__file__).resolve().parents[2]
+CODE = """
+import sys
+from pathlib import Path
+from core.workflows.upkeep.backing_up import back_up
+from core.workflows.upkeep.checking import check_library
+from tests.kills.small_disk import on_small_disk
+
+library, log, backup = map(Path, sys.argv[1:])
+
+def work(here):
+    print([finding.says for finding in check_library(here).findings if finding.part != "pictures"])
+    back_up(here, backup)
+
+sys.exit(on_small_disk(work, library, log, 0, read_only=True))
+"""
+
+
+def test_it_is_not_called_damaged(tmp_path):
+    library, log = make_library(tmp_path / "lib.semblance", cases=4), tmp_path / "log"
+    ended = subprocess.run(
+        [sys.executable, "-c", CODE, library, log, tmp_path / "b.zip"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode == NOT_ALLOWED:
+        pytest.skip("this user may not mount a file system of their own")
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
+    assert json.loads(log.read_text()) == {"ended": "done"}
+    assert (tmp_path / "b.zip").is_file()
