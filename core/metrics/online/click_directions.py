@@ -14,7 +14,7 @@ import numpy as np
 
 from core.metrics.distance import Matrix
 from core.metrics.online.click_form import span_basis
-from core.metrics.online.click_learning import Rows
+from core.metrics.online.click_learning import Pairs, Rows
 
 #: Ridges tried, as shares of the number of cases; of the smooth regression, noise beside a kernel of 1.
 _RIDGES = np.geomspace(1e-3, 3.0, 12)
@@ -44,11 +44,9 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
     inside = points @ basis.T
     total, own = np.zeros((len(basis), len(basis))), 0.0
     for triplets, weights in parts:
-        near = inside[triplets[:, 1]] - inside[triplets[:, 0]]
-        far = inside[triplets[:, 2]] - inside[triplets[:, 0]]
-        sizes = np.einsum("ij,ij->i", near, near) + np.einsum("ij,ij->i", far, far)
-        amounts = weights / np.where(sizes > 0.0, sizes, np.inf) / weights.sum()
-        change = (far.T * amounts) @ far - (near.T * amounts) @ near
+        used, rows = np.unique(triplets, return_inverse=True)
+        pairs = Pairs.of(inside[used], rows.reshape(-1, 3), weights)
+        change = pairs.summed(pairs.weights / weights.sum())
         total += change
         own += float((change**2).sum())
     return agreed(total, own, len(parts))

@@ -88,11 +88,47 @@ def replay(judged: Judged, slope: float = SLOPE) -> ClickForm:
 
 
 @dataclass(frozen=True, eq=False)
+class Between:
+    """Differences of points by what they are between: few points make many of them.
+
+    ``points`` (n, r); ``first`` and ``second`` (p,) rows of it, one from each to the other.
+    """
+
+    points: Matrix
+    first: Rows
+    second: Rows
+
+    @classmethod
+    def of(cls, points: Matrix, first: Rows, second: Rows) -> Between | None:
+        """``None`` where going by each difference is less work."""
+        n, r = points.shape
+        # Centred, so that little is lost where points are close to each other.
+        return cls(points - points.mean(axis=0), first, second) if n * (n + r) < len(first) * r else None
+
+    def stretched(self, D: Matrix) -> Matrix:
+        """(p,): z'Dz of D (r, r)."""
+        products = (self.points @ D) @ self.points.T
+        own = np.diagonal(products)
+        across = products[self.first, self.second] + products[self.second, self.first]
+        out: Matrix = own[self.first] + own[self.second] - across
+        return out
+
+    def summed(self, each: Matrix) -> Matrix:
+        """(r, r): the sum of each z z' for ``each`` (p,)."""
+        n = len(self.points)
+        across = np.bincount(self.first * n + self.second, each, n * n).reshape(n, n)
+        laplacian = -across - across.T
+        laplacian[np.diag_indices(n)] -= laplacian.sum(axis=1)
+        out: Matrix = self.points.T @ (laplacian @ self.points)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Triplets whose A is not zero, as pairs of differences: most triplets share theirs with others.
 
     ``z`` (p, r) the differences; ``near`` and ``far`` (t,) rows of it; ``sizes`` |z_l|^2 + |z_k|^2 and
-    ``weights`` (t,).
+    ``weights`` (t,); ``between`` what ``z`` are the differences of, where that is less work.
     """
 
     z: Matrix
@@ -100,6 +136,7 @@ class Pairs:
     far: Rows
     sizes: Matrix
     weights: Matrix
+    between: Between | None = None
 
     @classmethod
     def of(cls, points: Matrix, triplets: Rows, weights: Matrix) -> Pairs:
@@ -110,19 +147,30 @@ class Pairs:
         squares = np.einsum("ij,ij->i", z, z)
         near, far = places[:t], places[t:]
         sizes = squares[near] + squares[far]
-        useful = (sizes > 0.0) & (weights > 0.0) & (z[near] != z[far]).any(axis=1)
-        return cls(z, near[useful], far[useful], sizes[useful], weights[useful])
+        useful = (sizes > 0.0) & (weights > 0.0)
+        # Only equally long ones can be equal.
+        alike = np.flatnonzero(np.abs(squares[near] - squares[far]) <= 1e-9 * sizes)
+        useful[alike] &= (z[near[alike]] != z[far[alike]]).any(axis=1)
+        between = Between.of(points, pairs // n, pairs % n)
+        return cls(z, near[useful], far[useful], sizes[useful], weights[useful], between)
 
     def margins(self, D: Matrix) -> Matrix:
         """(t,): <D, A_r> of D (r, r)."""
-        stretched = np.einsum("ij,ij->i", self.z @ D, self.z)
+        if self.between is None:
+            stretched = np.einsum("ij,ij->i", self.z @ D, self.z)
+        else:
+            stretched = self.between.stretched(D)
         out: Matrix = (stretched[self.far] - stretched[self.near]) / self.sizes
         return out
 
     def summed(self, amounts: Matrix) -> Matrix:
         """(r, r): the sum of a_r A_r for amounts a (t,), without making any A."""
         amounts, n = amounts / self.sizes, len(self.z)
-        each = np.bincount(self.far, amounts, n) - np.bincount(self.near, amounts, n)
+        each = np.zeros(n)
+        each += np.bincount(self.far, amounts, n)
+        each -= np.bincount(self.near, amounts, n)
+        if self.between is not None:
+            return self.between.summed(each)
         out: Matrix = (self.z.T * each) @ self.z
         return out
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from core.metrics.distances import BitDistance, ClickedDistance, LinearDistance,
 from core.metrics.metric import Metric
 from core.metrics.online import click_learning
 from core.metrics.online.click_form import ClickForm, span_basis
-from core.metrics.online.click_learning import Judged, gram, instant, replay
+from core.metrics.online.click_learning import Judged, Pairs, gram, instant, replay
 from core.metrics.online.click_space import ClickSpace
 from core.metrics.online.clicks import LEARNER, clicked_metric
 from core.metrics.storage import load_metric
@@ -37,6 +39,25 @@ def test_many_triplets_are_learnt_as_few_are(monkeypatch: pytest.MonkeyPatch) ->
     few = replay(given).dense()
     monkeypatch.setattr(click_learning, "GRAM_TRIPLETS", 0)
     np.testing.assert_allclose(replay(given).dense(), few, atol=1e-4)
+
+
+@pytest.mark.parametrize("apart", [1.0, 1e-5])
+def test_few_points_of_many_differences_say_what_each_difference_says(apart: float) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(30, 20))
+    points[15:] = points[:15] + apart * points[15:]
+    triplets = np.array([rng.choice(30, 3, replace=False) for _ in range(500)])
+    pairs = Pairs.of(points, triplets, rng.random(500) + 0.5)
+    assert pairs.between is not None
+    each = replace(pairs, between=None)
+    D = rng.normal(size=(20, 20))
+    np.testing.assert_allclose(pairs.margins(D), each.margins(D), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(pairs.summed(pairs.weights), each.summed(pairs.weights), atol=1e-9)
+
+
+def test_few_differences_are_gone_through_one_by_one() -> None:
+    given = judged(t=3)
+    assert Pairs.of(given.points, given.triplets, given.weights).between is None
 
 
 def test_the_order_of_clicks_does_not_matter_to_replay() -> None:
