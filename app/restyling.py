@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -19,10 +19,18 @@ class Restyling(Idle):
     first, twice; pages and dialogs nobody sees are most of them.
     """
 
+    #: No widget is left.
+    given = Signal()
+
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
         self._left: list[QWidget] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether no widget is left."""
+        return not self._left
 
     def give(self, sheet: str) -> None:
         """Style what is seen by ``sheet`` now; hidden widgets follow, those first that are shown then."""
@@ -41,21 +49,19 @@ class Restyling(Idle):
         polished = Qt.WidgetAttribute.WA_WState_Polished
         self._left = [widget for widget in self._app.allWidgets() if widget.testAttribute(polished)]
         self._style_seen()
-        if self._left:
-            self.add([self._go_on])
-
-    def finish(self) -> None:
-        """Style what is left now."""
-        self.stop()
-        left, self._left = self._left, []
-        _style(left)
+        self._rest()
 
     def _go_on(self) -> None:
         self._style_seen()
         some, self._left = self._left[:AT_ONCE], self._left[AT_ONCE:]
         _style(some)
+        self._rest()
+
+    def _rest(self) -> None:
         if self._left:
             self.add([self._go_on])
+        else:
+            self.given.emit()
 
     def _style_seen(self) -> None:
         there = [widget for widget in self._left if isValid(widget)]

@@ -121,9 +121,13 @@ THEMES = {DARK.name: DARK, LIGHT.name: LIGHT}
 
 
 class ThemeNews(QObject):
-    """Says when the theme or the text size has changed; widgets that paint themselves listen."""
+    """Says when the theme or the text size has changed; widgets that paint themselves listen.
+
+    ``worn`` comes a little later, when hidden widgets wear it too.
+    """
 
     changed = Signal()
+    worn = Signal()
 
 
 class _Current:
@@ -178,6 +182,7 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
     app.setFont(font())
     if _Current.restyling is None:
         _Current.restyling = Restyling(app)
+        _Current.restyling.given.connect(news.worn)
     _Current.restyling.give(style_sheet(chosen))
     news.changed.emit()
 
@@ -185,12 +190,6 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
 def is_worn() -> bool:
     """Whether hidden widgets wear the theme too; those that are seen wear it as soon as it is set."""
     return _Current.restyling is None or _Current.restyling.done
-
-
-def wear() -> None:
-    """Let hidden widgets wear the theme now: who sizes panels must know how small all pages can be."""
-    if _Current.restyling is not None:
-        _Current.restyling.finish()
 
 
 def style_sheet(chosen: Theme) -> str:

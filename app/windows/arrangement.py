@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from app.later import later
-from app.theme import theme, wear
+from app.theme import is_worn, theme
 from app.windows.rail import LibraryRail
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Arrangement(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._was_narrow = self._laid_out = self._was_cramped = False
+        self._was_narrow = self._laid_out = self._was_cramped = self._kept = False
 
     @property
     def narrow(self) -> bool:
@@ -125,8 +125,15 @@ class Arrangement(QObject):
         """
         docks = type(self._window).docks.built(self._window)
         if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
+            self._kept = False
             return
-        wear()
+        if not is_worn():
+            # Panels are sized once it is known how small their hidden pages can be; what they have is kept
+            # as long as they have it.
+            if self.cramped != self._was_cramped and not self._kept:
+                self._kept = True
+                self.keep()
+            return
         if self.cramped != self._was_cramped:
             self._change_over(docks)
         if self.narrow != self._was_narrow:
@@ -139,7 +146,9 @@ class Arrangement(QObject):
                 self.usual_sizes()
 
     def _change_over(self, docks: Mapping[str, Dock]) -> None:
-        self.keep()
+        if not self._kept:
+            self.keep()
+        self._kept = False
         self._was_cramped = self.cramped
         seen = self._seen(docks)
         shown = {name: not dock.isHidden() for name, dock in docks.items()}

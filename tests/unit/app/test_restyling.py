@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.restyling import AT_ONCE
-from app.theme import DARK, LIGHT, is_worn, set_look, set_theme, wear
+from app.theme import DARK, LIGHT, is_worn, news, set_look, set_theme
 
 
 class Told(QLabel):
@@ -89,9 +89,10 @@ def test_what_is_shown_meanwhile_comes_first(qapp, pages):
     assert looks(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
 
 
-def test_hidden_widgets_wear_it_when_somebody_must_know(qapp, pages):
-    set_theme(qapp, "light", 1.5)
-    wear()
+def test_it_is_told_when_hidden_widgets_wear_it_too(qtbot, qapp, pages):
+    with qtbot.waitSignal(news.worn):
+        set_theme(qapp, "light", 1.5)
+        assert not is_worn()
     assert is_worn()
     assert looks(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
 

@@ -81,9 +81,11 @@ def test_larger_text_makes_a_window_narrow(library):
         for _ in range(3):
             window.actions_["text_larger"].trigger()
         assert theme().text_scale == 1.5
+        settle(window)
         assert window.docks["library"].folded
         for _ in range(3):
             window.actions_["text_smaller"].trigger()
+        settle(window)
         assert not window.docks["library"].folded
 
 
