@@ -13,9 +13,9 @@ from core.evaluation.data import EvaluationData, prepare
 from core.evaluation.findings_map import parse_findings_map
 from core.evaluation.reading import library_data
 from core.language import say
-from core.metrics.storage import load_metric
 from core.retrieval.index import Rows
 from core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+from core.workflows.metrics.stored import stored_metric
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -65,7 +65,7 @@ def measurable(library: Library, name: str) -> Measurable:
     fresh = np.isin(data.case_rows, WhoIsWho(library).fresh(record.training, seen))
     return Measurable(
         record,
-        load_metric(record.file),
+        stored_metric(record),
         everything,
         data,
         renamed,

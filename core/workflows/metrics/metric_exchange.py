@@ -21,6 +21,7 @@ from core.library.records import FeatureSet, checked_name, unique_name
 from core.metrics.storage import load_metric, save_metric
 from core.tasks import SILENT, Reporter
 from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from core.workflows.metrics.stored import stored_metric
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -55,7 +56,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         part = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.part")
         metric = part.with_suffix(".metric.part")
         # The library's own file names those who judged.
-        handed_on = load_metric(record.file).with_card(authors=())
+        handed_on = stored_metric(record).with_card(authors=())
         try:
             part.touch(exist_ok=False)
             _save(handed_on, metric, out)

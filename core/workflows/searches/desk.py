@@ -21,11 +21,11 @@ from core.library import open_library
 from core.library.records import DERIVED, CaseDetails, MetricRecord
 from core.metrics.masking import without_groups
 from core.metrics.metric import Metric
-from core.metrics.storage import load_metric
 from core.retrieval.scan import index_for
 from core.searches.ledger import Ledger
 from core.tasks import SILENT, Reporter
 from core.workflows.metrics.never_seen import WhoIsWho
+from core.workflows.metrics.stored import stored_metric
 from core.workflows.searches.desk_store import (
     DRAWN_BYTES,
     Prepared,
@@ -62,7 +62,7 @@ class Desk:
 
     def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
         self.library, self.record = library, record
-        self.metric: Metric = load_metric(record.file)
+        self.metric: Metric = stored_metric(record)
         sets = {feature_set.id: feature_set for feature_set in library.features.all()}
         self.feature_set = sets[record.feature_set]
         # Cases last: another program may add some, with numbers, in between.

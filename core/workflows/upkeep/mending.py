@@ -183,7 +183,9 @@ class Mender:
         from core.metrics.storage import load_metric
 
         wanted = record.card.get("content_hash")
-        for file in sorted((library.path / "metrics").glob("*.metric")):
+        # One of two whose files changed places was put aside just now.
+        aside = self._aside / "metrics"
+        for file in sorted([*(library.path / "metrics").glob("*.metric"), *aside.glob("*.metric")]):
             try:
                 if file == record.file or load_metric(file).card.content_hash != wanted:
                     continue

@@ -211,6 +211,23 @@ def test_another_metric_in_its_place_is_noticed(library):
     ]
 
 
+def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(library):
+    train_metric(library, TrainRequest("lda", "other"))
+    with Library.open(library) as opened:
+        one, two = (record.file for record in opened.metrics())
+        case = opened.catalogue.all_cases()[0].case_id
+    whole = one.read_bytes(), two.read_bytes()
+    one.write_bytes(whole[1])
+    two.write_bytes(whole[0])
+    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
+        search(library, "other", Query(case))
+    close_desks()
+    assert [f.part for f in check_library(library).open_harm] == ["metric", "metric"]
+    assert check_library(library, repair=True).open_harm == []
+    assert (one.read_bytes(), two.read_bytes()) == whole
+    assert check_library(library).findings == []
+
+
 def test_thumbnails_and_prepared_metrics_are_made_again(library):
     (prepared,) = (library / DERIVED).glob("*.npz")
     prepared.write_bytes(prepared.read_bytes()[:100])
