@@ -22,8 +22,10 @@ TO_SHOW = (
     "app.windows.parts",
     "app.windows.commands",
 )
-#: What the first of the larger dialogs would stop to read.
+#: What the first of the larger dialogs, and the first sight of the map, would stop to read.
 TO_COME = (
+    "core.workflows.evaluation.mapping",
+    "app.panels.evaluation.map",
     "core.evaluation.protocols.registry",
     "app.dialogs.experiment_results",
     "app.dialogs.experiments",
