@@ -183,15 +183,20 @@ def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Doc
     # Folds are splits too, and rows of an unfinished experiment have fewer.
     splits = sorted({len(score["values"]) for row in rows for score in row["scores"].values()})
     over = str(splits[0]) if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
+    shown = "mean and 95 % interval" if any(_intervals(row) for row in rows) else "mean"
     unfinished = "" if all(row["repeats"]["done"] == row["repeats"]["of"] for row in rows) else ", unfinished"
     known = {row["patients"] for row in rows}
     said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
     caption = (
-        f"{protocol_title(protocol, str)}: mean and 95 % interval over {over} splits{unfinished}, seed "
+        f"{protocol_title(protocol, str)}: {shown} over {over} splits{unfinished}, seed "
         f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
     )
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]
     return "\n".join(lines)
+
+
+def _intervals(row: Mapping[str, Any]) -> bool:
+    return any(score["ci95"] for score in row["scores"].values())
 
 
 def _cell(row: Mapping[str, Any], name: str, beside: Sequence[Mapping[str, Any]], digits: int) -> str:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from core.errors import BadInput
 from core.evaluation.splits import check_no_leak
+from core.experiments import tables
 from core.experiments.results import live_table
 from core.experiments.sources import Cases, read_cases
 from core.experiments.spec import CasesSpec
@@ -75,6 +76,7 @@ def test_repeats_of_one_split_have_no_interval_and_prove_no_difference(tmp_path,
     state = measure(tmp_path / "e", chosen)
     made = document(state)
     assert made["comparisons"] == []
+    assert "mean over 3 splits" in tables.latex(made)
     for row in [*made["results"], *live_table(state)["results"]]:
         for score in row["scores"].values():
             assert score["ci95"] is None
