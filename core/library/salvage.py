@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.library import schema
-from core.library.database import BUSY_S, create_tables
+from core.library.database import BUSY_S, create_tables, has_no_room, in_words
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"
@@ -25,8 +25,9 @@ _IMPORTED_AGAIN = ("files", "cases", "slices")
 
 @contextlib.contextmanager
 def _read_only(file: Path) -> Iterator[sqlite3.Connection]:
-    # SQLite reads no catalogue with a log where it may not write, unless told that nobody writes.
-    closed = not os.access(file.parent, os.W_OK) or not os.access(file, os.W_OK)
+    # SQLite reads no catalogue with a log where it cannot write, unless told that nobody writes.
+    may_write = os.access(file.parent, os.W_OK) and os.access(file, os.W_OK)
+    closed = not may_write or has_no_room(file)
     log = file.with_name(file.name + "-wal")
     immutable = "&immutable=1" if closed and not (log.exists() and log.stat().st_size) else ""
     uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
@@ -35,11 +36,17 @@ def _read_only(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def complaints(file: Path) -> list[str]:
-    """What SQLite finds wrong with ``file``; empty where it is whole."""
+    """What SQLite finds wrong with ``file``; empty where it is whole.
+
+    Raises:
+        SemblanceError: a full disk keeps it from being read.
+    """
     try:
         with _read_only(file) as connection:
             found = [r[0] for r in connection.execute(f"PRAGMA integrity_check({FEW})")]
     except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and has_no_room(file):
+            raise in_words(file.parent, str(error)) from error
         return [str(error)]
     lines = [line for told in found for line in str(told).splitlines() if not line.startswith("***")]
     return [] if found == [WHOLE] else lines or ["it cannot be read"]

@@ -1,4 +1,4 @@
-"""A library on a disk that cannot be written to is looked at, checked and backed up like any other."""
+"""A library on a disk that is full or cannot be written to is checked and backed up like any other."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from core.workflows.upkeep.backing_up import back_up
 from core.workflows.upkeep.checking import check_library
 from tests.kills.small_disk import on_small_disk
 
-library, log, backup = map(Path, sys.argv[1:])
+library, log, backup = map(Path, sys.argv[1:4])
 
 def work(here):
     print([finding.says for finding in check_library(here).findings if finding.part != "pictures"])
     back_up(here, backup)
 
-sys.exit(on_small_disk(work, library, log, 0, read_only=True))
+sys.exit(on_small_disk(work, library, log, 0, read_only=sys.argv[4] == "read-only"))
 """
 
 
-def test_it_is_not_called_damaged(tmp_path):
+@pytest.mark.parametrize("disk", ["read-only", "full"])
+def test_it_is_not_called_damaged(tmp_path, disk):
     library, log = make_library(tmp_path / "lib.semblance", cases=4), tmp_path / "log"
     ended = subprocess.run(
-        [sys.executable, "-c", CODE, library, log, tmp_path / "b.zip"],
+        [sys.executable, "-c", CODE, library, log, tmp_path / "b.zip", disk],
         cwd=TOP,
         capture_output=True,
         text=True,
@@ -43,5 +44,8 @@ def test_it_is_not_called_damaged(tmp_path):
     if ended.returncode == NOT_ALLOWED:
         pytest.skip("this user may not mount a file system of their own")
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
-    assert json.loads(log.read_text()) == {"ended": "done"}
+    # A library that cannot be written to notes nothing; that there is no room for a note is told.
+    told = json.loads(log.read_text()).get("message", "")
+    assert told.startswith("The export is written, but" if disk == "full" else "")
+    assert bool(told) is (disk == "full")
     assert (tmp_path / "b.zip").is_file()
