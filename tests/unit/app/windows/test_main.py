@@ -54,6 +54,19 @@ def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
         assert not opener.isVisible()
 
 
+def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_changes_its_place(library):
+    with open_window(library) as window:
+        dock = window.docks["library"]
+        window.library.grid.setFocus()
+        parents = {window.library: window.library.parent(), dock: dock.parent()}
+        window.resize(1100, 700)
+        assert isinstance(window.focusWidget().parent(), LibraryRail)
+        assert dock.width() == window.focusWidget().parent().width()
+        window.resize(1440, 800)
+        assert window.library.grid.hasFocus()
+        assert {widget: widget.parent() for widget in parents} == parents
+
+
 def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
     with open_window(library) as window:
         dock, goes = window.docks["library"], window.actions_["go_library"]
