@@ -17,7 +17,7 @@ from app.widgets.parameter_form import ParameterForm
 from app.widgets.reading_order import Dialog
 from app.widgets.words import Words
 from core.features.registry import extractor_class
-from core.language import named, shown, tr
+from core.language import named, shown, tr, tr_n
 from core.parameters import Value
 from core.workflows.library.opening import LibrarySnapshot
 
@@ -102,7 +102,9 @@ class ExtractDialog(Dialog):
         self.go.setEnabled(self._parameters is None or self._parameters.is_valid())
         found = next((s for s in self._library.feature_sets if s.name == self.name()), None)
         if found is None:
-            self._state.setText(tr("{n:,} cases will get their numbers.", n=total))
+            self._state.setText(
+                tr_n("{n} case will get its numbers.", "{n} cases will get their numbers.", total)
+            )
         elif found.cases < total:
             self._state.setText(
                 tr(

@@ -8,7 +8,7 @@ from app.context import Context
 from app.jobs import Job
 from app.operations import library, searching
 from core.features.registry import extractor_class
-from core.language import named, tr
+from core.language import named, tr, tr_n
 from core.parameters import Value
 from core.workflows.features import extracting
 from core.workflows.features.extracting import ExtractResult
@@ -50,7 +50,12 @@ def extract(
             )
         else:
             context.messages.info(
-                tr("{cases:,} cases have {name} features.", cases=result.cases, name=extractor)
+                tr_n(
+                    "{n} case has {name} features.",
+                    "{n} cases have {name} features.",
+                    result.cases,
+                    name=extractor,
+                )
             )
 
         def renewed() -> None:

@@ -95,6 +95,13 @@ class Arrangement(QObject):
         if what == "filter":
             self._window.library.focus_filter()
 
+    def take_keyboard(self) -> None:
+        """To the cases of the library; to what unfolds them where they are not seen."""
+        if self._window.docks["library"].folded:
+            self._rail.take_keyboard()
+        else:
+            self._window.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def fold_again(self) -> None:
         """The rail instead of the whole Library panel; the keyboard goes to what opens it again."""
         self._fold()
@@ -198,8 +205,8 @@ class Arrangement(QObject):
         if tab in NAMES:
             window.side.show_tab(tab)
         # Docks that are laid out anew lose the keyboard.
+        self.take_keyboard()
         grid = window.library.grid
-        grid.setFocus(Qt.FocusReason.OtherFocusReason)
         if grid.current() < 0 and len(grid.deck()):
             grid.set_current(grid.deck().case_row(0))
         QTimer.singleShot(0, window, window.library.show_current)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 def to_library(window: MainWindow) -> None:
     """To the cases of the library, which unfold where only the rail is seen; from them it folds again."""
-    if window.arrangement.narrow and window.library.grid.hasFocus():
+    # Behind the rail the cases may have kept the keyboard.
+    seen = not window.docks["library"].folded
+    if window.arrangement.narrow and seen and window.library.grid.hasFocus():
         window.arrangement.fold_again()
         return
     window.full.leave()

@@ -306,7 +306,7 @@ class MainWindow(QMainWindow):
         for dock in (MainWindow.docks.built(self) or {}).values():
             dock.setVisible(there and dock.wanted)
         if there:
-            self.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.arrangement.take_keyboard()
             self.arrangement.lay_out_once()
         self.enable()
         self._lock.follow()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 
 from app.context import Context
 from app.windows.top_bar import Picker
-from core.language import tr
+from core.language import tr, tr_n
 from core.workflows.metrics.slider_steps import slider_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def make_pickers(context: Context) -> list[Picker]:
         sets = state.library.feature_sets if state.library else ()
         return [
             _action(
-                tr("{name}   {cases:,} cases", name=s.name, cases=s.cases),
+                f"{s.name}   {tr_n('{n} case', '{n} cases', s.cases)}",
                 s.name == state.features,
                 partial(state.set_features, s.name),
             )

@@ -70,13 +70,11 @@ class StatusLine(QFrame):
             self.where.setText("")
             return
         patients = (
-            tr("{patients:,} patients", patients=library.patients)
+            tr_n("{n} patient", "{n} patients", library.patients)
             if library.patients
             else tr("unknown patients")
         )
-        self.counts.setText(
-            tr("{cases:,} cases    {patients}", cases=len(library.columns), patients=patients)
-        )
+        self.counts.setText(f"{tr_n('{n} case', '{n} cases', len(library.columns))}    {patients}")
         unusable = len(library.unusable)
         self.not_read.setVisible(bool(unusable))
         self.not_read.setText(tr_n("{n} file not read", "{n} files not read", unusable))

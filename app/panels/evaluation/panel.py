@@ -368,7 +368,8 @@ class EvaluationPanel(Panel):
         on_map = self.header.tabs.currentIndex() == MAP_TAB
         self.save_button.setEnabled(on_map or any(m.scores is not None for m in self._metrics))
         self.header.set_second(self._split())
-        if self._metrics or self._state.training is not None:
+        run = self._state.training
+        if self._metrics or (run is not None and (run.running or run.points)):
             self._outer.setCurrentWidget(self._pages)
             return
         self._outer.setCurrentWidget(self._empty)

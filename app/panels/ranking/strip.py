@@ -93,7 +93,8 @@ class Strip(QFrame):
         right = _column()
         right.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight)
         right.addWidget(self._note)
-        right.addWidget(self._quiet)
+        # With an alignment its greatest width is not that of what stands above.
+        right.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignRight)
         self.caution = Caution()
         around = vbox(self, spacing=BELOW, margins=(12, 6, 12, 6))
         row = self._row = hbox(spacing=12)
@@ -134,13 +135,14 @@ class Strip(QFrame):
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:
             self._note.setText(tr("No good match: no estimate"))
+            self._note.set_short(tr("No good match"))
             self._note.set_tip(
                 tr("The nearest case is farther from the query than is usual in this library.")
             )
         else:
-            self._note.setText(
-                tr("Counts only: {why}", why=_SHORT.get(vote.why_not, tr("no calibrated estimate")))
-            )
+            why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
+            self._note.setText(tr("Counts only: {why}", why=why))
+            self._note.set_short(why)
             self._note.set_tip(named(vote.why_not))
         self._fit_counts()
 

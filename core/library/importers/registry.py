@@ -55,7 +55,7 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     """The importers that fit, the likeliest first.
 
     Raises:
-        BadInput: none fits; the hint lists the kinds.
+        BadInput: none fits; the hint says what would.
     """
     found = [(importer, importer.recognise(source)) for importer in importers()]
     fitting = [(importer, fit) for importer, fit in found if fit is not None]
@@ -75,7 +75,7 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     )
     raise BadInput(
         say("{holds}{why}.", holds=holds, why=why),
-        say("Choose pictures, a table or arrays: {value}.", value=_kinds()),
+        "Choose a folder or zip of pictures (DICOM, PNG, JPEG, TIFF, PGM), a table (CSV) or MedMNIST arrays.",
     )
 
 

@@ -89,6 +89,20 @@ def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
         assert not window.library.fold_button.isVisible()
 
 
+def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(library):
+    with open_window(library) as window:
+        window.resize(1100, 700)
+        dock = window.docks["library"]
+        window.state.set_library(window.state.library)
+        settle(window)
+        assert dock.folded
+        assert not window.library.grid.hasFocus()
+        assert dock.widget().isAncestorOf(window.focusWidget())
+        window.actions_["go_library"].trigger()
+        assert not dock.folded
+        assert window.library.grid.hasFocus()
+
+
 def test_larger_text_makes_a_window_narrow(library):
     with open_window(library) as window:
         for _ in range(3):

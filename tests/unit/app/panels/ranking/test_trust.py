@@ -126,6 +126,14 @@ def test_counts_are_not_cut_where_the_word_before_them_can_be_shorter(show):
     assert "7 malignant, 3 benign" in strip._counts.toolTip()
 
 
+def test_why_there_are_counts_only_has_the_room_that_is_left(show):
+    strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
+    for width, told in ((330, "Counts only: refined ranking"), (190, "refined ranking")):
+        strip.resize(width, strip.height())
+        strip.layout().activate()
+        assert strip._note.shown_text() == told
+
+
 def test_a_library_that_grew_makes_the_estimate_stale(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(ASKED)

@@ -282,7 +282,7 @@ def test_a_source_of_no_kind(tmp_path, files):
     with Source.open(write_zip(tmp_path / "x.zip", files)) as source, pytest.raises(BadInput) as error:
         recognise(source)
     assert "x.zip" in error.value.message
-    assert "medmnist" in error.value.hint
+    assert "MedMNIST" in error.value.hint
 
 
 def test_a_file_of_no_kind(tmp_path):
