@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import sys
 import threading
@@ -17,17 +18,31 @@ from rich.table import Table
 
 from core.tasks import Cancelled, Reporter
 
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 #: Tables that go into a file or a pipe are not cut at a terminal's width.
 PIPE_WIDTH, WIDE = 200, 1000
+#: Control characters, but for ends of lines and tabs.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: Case ids shown without --json.
 FEW = 10
-_out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+_out = Console(
+    highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
+)
+
+
+def clean(text: str) -> str:
+    """``text`` with what a terminal would obey spelled out: a file may be called anything."""
+    return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def echo(text: str) -> None:
+    """Text on stdout."""
+    typer.echo(clean(text))
 
 
 def say(text: str) -> None:
     """One line on stderr."""
-    sys.stderr.write(text.rstrip() + "\n")
+    sys.stderr.write(clean(text.rstrip()) + "\n")
 
 
 class _Bars(Progress):
@@ -46,7 +61,7 @@ class ConsoleReporter(Reporter):
 
     def __init__(self) -> None:
         self._bars = _Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -71,7 +86,7 @@ class ConsoleReporter(Reporter):
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=total)
+            self._tasks[what] = self._bars.add_task(clean(what), total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)
 
     def show_above(self, found: RenderableType) -> None:
@@ -93,13 +108,13 @@ def show_rich(table: Table) -> None:
     if sys.stdout.isatty():
         _out.print(table)
     else:
-        Console(highlight=False, soft_wrap=True, width=WIDE).print(table)
+        Console(highlight=False, markup=False, soft_wrap=True, width=WIDE).print(table)
 
 
 def show_list(document: Any) -> None:
     """Any document as indented lines."""
     for line in _lines(document, 0):
-        typer.echo(line)
+        echo(line)
 
 
 def _lines(value: Any, depth: int) -> list[str]:
@@ -136,21 +151,21 @@ def show_info(document: Mapping[str, Any]) -> None:
 
 def show_import(document: Mapping[str, Any]) -> None:
     """Counts, then every file that gave no case with its reason."""
-    typer.echo(
+    echo(
         f"{document['added']} added, {document['unchanged']} unchanged, {len(document['failed'])} failed, "
         f"{len(document['ignored'])} ignored ({document['kind']})"
     )
     counts = ", ".join(f"{finding} {n}" for finding, n in document["findings"].items())
-    typer.echo(f"{document['library']}: {document['cases']} cases; {counts}")
+    echo(f"{document['library']}: {document['cases']} cases; {counts}")
     for note in document.get("notes", ()):
-        typer.echo(note)
+        echo(note)
     for case_id in document["removed"]:
-        typer.echo(f"  removed: {case_id}: its file no longer holds it")
+        echo(f"  removed: {case_id}: its file no longer holds it")
     for path in document["missing"]:
-        typer.echo(f"  missing: {path}")
+        echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
-            typer.echo(f"  {label}: {item['path']}: {item['reason']}")
+            echo(f"  {label}: {item['path']}: {item['reason']}")
 
 
 def _distance(distance: float) -> str:
@@ -164,10 +179,11 @@ def show_cases(document: Mapping[str, Any]) -> None:
     for column, justify in (("rank", "right"), ("case", "left"), ("finding", "left"), ("distance", "right")):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for line in document["results"]:
-        table.add_row(str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
+        cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
+        table.add_row(*map(clean, cells))
     _out.print(table)
     hidden = document["hidden"]
-    typer.echo(
+    echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} alike; "
         f"of the 10 nearest: "
         + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
@@ -175,22 +191,20 @@ def show_cases(document: Mapping[str, Any]) -> None:
     vote = document["vote"]
     if vote["calibrated"]:
         low, high = vote["interval"]
-        typer.echo(
+        echo(
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
         if vote["caution"]:
-            typer.echo(f"The estimate is {vote['caution']}.")
+            echo(f"The estimate is {vote['caution']}.")
         if vote["query_trained_on"]:
-            typer.echo(
-                "The metric was trained on this query or its patient: it may know it better than others."
-            )
+            echo("The metric was trained on this query or its patient: it may know it better than others.")
     elif vote["why_not"]:
-        typer.echo(f"Counts only. {vote['why_not']}")
+        echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
-        typer.echo("No good match: the nearest case is farther than is usual in this library.")
+        echo("No good match: the nearest case is farther than is usual in this library.")
     for warning in document["warnings"]:
-        typer.echo(warning)
+        echo(warning)
 
 
 def show_scores(document: Mapping[str, Any]) -> None:
@@ -212,36 +226,36 @@ def show_scores(document: Mapping[str, Any]) -> None:
         table.add_row(result["learner"], *cells, f"{result['fit_seconds']['median']:.3g}")
     _out.print(table)
     source = document["source"]
-    typer.echo(
+    echo(
         f"{document['protocol']}, {document['repeats']} repeats, seed {document['seed']}; "
         f"{source['n_cases']} cases; measured on {document['measured_on']} cases, "
         f"patients {source['patients']}"
     )
     for failure in document["failed"]:
-        typer.echo(f"failed: {failure['learner']}: {failure['reason']}")
+        echo(f"failed: {failure['learner']}: {failure['reason']}")
 
 
 def show_table_scores(document: Mapping[str, Any]) -> None:
     """The scores on every table, then the learners' ranks over all of them and every two compared."""
     for one in document["tables"]:
-        typer.echo(f"{one['source']['path']}:")
+        echo(f"{one['source']['path']}:")
         show_scores(one)
-        typer.echo("")
+        echo("")
     for score, test in document["friedman"].items():
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
-        typer.echo(
+        echo(
             f"{score}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
             f"p {test['p_value']:.3g}; average ranks "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
         for pair in document["holm"]:
             if pair["score"] == score:
-                typer.echo(
+                echo(
                     f"  {pair['a']} and {pair['b']}: z {pair['z']:.2f}, p {pair['p_value']:.3g}, "
                     f"after Holm {pair['p_adjusted']:.3g}"
                 )
     for failure in document["failed_tables"]:
-        typer.echo(f"failed: {failure['path']}: {failure['reason']}")
+        echo(f"failed: {failure['path']}: {failure['reason']}")
 
 
 def _score(score: Mapping[str, Any] | None) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from app.cli.console import ConsoleReporter, show_rich
+from app.cli.console import ConsoleReporter, clean, echo, show_rich
 from app.cli.parts import Json, print_document
 from core.errors import BadArguments
 
@@ -56,7 +56,7 @@ def live_scores(document: Mapping[str, Any]) -> Table:
     for row in rows:
         done = f"{row['repeats']['done']}/{row['repeats']['of']}"
         table.add_row(
-            row["cases"], row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
+            clean(row["cases"]), row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
         )
     return table
 
@@ -183,7 +183,7 @@ def export(
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)
     names = [str(file) for file in files]
-    print_document({"files": names}, as_json, lambda _document: typer.echo("\n".join(names)))
+    print_document({"files": names}, as_json, lambda _document: echo("\n".join(names)))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -194,29 +194,29 @@ def show_experiment(document: Mapping[str, Any]) -> None:
     """The scores of every protocol as a table, then the ranks over all cases, then what failed."""
     for protocol in dict.fromkeys(row["protocol"] for row in document["results"]):
         rows = [row for row in document["results"] if row["protocol"] == protocol]
-        typer.echo(f"{protocol}:")
+        echo(f"{protocol}:")
         show_rich(_scores(rows))
     for test in document.get("over_tables", ()):
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
-        typer.echo(
+        echo(
             f"{test['protocol']}, {test['score']}, {test['tables']} tables: Friedman chi-squared "
             f"{test['statistic']:.3f}, p {test['p_value']:.3g}; ranks differ from "
             f"{test['nemenyi']['critical_difference']:.2f} apart (Nemenyi): "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
     cells = document["cells"]
-    typer.echo(
+    echo(
         f"{cells['done']} of {cells['total']} cells done, {cells['failed']} failed; seed {document['seed']}; "
         f"measured on {document['measured_on']} cases"
     )
     for note in document["notes"]:
-        typer.echo(note)
+        echo(note)
     for cases in document["cases"]:
         for text in [*cases["notes"], *([cases["problem"]] if cases["problem"] else [])]:
-            typer.echo(f"{cases['name']}: {text}")
+            echo(f"{cases['name']}: {text}")
     for row in document["results"]:
         if row["failed"]:
-            typer.echo(f"failed: {row['cases']}, {row['learner']}: {row['failed']}")
+            echo(f"failed: {row['cases']}, {row['learner']}: {row['failed']}")
 
 
 def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -231,7 +231,7 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         done = row["repeats"]
         table.add_row(
-            row["cases"],
+            clean(row["cases"]),
             row["learner"],
             *([row["steps"]] if several else []),
             f"{done['done']}/{done['of']}",

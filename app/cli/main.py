@@ -15,6 +15,7 @@ import typer
 from app.cli import metric, report, upkeep
 from app.cli.console import (
     ConsoleReporter,
+    echo,
     say,
     show_cases,
     show_import,
@@ -102,7 +103,7 @@ def _start(
     if version:
         from importlib.metadata import version as installed
 
-        typer.echo(f"semblance {installed('semblance')}")
+        echo(f"semblance {installed('semblance')}")
     elif context.invoked_subcommand is None:
         from app.program import open_window
 
@@ -124,7 +125,7 @@ def demo(
 
         raise typer.Exit(open_window(made.library))
     for file in made.files:
-        typer.echo(str(file))
+        echo(str(file))
 
 
 @cli.command("import")

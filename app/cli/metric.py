@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter
+from app.cli.console import ConsoleReporter, echo
 from app.cli.parts import Json, LibraryPath, print_document
 
 #: Added to the other commands by :mod:`app.cli.main`.
@@ -34,16 +34,16 @@ def card(
         print_document(
             {"a": metric, "b": against, "lines": rows},
             as_json,
-            lambda _document: typer.echo(comparison_markdown(table)),
+            lambda _document: echo(comparison_markdown(table)),
         )
     elif out is not None:
         file = str(write_metric_card(library, metric, out))
-        print_document({"card": file}, as_json, lambda _document: typer.echo(file))
+        print_document({"card": file}, as_json, lambda _document: echo(file))
     else:
         document = metric_card(library, metric)
 
         def show(_document: Any) -> None:
-            typer.echo(card_markdown(document))
+            echo(card_markdown(document))
 
         print_document(dict(document.values), as_json, show)
 
@@ -60,7 +60,7 @@ def export_metric(
 
     with ConsoleReporter() as reporter:
         file = str(export(library, metric, out, reporter=reporter))
-    print_document({"file": file}, as_json, lambda _document: typer.echo(file))
+    print_document({"file": file}, as_json, lambda _document: echo(file))
 
 
 @cli.command("import-metric")
@@ -75,4 +75,4 @@ def import_metric(
 
     with ConsoleReporter() as reporter:
         called = bring(library, file, name, reporter=reporter)
-    print_document({"metric": called}, as_json, lambda _document: typer.echo(f"metric: {called}"))
+    print_document({"metric": called}, as_json, lambda _document: echo(f"metric: {called}"))

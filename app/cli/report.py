@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter
+from app.cli.console import ConsoleReporter, echo
 from app.cli.parts import Json, LibraryPath, parsed_region, print_document
 from core.errors import BadArguments, SemblanceError
 
@@ -17,9 +17,9 @@ cli = typer.Typer()
 
 def show_batch(document: Any) -> None:
     count = len(document["files"])
-    typer.echo(f"{document['folder']}: {count:,} report{'' if count == 1 else 's'}, listed in reports.csv.")
+    echo(f"{document['folder']}: {count:,} report{'' if count == 1 else 's'}, listed in reports.csv.")
     for failed in document["failed"]:
-        typer.echo(f"No report of {failed['case_id']}: {failed['reason']}")
+        echo(f"No report of {failed['case_id']}: {failed['reason']}")
 
 
 @cli.command()
@@ -60,7 +60,7 @@ def report(
         if cases is None:
             search = Search(metric, Query(case, image, part))
             write_search_report(library, search, out, options, reporter=reporter)
-            print_document({"report": str(out)}, as_json, lambda _document: typer.echo(str(out)))
+            print_document({"report": str(out)}, as_json, lambda _document: echo(str(out)))
             return
         if part is not None:
             raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")

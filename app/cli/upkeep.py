@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter
+from app.cli.console import ConsoleReporter, echo
 from app.cli.parts import Json, LibraryPath, print_document
 from core.errors import SemblanceError
 
@@ -18,29 +18,29 @@ cli = typer.Typer()
 def show_check(document: Any) -> None:
     """What a check found, what was mended, and what works."""
     for found in document["findings"]:
-        typer.echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
-        typer.echo(f"  -> {found['repaired'] or found['remedy']}")
-    typer.echo(f"Checked: {document['counted']}.")
+        echo(f"{'' if found['harm'] else '(no harm) '}{found['says']}")
+        echo(f"  -> {found['repaired'] or found['remedy']}")
+    echo(f"Checked: {document['counted']}.")
     for line in document["works"]:
-        typer.echo(f"Works: {line}")
+        echo(f"Works: {line}")
     if document["moved_to"]:
-        typer.echo(f"What was damaged is kept in {document['moved_to']}.")
+        echo(f"What was damaged is kept in {document['moved_to']}.")
     if document["sound"]:
-        typer.echo("The library is sound.")
+        echo("The library is sound.")
 
 
 def show_backup(document: Any) -> None:
     from core.imaging.limits import size_text
 
-    typer.echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
+    echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
     for name in document["missing"]:
-        typer.echo(f"Not in it, for the library has it no more: {name}")
+        echo(f"Not in it, for the library has it no more: {name}")
 
 
 def show_restored(document: Any) -> None:
-    typer.echo(f"{document['library']}: {document['cases']:,} cases.")
+    echo(f"{document['library']}: {document['cases']:,} cases.")
     if document["missing"]:
-        typer.echo(
+        echo(
             f"{document['missing']:,} files of pictures are not where they were; "
             "`semblance relink LIB FOLDER` finds them."
         )
@@ -51,9 +51,9 @@ def show_exports(document: Any) -> None:
         who = "identified" if line["identified"] else "de-identified"
         files = "" if line["files"] == 1 else f", {line['files']} files"
         by = f", by {line['by']}" if line["by"] else ""
-        typer.echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
+        echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
     if not document:
-        typer.echo("Nothing was exported from this library so far.")
+        echo("Nothing was exported from this library so far.")
 
 
 @cli.command()

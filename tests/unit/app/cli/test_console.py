@@ -237,3 +237,23 @@ def test_progress_off_the_main_thread_takes_no_signals():
     thread.start()
     thread.join()
     assert during == [before]
+
+
+def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
+    name = "a\x1b]0;owned\x07[left][/b]\x9b.png"
+    show_cases(
+        {
+            "results": [{"rank": 1, "case_id": name, "finding": name, "distance": 0.5, "path": name}],
+            "hidden": {"same_patient": 0, "near_duplicates": 0},
+            "vote": {"counts": {name: 1}, "calibrated": False, "why_not": name},
+            "no_good_match": False,
+            "warnings": [],
+        }
+    )
+    show_list({"case_ids": [name]})
+    console.say(name)
+    told = capsys.readouterr()
+    shown = r"a\x1b]0;owned\x07[left][/b]\x9b.png"
+    assert told.out.count(shown) == 5
+    assert told.err == shown + "\n"
+    assert not set(told.out + told.err) & {"\x1b", "\x07", "\x9b"}
