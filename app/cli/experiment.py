@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from app.cli.completing import learner_names, protocol_names
 from app.cli.console import ConsoleReporter, clean, echo, show_rich
 from app.cli.parts import Json, print_document
 from core.errors import BadArguments
@@ -79,7 +80,7 @@ def run_(
     unrelated: Annotated[
         bool, typer.Option(help="Patients of --train-on and --test-on are others, though called alike.")
     ] = False,
-    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]")] = "",
+    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names)] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +93,7 @@ def run_(
         str, typer.Option(help="nested: choose inside training parts; each: measure every value.")
     ] = "nested",
     select_by: Annotated[str, typer.Option(metavar="SCORE@K")] = "retrieval_accuracy@10",
-    protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]")] = "full",
+    protocol: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=protocol_names)] = "full",
     steps: Annotated[list[str] | None, typer.Option(help="Give it several times to try several.")] = None,
     findings: Annotated[str, typer.Option(metavar="MAP")] = "",
     max_cases: Annotated[int | None, typer.Option(min=2)] = None,

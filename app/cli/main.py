@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from app.cli import metric, report, upkeep
+from app.cli.completing import extractor_names, learner_names, protocol_names
 from app.cli.console import (
     ConsoleReporter,
     echo,
@@ -154,7 +155,9 @@ def import_(
 @cli.command()
 def features(
     library: LibraryPath,
-    extractor: Annotated[str, typer.Option(help="`semblance extractors` lists them.")],
+    extractor: Annotated[
+        str, typer.Option(help="`semblance extractors` lists them.", autocompletion=extractor_names)
+    ],
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
     as_json: Json = False,
@@ -178,7 +181,9 @@ def features(
 @cli.command()
 def train(
     library: LibraryPath,
-    learner: Annotated[str, typer.Option(help="`semblance learners` lists them.")],
+    learner: Annotated[
+        str, typer.Option(help="`semblance learners` lists them.", autocompletion=learner_names)
+    ],
     name: Annotated[str, typer.Option(metavar="METRIC", help="Name of the new metric.")],
     features: Annotated[str | None, typer.Option(metavar="FEATURES")] = None,
     steps: Annotated[str, typer.Option(help="Such as standardise,pca:200.")] = "",
@@ -275,8 +280,10 @@ def search(
 
 @cli.command()
 def evaluate(
-    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]")],
-    protocol: Annotated[str, typer.Option(help="`semblance protocols` lists them.")],
+    learner: Annotated[str, typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names)],
+    protocol: Annotated[
+        str, typer.Option(help="`semblance protocols` lists them.", autocompletion=protocol_names)
+    ],
     library: Annotated[Path | None, typer.Argument(metavar="LIB")] = None,
     table: Annotated[
         list[str] | None,

@@ -257,7 +257,17 @@ def test_the_menu_entry_names_the_unpacked_folder_whatever_it_is_called(tmp_path
     assert not (home / ".local/share/applications/semblance.desktop").exists()
 
 
-def test_a_shell_is_told_how_a_line_can_go_on(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("semblance tra", ["train"]),
+        ("semblance train lib --learner metricb", ["metricboost"]),
+        ("semblance evaluate lib --learner lda,metricb", ["lda,metricboost"]),
+        ("semblance features lib --extractor vis", ["visual_words"]),
+        ("semblance experiment run --protocol on", ["online"]),
+    ],
+)
+def test_a_shell_is_told_how_a_line_can_go_on(tmp_path, line, offered):
     asked = subprocess.run(
         [sys.executable, "-m", "app"],
         cwd=TOP,
@@ -265,11 +275,11 @@ def test_a_shell_is_told_how_a_line_can_go_on(tmp_path):
             "PATH": "/usr/bin:/bin",
             "HOME": str(tmp_path),
             "_SEMBLANCE_COMPLETE": "complete_bash",
-            "COMP_WORDS": "semblance tra",
-            "COMP_CWORD": "1",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(line.count(" ")),
         },
         capture_output=True,
         text=True,
         check=False,
     )
-    assert asked.stdout.split() == ["train"]
+    assert asked.stdout.split() == offered
