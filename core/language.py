@@ -132,6 +132,11 @@ def figure(value: float, form: str = "") -> str:
     return in_marks(format(value, form))
 
 
+def counted(n: int, name: str) -> str:
+    """``7 malignant``; ``7 × 2`` where what is counted is called by a number."""
+    return f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}"
+
+
 def in_marks(text: str) -> str:
     """An English text that holds nothing but numbers, with the marks of the language in force."""
     marks = _MARKS.get(chosen())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.imaging.region import Region
-from core.language import known, say, say_all, say_n
+from core.language import counted, known, say, say_all, say_n
 from core.library.letters import finding_letters
 from core.reports.distances import digits_for
 from core.reports.privacy import Eraser, texts_of
@@ -185,7 +185,7 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        told = [f"{n} {finding}" for finding, n in counts.items()]
+        told = [counted(n, finding) for finding, n in counts.items()]
         told += [say("{n} not given", n=without)] if without else []
         return say("{n} nearest: {told}", n=sum(counts.values()) + without, told=say_all(told))
 

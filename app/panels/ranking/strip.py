@@ -17,7 +17,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.estimate_view import EstimateView, Pole
 from app.widgets.nearest_chips import NearestChips, chip_of
 from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import figure, in_marks, named, shown, tr
+from core.language import counted, figure, in_marks, named, shown, tr
 from core.library.columns import CaseColumns
 from core.workflows.searches.searching import SearchResult
 from core.workflows.searches.trusting import (
@@ -114,11 +114,11 @@ class Strip(QFrame):
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         self._heads = (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
-        words = [f"{n} {finding}" for finding, n in ranking.counts.items()]
+        words = [counted(n, finding) for finding, n in ranking.counts.items()]
         rest = len(voters) - sum(ranking.counts.values())
         if rest:
             words.append(tr("{n} not given", n=rest))
-        letters = [f"{n} {columns.letters.get(finding, finding)}" for finding, n in ranking.counts.items()]
+        letters = [counted(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
         self._counts.set_short(", ".join([*letters, *words[len(letters) :]][:4]))
         counts = ", ".join(words[:4])
         more = len(words) - 4

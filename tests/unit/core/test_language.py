@@ -261,3 +261,8 @@ def test_a_translation_is_complete_and_holds_nothing_else(code):
     assert {text: wanted[text] for text in wanted if not have.get(text, "").strip()} == {}
     assert sorted(set(have) - set(wanted)) == []
     assert {text: have[text] for text in wanted if fields(text) != fields(have[text])} == {}
+
+
+def test_what_is_called_by_a_number_is_counted_so_that_both_are_told_apart():
+    assert language.counted(7, "malignant") == "7 malignant"
+    assert language.counted(10, "2") == "10 × 2"
