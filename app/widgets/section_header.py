@@ -34,6 +34,10 @@ class SectionHeader(QWidget):
         self._fold: QToolButton | None = None
         self._title = ElidedLabel(title, role="second" if foldable else "title")
         self._note = ElidedLabel(note, role="third")
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        # It takes what the title leaves; a part of a hint says nothing.
+        self._note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._note.set_short(" ")
         self._action = QPushButton(action)
         self._action.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._action.clicked.connect(self.action_wanted)
@@ -42,8 +46,8 @@ class SectionHeader(QWidget):
         if foldable:
             layout.addWidget(self._arrow(title))
         layout.addWidget(self._title)
-        layout.addStretch(1)
-        layout.addWidget(self._note)
+        layout.addStretch(0)
+        layout.addWidget(self._note, 1)
         layout.addWidget(self._action)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.set_note(note)

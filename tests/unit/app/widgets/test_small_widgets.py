@@ -322,3 +322,16 @@ def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
     assert header.tabs.currentIndex() == 2
     header.tabs.setCurrentIndex(1)
     assert field.currentText() == "Retrieval accuracy"
+
+
+def test_the_title_of_a_section_has_room_before_the_note_behind_it(qtbot):
+    head = SectionHeader("What made the distance", note="untick to omit")
+    qtbot.addWidget(head)
+    head.resize(400, 28)
+    head.show()
+    assert head._note.shown_text() == "untick to omit"
+    head.resize(head._title.sizeHint().width() + 40, 28)
+    head.layout().activate()
+    assert head._title.shown_text() == "What made the distance"
+    assert head._note.shown_text().strip() == "", "a part of a hint says nothing"
+    assert "untick to omit" in head._note.toolTip()
