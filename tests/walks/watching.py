@@ -19,6 +19,8 @@ from PySide6.QtCore import QObject, Qt, QTimer
 PERIOD_MS = 5
 #: A loop that came round so lately is not late.
 CALM_MS = 20
+#: The watcher looks at the other threads so often: it must not hold anybody up itself.
+AFRESH_S = 0.25
 #: A thread that worked and waited less than this during a stall is not told of.
 WORTH_MS = 5
 #: Qt's messages that say nothing about Semblance, as in pyproject.toml.
@@ -31,8 +33,9 @@ class Stall:
 
     ``wall_ms`` with that time; ``busy_ms`` is what the window's thread itself computed meanwhile. Far less
     of it than ``ms`` tells of waiting: for a disk, a lock, or the interpreter, which a thread may have that
-    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited, and
-    ``threads`` tells of each that worked or waited meanwhile, with where it was when the stall was noticed.
+    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited, since
+    a quarter of a second before at most, and ``threads`` tells of each that worked or waited meanwhile, with
+    where it was when the stall was noticed.
     """
 
     ms: float
@@ -82,7 +85,7 @@ class Watch:
         self._last, self._waited, self._busy = time.perf_counter(), self._run_delay(), time.thread_time()
         self._stack = self._was_doing = ""
         self._stacks: dict[int, str] = {}
-        self._calm = _times()
+        self._calm, self._calm_at = _times(), self._last
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._look, name="watcher", daemon=True)
         self._watcher.start()
@@ -140,8 +143,8 @@ class Watch:
         """Note what the event loop is at when it is late, and what the other threads are at."""
         while not self._over.wait(0.02):
             late = 1000 * (time.perf_counter() - self._last)
-            if late < CALM_MS:
-                self._calm = _times()
+            if late < CALM_MS and time.perf_counter() - self._calm_at > AFRESH_S:
+                self._calm, self._calm_at = _times(), time.perf_counter()
             if self.limit_ms and late > 0.6 * self.limit_ms and not self._stack:
                 self._was_doing = self.doing
                 self._stacks = _stacks()
@@ -180,7 +183,7 @@ def _times() -> dict[int, _Time]:
 def _time_of(task: int) -> _Time:
     """Of a thread, out of ``schedstat``; 0 where there is none.
 
-    Read without a file object: the watcher has the interpreter meanwhile, fifty times a second.
+    Read without a file object: whoever watches has the interpreter meanwhile.
     """
     try:
         file = os.open(f"/proc/self/task/{task}/schedstat", os.O_RDONLY)
