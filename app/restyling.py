@@ -19,7 +19,7 @@ class Restyling(Idle):
     first, twice; pages and dialogs nobody sees are most of them.
     """
 
-    #: No widget is left.
+    #: Hidden widgets were styled too.
     given = Signal()
 
     def __init__(self, app: QApplication) -> None:
@@ -49,15 +49,13 @@ class Restyling(Idle):
         polished = Qt.WidgetAttribute.WA_WState_Polished
         self._left = [widget for widget in self._app.allWidgets() if widget.testAttribute(polished)]
         self._style_seen()
-        self._rest()
+        if self._left:
+            self.add([self._go_on])
 
     def _go_on(self) -> None:
         self._style_seen()
         some, self._left = self._left[:AT_ONCE], self._left[AT_ONCE:]
         _style(some)
-        self._rest()
-
-    def _rest(self) -> None:
         if self._left:
             self.add([self._go_on])
         else:

@@ -123,11 +123,10 @@ THEMES = {DARK.name: DARK, LIGHT.name: LIGHT}
 class ThemeNews(QObject):
     """Says when the theme or the text size has changed; widgets that paint themselves listen.
 
-    ``worn`` comes a little later, when hidden widgets wear it too.
+    It comes again when hidden widgets wear it too: whoever measures them knows their sizes only then.
     """
 
     changed = Signal()
-    worn = Signal()
 
 
 class _Current:
@@ -182,7 +181,7 @@ def set_theme(app: QApplication, name: str, text_scale: float = 1.0) -> None:
     app.setFont(font())
     if _Current.restyling is None:
         _Current.restyling = Restyling(app)
-        _Current.restyling.given.connect(news.worn)
+        _Current.restyling.given.connect(news.changed)
     _Current.restyling.give(style_sheet(chosen))
     news.changed.emit()
 

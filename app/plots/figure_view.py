@@ -67,6 +67,7 @@ class FigureView(QWidget):
         self.setMinimumSize(QSize(120, 60))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._soon = one_shot(self, self._draw)
+        self._theme = theme()
         news.changed.connect(self._theme_changed)
         self.set_curves(())
 
@@ -185,6 +186,9 @@ class FigureView(QWidget):
         return QSize(round(self.width() * ratio), round(self.height() * ratio))
 
     def _theme_changed(self) -> None:
+        if self._theme == theme():
+            return
+        self._theme = theme()
         # The old picture has the old theme's ground: it must not flash up on the new one.
         self._image = QImage()
         self.update()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.theme import set_look, theme
+from app.theme import news, set_look, theme
 from app.widgets.boxes import vbox
 from app.widgets.sign import Sign
 
@@ -37,9 +37,8 @@ class EmptyState(QWidget):
         set_look(self._title, role="title")
         set_look(self._text, role="second")
         middle = Qt.AlignmentFlag.AlignHCenter
-        inner = QWidget()
-        inner.setMaximumWidth(theme().px(WIDEST))
-        column = vbox(inner, spacing=6)
+        self._inner = QWidget()
+        column = vbox(self._inner, spacing=6)
         column.addWidget(self._sign, 0, middle)
         for label in (self._title, self._text):
             label.setAlignment(middle)
@@ -49,7 +48,7 @@ class EmptyState(QWidget):
         column.addWidget(self._button, 0, middle)
         across = QHBoxLayout()
         across.addStretch(1)
-        across.addWidget(inner, 100)
+        across.addWidget(self._inner, 100)
         across.addStretch(1)
         down = QVBoxLayout(self)
         down.setContentsMargins(16, 16, 16, 16)
@@ -58,6 +57,11 @@ class EmptyState(QWidget):
         down.addStretch(3)
         self.set_icon(icon)
         self.say(title, text, button)
+        news.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self._inner.setMaximumWidth(theme().px(WIDEST))
 
     def say(
         self, title: str, text: str = "", button: str = "", then: Callable[[], object] | None = None

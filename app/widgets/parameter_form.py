@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
-from app.theme import plain_tip, set_look, theme
+from app.theme import news, plain_tip, set_look, theme
 from app.widgets.boxes import vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.file_field import FileField
@@ -58,6 +58,7 @@ class ParameterForm(QWidget):
         layout.addLayout(self._grid)
         layout.addWidget(self._meaning)
         self.set_parameters(parameters, title=title)
+        news.changed.connect(self._fit)
 
     def set_parameters(self, parameters: Sequence[Parameter], *, title: str = "") -> None:
         """Show other parameters, at their defaults."""
@@ -74,7 +75,7 @@ class ParameterForm(QWidget):
         self._header.set_action(tr("paper’s defaults") if papers else tr("defaults") if parameters else "")
         self._header.setVisible(bool(title or parameters))
         self._meaning.setText("")
-        self._settle_meaning()
+        self._fit()
         self._judge()
 
     def values(self) -> dict[str, Value]:
@@ -171,8 +172,6 @@ class ParameterForm(QWidget):
             chosen.edited.connect(self._changed)
             return chosen
         field = NumberField(parameter)
-        words = isinstance(parameter.default, str)
-        field.setFixedWidth(theme().px(128 if words else 64))
         field.edited.connect(self._changed)
         return field
 
@@ -210,7 +209,10 @@ class ParameterForm(QWidget):
             differs = differs or bool(problem) or self._value(row) != usual
         self._header.set_action_enabled(differs)
 
-    def _settle_meaning(self) -> None:
+    def _fit(self) -> None:
+        for row in self._rows.values():
+            if isinstance(row.editor, NumberField):
+                row.editor.setFixedWidth(theme().px(128 if isinstance(row.parameter.default, str) else 64))
         # Room for two lines, so that nothing jumps when the focus moves.
         lines = 2 * self._meaning.fontMetrics().lineSpacing() if self._rows else 0
         self._meaning.setMinimumHeight(lines)

@@ -131,8 +131,7 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self.enable)
         state.named.connect(self._tell_name)
-        for signal in (news.changed, news.worn):
-            signal.connect(self.arrangement.follow_width)
+        news.changed.connect(self.arrangement.follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.not_read_wanted.connect(self.actions_["not_read"].trigger)
         self.status.jobs_wanted.connect(self._show_jobs)

@@ -22,7 +22,7 @@ from app.jobs import Job
 from app.later import later
 from app.operations import training
 from app.panels.side.train_sources import TrainSources
-from app.theme import plain_tip, set_look, theme
+from app.theme import news, plain_tip, set_look, theme
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.panel import Panel
@@ -66,6 +66,8 @@ SPLIT = (
 )
 _DEFAULTS = {parameter.name: parameter.default for parameter in SPLIT}
 #: Steps offered by name; any other list can be typed.
+#: The least height of the curve of a training.
+CURVE = 150
 STEPS = ("standardise", "standardise,pca:50", "standardise,pca:200", "none")
 
 
@@ -104,9 +106,13 @@ class TrainPanel(Panel):
         from app.plots.live_curve import LiveCurve
 
         made = LiveCurve(self._context, inset=0)
-        made.setMinimumHeight(theme().px(150))
         self._foot.insertWidget(1, made)
+        news.changed.connect(self._fit_curve)
+        made.setMinimumHeight(theme().px(CURVE))
         return made
+
+    def _fit_curve(self) -> None:
+        self.curve.setMinimumHeight(theme().px(CURVE))
 
     def _make_data_fields(self) -> None:
         self._features = Choice()

@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton
 
+from app.theme import set_theme
 from app.widgets.parameter_form import ParameterForm
 from core.errors import BadArguments
 from core.parameters import Parameter
@@ -133,3 +134,13 @@ def test_other_parameters_take_their_place(qtbot, form: ParameterForm) -> None:
         form.editor("rounds")
     form.set_parameters(())
     assert form.values() == {}
+
+
+def test_fields_grow_with_the_text(form: ParameterForm, qtbot, qapp) -> None:
+    wide = field(form, "rounds").minimumWidth(), field(form, "note").minimumWidth()
+    set_theme(qapp, "dark", 1.5)
+    try:
+        assert field(form, "rounds").minimumWidth() == round(1.5 * wide[0])
+        assert field(form, "note").minimumWidth() == round(1.5 * wide[1])
+    finally:
+        set_theme(qapp, "dark")
