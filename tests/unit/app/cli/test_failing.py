@@ -20,7 +20,7 @@ from tests.helpers.tables import table_library, write_table
     ("arguments", "says"),
     [
         (["import", "gone", "--library", "L2"], "is not there. Check the name"),
-        (["import", "EMPTY", "--library", "L2"], "is empty. Choose pictures"),
+        (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of pictures"),
         (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
         (["info", "EMPTY"], "is not a library"),
         (["features", "gone", "--extractor", "gabor"], "does not exist"),
