@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
@@ -26,6 +28,7 @@ class Restyling(Idle):
         super().__init__(app)
         self._app = app
         self._left: list[QWidget] = []
+        self._hidden: list[QWidget] = []
 
     @property
     def done(self) -> bool:
@@ -47,8 +50,9 @@ class Restyling(Idle):
             return
         # What Qt has not polished yet it will polish by the new sheet.
         polished = Qt.WidgetAttribute.WA_WState_Polished
-        self._left = [widget for widget in self._app.allWidgets() if widget.testAttribute(polished)]
+        self._left = [widget for widget in _all(self._app) if widget.testAttribute(polished)]
         self._style_seen()
+        self._hidden = [widget for widget in self._left if widget.isHidden()]
         if self._left:
             self.add([self._go_on])
 
@@ -59,12 +63,30 @@ class Restyling(Idle):
         if self._left:
             self.add([self._go_on])
         else:
+            self._tell_parents()
             self.given.emit()
+
+    def _tell_parents(self) -> None:
+        """Some reckon with the size of a page or a link nobody sees, and Qt tells them of no change there."""
+        for hidden in self._hidden:
+            parent = hidden.parentWidget() if isValid(hidden) else None
+            while parent is not None:
+                parent.updateGeometry()
+                parent = parent.parentWidget()
+        self._hidden = []
 
     def _style_seen(self) -> None:
         there = [widget for widget in self._left if isValid(widget)]
         self._left = [widget for widget in there if not widget.isVisible()]
         _style([widget for widget in there if widget.isVisible()])
+
+
+def _all(app: QApplication) -> Iterator[QWidget]:
+    """Every widget, after its parent: it takes its font from the one its parent has then."""
+    for top in app.topLevelWidgets():
+        if top.parentWidget() is None:
+            yield top
+            yield from top.findChildren(QWidget)
 
 
 def _style(widgets: list[QWidget]) -> None:

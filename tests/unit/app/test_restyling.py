@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPalette
-from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.restyling import AT_ONCE
 from app.theme import DARK, LIGHT, is_worn, news, set_look, set_theme
@@ -132,6 +140,50 @@ def test_a_look_that_is_taken_off_later_leaves_nothing_of_an_older_theme(qtbot, 
     assert label.font().pixelSize() == plain.font().pixelSize() == 24
     for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Window):
         assert label.palette().color(role) == plain.palette().color(role)
+
+
+@pytest.fixture
+def docks(qtbot) -> QMainWindow:
+    """A window with parts inside each other, and a page in a dock that was measured and never shown."""
+    made = QMainWindow()
+    qtbot.addWidget(made)
+    for number in range(8):
+        dock, pages, page = QDockWidget(str(number)), QStackedWidget(), QWidget()
+        QVBoxLayout(page).addWidget(QLabel("measured"))
+        pages.addWidget(QLabel("seen"))
+        pages.addWidget(page)
+        dock.setWidget(pages)
+        made.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
+    made.show()
+    for label in made.findChildren(QLabel):
+        label.sizeHint()
+    return made
+
+
+def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
+    for scale in (1.15, 1.3, 1.5):
+        set_theme(qapp, "dark", scale)
+    seen = [part for part in docks.findChildren(QWidget) if part.isVisible()]
+    assert {part.font().pixelSize() for part in seen} == {18}
+    qtbot.waitUntil(is_worn)
+    assert {part.font().pixelSize() for part in docks.findChildren(QWidget)} == {18}
+
+
+def test_what_reckons_with_a_hidden_page_grows_with_it(qtbot, qapp):
+    around, pages = QWidget(), QStackedWidget()
+    qtbot.addWidget(around)
+    for text in ("seen", "hidden and wide"):
+        pages.addWidget(QLabel(text))
+    column = QVBoxLayout(around)
+    column.addWidget(pages)
+    around.show()
+    set_theme(qapp, "dark", 2.0)
+    # What was asked before the hidden page wears the new size is not kept.
+    around.sizeHint()
+    qtbot.waitUntil(is_worn)
+    margins = column.contentsMargins()
+    room = margins.left() + margins.right()
+    assert around.sizeHint().width() - room == pages.widget(1).sizeHint().width()
 
 
 def test_a_button_changed_to_a_theme_looks_like_one_made_in_it(qtbot, qapp):
