@@ -49,8 +49,17 @@ def look(window: MainWindow, page: str) -> QImage:
         # How long the search took differs.
         if label.text().endswith(" ms"):
             label.setText("24")
-    seen = window.grab().toImage()
+    seen = at_rest(window)
     go_on(window)
+    return seen
+
+
+def at_rest(window: MainWindow) -> QImage:
+    """What is drawn asks for thumbnails, and is drawn again with them."""
+    seen = QImage()
+    while (now := window.grab().toImage()) != seen:
+        seen = now
+        settle(window)
     return seen
 
 
