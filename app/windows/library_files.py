@@ -84,6 +84,9 @@ def bring_in(window: MainWindow, source: Path, into: Path | None = None) -> None
         return
 
     def ask(found: list[Any]) -> None:
+        # Recognised just before the window was closed.
+        if not window.isVisible():
+            return
         dialog = ImportDialog(source, found, into, window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             libraries.import_source(

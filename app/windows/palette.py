@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.icons import icon_pixmap
 from app.models.entries import Entry, Match, matches
@@ -98,7 +99,7 @@ class CommandPalette(QWidget):
         if self.isHidden():
             return
         self.hide()
-        if self._before is not None:
+        if self._before is not None and isValid(self._before):
             self._before.setFocus(Qt.FocusReason.PopupFocusReason)
         self._before = None
 

@@ -15,9 +15,10 @@ from app.theme import theme
 from app.windows import library_files
 from app.windows.rail import LibraryRail
 from core.searches.query import Query
+from core.workflows.library.importing import recognise_source
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.pictures import striped_folder
-from tests.helpers.windows import asked, open_window, wait_for
+from tests.helpers.windows import asked, flush, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -288,6 +289,31 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
         library_files.bring_in(window, source)
         wait_for(window, lambda: bool(seen))
         assert seen == [("folder", [])]
+
+
+def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkeypatch, tmp_path):
+    dialogs, late = [], []
+
+    class Asked(ImportDialog):
+        def exec(self) -> int:
+            dialogs.append(self)
+            return 0
+
+    monkeypatch.setattr(library_files, "ImportDialog", Asked)
+    monkeypatch.setattr(
+        library_files.libraries, "recognise", lambda _context, _source, answer: late.append(answer)
+    )
+    with open_window() as window:
+        library_files.bring_in(window, striped_folder(tmp_path / "pictures"))
+        found = recognise_source(tmp_path / "pictures")
+        late[0](found)
+        window.close()
+        flush()
+        assert not dialogs
+        window.show()
+        late[0](found)
+        flush()
+        assert dialogs
 
 
 def test_the_id_of_the_case_in_use_is_copied(qtbot, library):

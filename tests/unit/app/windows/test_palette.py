@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from shiboken6 import delete
 
 from app.models.entries import Entry
 from app.windows.palette import CommandPalette
@@ -45,6 +46,12 @@ def test_typing_and_enter_run_a_command_and_give_the_focus_back(qtbot, window: W
     assert window.ran == ["extract"]
     assert palette.isHidden()
     assert window.field.hasFocus()
+
+
+def test_it_closes_where_what_had_the_focus_is_gone(qtbot, window: Window) -> None:
+    delete(window.field)
+    qtbot.keyClick(window.palette_.field, Qt.Key.Key_Escape)
+    assert window.palette_.isHidden()
 
 
 def test_arrows_move_and_wrap(qtbot, window: Window) -> None:
