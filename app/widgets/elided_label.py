@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 from app.theme import plain_tip, set_look
@@ -23,6 +23,9 @@ class ElidedLabel(QLabel):
         super().__init__(text, parent)
         self._mode = mode
         self._tip = self._short = ""
+        #: The text and font last measured with the text's width, and what was shown of it in which room.
+        self._measured: tuple[str, QFont, float] = ("", QFont(), 0.0)
+        self._elided: tuple[int, str] | None = None
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         if role:
@@ -35,7 +38,7 @@ class ElidedLabel(QLabel):
 
     def set_short(self, text: str) -> None:
         """What is said instead of a shortened text, and nothing where that has no room; empty for none."""
-        self._short = text
+        self._short, self._elided = text, None
         self.update()
 
     def setText(self, text: str) -> None:
@@ -43,7 +46,18 @@ class ElidedLabel(QLabel):
         self._told()
 
     def shown_text(self) -> str:
-        room, metrics = self.contentsRect().width(), self.fontMetrics()
+        room, text, font = self.contentsRect().width(), self.text(), self.font()
+        if self._measured[0] != text or self._measured[1] != font:
+            wide = QFontMetricsF(font, self).horizontalAdvance(text)
+            self._measured, self._elided = (text, font, wide), None
+        if self._measured[2] <= room:
+            return text
+        if self._elided is None or self._elided[0] != room:
+            self._elided = room, self._shortened(room)
+        return self._elided[1]
+
+    def _shortened(self, room: int) -> str:
+        metrics = self.fontMetrics()
         # Its width in whole pixels may fit where the text itself, some tenths wider, does not.
         shown = metrics.elidedText(self.text(), self._mode, room)
         # What is left out in the middle may leave a pixel or two too many.

@@ -98,6 +98,23 @@ def test_at_every_width_it_is_whole_or_short_and_never_cut(qtbot):
             assert label.shown_text() in (label.text(), "short")
 
 
+def test_a_label_measures_anew_what_is_different(qtbot) -> None:
+    label = ElidedLabel("lesion")
+    qtbot.addWidget(label)
+    label.resize(label.sizeHint().width(), 20)
+    assert label.shown_text() == "lesion"
+    face = label.font()
+    face.setPixelSize(2 * label.fontInfo().pixelSize())
+    label.setFont(face)
+    assert "…" in label.shown_text()
+    label.setText("l")
+    assert label.shown_text() == "l"
+    label.setText("another lesion")
+    assert "…" in label.shown_text()
+    label.set_short("a")
+    assert label.shown_text() == "a"
+
+
 def test_progress_says_share_and_time(qtbot) -> None:
     line = ProgressLine("Extracting Gabor", can_pause=True, can_stop=True)
     qtbot.addWidget(line)
