@@ -214,7 +214,8 @@ class FigureView(QWidget):
         drawing.draw(self._context, self._kind, self._curves, page, self._show, channel=self._channel)
 
     def _show(self, png: bytes) -> None:
-        self._image = QImage.fromData(png)
+        # As windows are drawn: else it would be turned into that at every paint.
+        self._image = QImage.fromData(png).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         self.update()
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QGraphicsView, QSizePolicy, QWidget
 
 from app.theme import SMALL, TICK, colour, news, theme
 from app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
@@ -51,6 +51,9 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        # Whoever changes something asks for the paint. The scene asks for one more after each, for what it
+        # moves while it is painted.
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._course: Course | None = None
@@ -218,6 +221,7 @@ class TrainingPlot(pg.GraphicsView):  # type: ignore[misc]
             for view, scale in zip(self._boxes, (self._above, self._below), strict=True):
                 _fit(view, scale)
             self.resetCachedContent()
+            self.viewport().update()
 
     def _dress(self) -> None:
         self.setBackground(colour(theme().panel))
