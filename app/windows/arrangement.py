@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 
 from app.later import later
 from app.theme import is_worn, theme
@@ -151,6 +151,8 @@ class Arrangement(QObject):
                 self._unfold()
             if self._laid_out:
                 self.usual_sizes()
+        # Now: else the window is painted once with what is between, and then anew.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     def _change_over(self, docks: Mapping[str, Dock]) -> None:
         if not self._kept:

@@ -68,6 +68,29 @@ def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_chang
         assert {widget: widget.parent() for widget in parents} == parents
 
 
+class Paints(QObject):
+    """Counts the paints of a widget."""
+
+    def __init__(self, widget):
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched, event):  # noqa: N802 - Qt's name
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
+    with open_window(library) as window:
+        window.resize(1440, 860)
+        settle(window)
+        query = Paints(window.query.header)
+        window.resize(1300, 860)
+        settle(window)
+        assert query.count == 1
+
+
 def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
     with open_window(library) as window:
         dock, goes = window.docks["library"], window.actions_["go_library"]
