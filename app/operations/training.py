@@ -38,7 +38,9 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     def grow(point: CurvePoint) -> None:
         nonlocal run
-        run = replace(run, points=(*run.points, point))
+        # The last round comes again, with its score.
+        before = tuple(one for one in run.points[-1:] if one.round != point.round)
+        run = replace(run, points=(*run.points[:-1], *before, point))
         show_run()
 
     def over() -> None:

@@ -167,6 +167,7 @@ def fit_and_score(
     curve = _Curve(reporter, apply_steps(fitted, held_out.X, data.X.shape[1]), held_out, request.seed)
     said = supervision_of(library, request, learner, train)
     learner.fit(rows, said.y, groups=train.groups, reporter=curve, pairs=said.pairs, triplets=said.triplets)
+    curve.end()
     metric = said.told(attach_steps(learner.metric(), fitted, data.feature_names, data.feature_groups))
     scores = evaluate_metric(
         metric, data, split.train, split.test, seed=request.seed, reporter=reporter
@@ -306,7 +307,8 @@ def _at(scores: Mapping[str, Any], k: int) -> dict[str, float | None]:
 class _Curve(Reporter):
     """Passes a learner's news on, its rounds as points of a curve scored on held-out cases.
 
-    Scoring may take CURVE_SHARE of the time: the longer a round of it took, the rarer it comes.
+    Scoring may take CURVE_SHARE of the time: the longer a round of it took, the rarer it comes. The last
+    round is scored whatever it takes.
     """
 
     def __init__(self, outer: Reporter, held_out: Matrix, data: EvaluationData, seed: int) -> None:
@@ -319,6 +321,7 @@ class _Curve(Reporter):
         self._findings = np.unique(part.y, return_inverse=True)[1].astype(np.intp)
         self._patients = patient_codes(part.units, part.n_cases)
         self._points: list[CurvePoint] = []
+        self._last: TrainingPoint | None = None
         self._next = 0.0
 
     def progress(self, done: int, total: int | None, what: str) -> None:
@@ -338,12 +341,21 @@ class _Curve(Reporter):
         accuracy = None
         begin = time.monotonic()
         if begin >= self._next:
-            accuracy = accuracy_after_steps(result.distance, self._rows, self._findings, self._patients)
+            accuracy = self._accuracy(result)
             spent = time.monotonic() - begin
             self._next = time.monotonic() + spent * (1 / CURVE_SHARE - 1)
-        point = CurvePoint(result.round, result.objective, accuracy)
-        self._points.append(point)
-        self._outer.partial(point)
+        self._last = result
+        self._points.append(CurvePoint(result.round, result.objective, accuracy))
+        self._outer.partial(self._points[-1])
+
+    def end(self) -> None:
+        """Training is over: the last round is told again with its score, where it had none."""
+        if self._last is not None and self._points[-1].held_out_accuracy is None:
+            self._points[-1] = replace(self._points[-1], held_out_accuracy=self._accuracy(self._last))
+            self._outer.partial(self._points[-1])
+
+    def _accuracy(self, point: TrainingPoint) -> float | None:
+        return accuracy_after_steps(point.distance, self._rows, self._findings, self._patients)
 
     def points_json(self) -> list[list[float | None]]:
         """[round, objective, held-out accuracy or null] of every point."""

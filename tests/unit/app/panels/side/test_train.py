@@ -261,6 +261,8 @@ def test_the_curve_grows_and_belongs_to_a_training_that_goes_on(panel, context, 
     first.partial.emit(first_point)
     assert context.state.training.learner == "bdm"
     assert context.state.training.points == (first_point,)
+    first.partial.emit(replace(first_point, held_out_accuracy=0.7))
+    assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
     assert "training" in context.state.there
     first.cancel()
     assert "training" not in context.state.there

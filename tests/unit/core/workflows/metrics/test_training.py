@@ -14,6 +14,7 @@ from core.searches.query import Query
 from core.tasks import Cancelled
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
+from core.workflows.metrics import training
 from core.workflows.metrics.training import CurvePoint, TrainRequest, score_metric, train_metric
 from core.workflows.searches.searching import search
 from tests.helpers.libraries import tables_of
@@ -85,9 +86,9 @@ def test_the_kept_metric_is_the_one_that_was_scored(library):
 def test_the_curve_is_told_while_it_trains_and_kept(library):
     listening = Listening()
     result = train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=listening)
-    points = [p for p in listening.partials if isinstance(p, CurvePoint)]
-    rounds = [point.round for point in points]
-    assert rounds == list(range(1, len(points) + 1))
+    told = [p for p in listening.partials if isinstance(p, CurvePoint)]
+    points = list({point.round: point for point in told}.values())
+    assert [point.round for point in points] == list(range(1, len(points) + 1))
     objectives = [point.objective for point in points]
     assert objectives == sorted(objectives, reverse=True)
     assert points[0].held_out_accuracy is not None
@@ -95,6 +96,19 @@ def test_the_curve_is_told_while_it_trains_and_kept(library):
         curve = opened.metric("mine").scores["training_curve"]
     assert curve == [[p.round, p.objective, p.held_out_accuracy] for p in points]
     assert result.card["rounds"] == len(points)
+
+
+def test_the_last_round_is_scored_whatever_it_takes(monkeypatch, library):
+    monkeypatch.setattr(training, "CURVE_SHARE", 1e-9)
+    listening = Listening()
+    train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=listening)
+    told = [p for p in listening.partials if isinstance(p, CurvePoint)]
+    assert [p.round for p in told if p.held_out_accuracy is not None] == [1, told[-1].round]
+    assert told[-2].round == told[-1].round
+    with Library.open(library) as opened:
+        curve = opened.metric("mine").scores["training_curve"]
+    assert [point[0] for point in curve] == list(range(1, told[-1].round + 1))
+    assert curve[-1][2] == told[-1].held_out_accuracy
 
 
 def test_the_same_seed_gives_the_same_metric(library):
