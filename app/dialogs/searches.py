@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.context import Context
 from app.dialogs.parts import column_of, give_size, go_button
@@ -142,6 +143,9 @@ class SearchesDialog(Dialog):
             return
 
         def done(token: str) -> None:
+            # It may be closed before the answer comes.
+            if not isValid(self):
+                return
             self._deleted.append((chosen.name, token))
             self._tell_deleted()
             self.renew()
@@ -168,7 +172,10 @@ class SearchesDialog(Dialog):
         from app.jobs import Job
 
         if isinstance(job, Job):
-            job.done.connect(lambda _result: self.renew())
+            job.done.connect(self._renew_after)
+
+    def _renew_after(self, _result: object) -> None:
+        self.renew()
 
     @property
     def _writable(self) -> bool:

@@ -197,6 +197,22 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         again.close()
 
 
+def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        answer(monkeypatch, "one")
+        window.actions_["save_search"].trigger()
+        wait_for(window, lambda: window.state.search_name == "one")
+        window.actions_["searches"].trigger()
+        dialog = window.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["one"])
+        dialog.choose("one")
+        dialog.delete()
+        dialog.close()
+        wait_for(window, lambda: not isValid(dialog) and not window.jobs.active)
+        assert keeping.saved_searches(library) == []
+
+
 def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
