@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.language import tr
 
@@ -83,13 +84,15 @@ def _find(entry: Entry, word: str) -> tuple[int, set[int]]:
     return 0, set()
 
 
-def _starts(text: str) -> set[int]:
+@lru_cache(maxsize=2048)
+def _starts(text: str) -> tuple[int, ...]:
+    """Where words start in ``text``, in order; the same texts are looked through at every letter typed."""
     within = [letter.isalnum() for letter in text]
-    return {at for at, inside in enumerate(within) if inside and (at == 0 or not within[at - 1])}
+    return tuple(at for at, inside in enumerate(within) if inside and (at == 0 or not within[at - 1]))
 
 
 def _word_start(text: str, word: str) -> int:
-    return next((at for at in sorted(_starts(text)) if text.startswith(word, at)), -1)
+    return next((at for at in _starts(text) if text.startswith(word, at)), -1)
 
 
 def _scattered(text: str, word: str) -> list[int]:
