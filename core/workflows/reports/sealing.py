@@ -232,7 +232,16 @@ def _found(report: Path, data: Mapping[str, Any]) -> Path:
 
 
 def _content(file: Path) -> str:
-    """Size and SHA-256 of a file's bytes."""
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return f"{file.stat().st_size}-{digest}"
+    """Size and SHA-256 of a file's bytes.
+
+    Raises:
+        BadInput: it is not there, or cannot be read.
+    """
+    try:
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        return f"{file.stat().st_size}-{digest}"
+    except OSError as error:
+        raise BadInput(
+            say("'{name}' is not there.", name=file), "Check the name, or connect the disk it lies on."
+        ) from error
