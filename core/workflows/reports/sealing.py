@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, SemblanceError
+from core.imaging.package import open_plainly
 from core.imaging.region import Region
 from core.language import say
 from core.library import open_library
@@ -237,11 +238,6 @@ def _content(file: Path) -> str:
     Raises:
         BadInput: it is not there, or cannot be read.
     """
-    try:
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        return f"{file.stat().st_size}-{digest}"
-    except OSError as error:
-        raise BadInput(
-            say("'{name}' is not there.", name=file), "Check the name, or connect the disk it lies on."
-        ) from error
+    with open_plainly(file, str(file)) as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return f"{file.stat().st_size}-{digest}"
