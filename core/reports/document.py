@@ -91,8 +91,8 @@ class VoteFacts:
 
     def in_order(self) -> tuple[str | None, ...]:
         """Finding by finding as :attr:`voters`; else the most frequent first."""
-        counted = [finding for finding, n in self.counts.items() for _ in range(n)]
-        return self.voters or (*counted, *[None] * self.without)
+        grouped = [finding for finding, n in self.counts.items() for _ in range(n)]
+        return self.voters or (*grouped, *[None] * self.without)
 
 
 @dataclass(frozen=True)
