@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import calendar
+import io
 import lzma
 import os
 import re
@@ -187,7 +188,7 @@ class Package:
         )
 
 
-def open_plainly(path: Path, name: str) -> BinaryIO:
+def open_plainly(path: Path, name: str) -> io.BufferedReader:
     """A plain file open for reading; pipes and devices, which could wait for ever, are refused.
 
     Raises:
