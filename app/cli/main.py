@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import metric, report, upkeep
+from app.cli import lists, metric, report, upkeep
 from app.cli.completing import extractor_names, learner_names, protocol_names
 from app.cli.console import (
     ConsoleReporter,
@@ -33,7 +33,6 @@ from core.tasks import Cancelled
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
 #: Set by a shell that asks how a line could go on.
 COMPLETION = "_SEMBLANCE_COMPLETE"
-LISTS = ("learners", "extractors", "kinds", "protocols")
 
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -41,6 +40,7 @@ cli = typer.Typer(
 cli.add_typer(metric.cli)
 cli.add_typer(report.cli)
 cli.add_typer(upkeep.cli)
+cli.add_typer(lists.cli)
 cli.add_typer(experiment, name="experiment")
 _debug = False
 
@@ -356,48 +356,12 @@ def relink(
 
 @cli.command()
 def info(
-    what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(LISTS)}")], as_json: Json = False
+    what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(lists.NAMES)}")], as_json: Json = False
 ) -> None:
     """What a library holds, or which learners, extractors, kinds or protocols there are."""
     from core.workflows.library.describing import describe_library
 
-    if str(what) in LISTS and not what.exists():
-        _list(str(what), as_json)
+    if str(what) in lists.NAMES and not what.exists():
+        lists.show(str(what), as_json)
     else:
         print_document(describe_library(what), as_json, show_info)
-
-
-def _list(name: str, as_json: bool) -> None:
-    from core.workflows.library import describing
-
-    describe = {
-        "learners": describing.describe_learners,
-        "extractors": describing.describe_extractors,
-        "kinds": describing.describe_kinds,
-        "protocols": describing.describe_protocols,
-    }
-    print_document(describe[name](), as_json, show_list)
-
-
-@cli.command()
-def learners(as_json: Json = False) -> None:
-    """Every learner with its parameters."""
-    _list("learners", as_json)
-
-
-@cli.command()
-def extractors(as_json: Json = False) -> None:
-    """Every extractor with its parameters."""
-    _list("extractors", as_json)
-
-
-@cli.command()
-def kinds(as_json: Json = False) -> None:
-    """Every kind of source that can be imported."""
-    _list("kinds", as_json)
-
-
-@cli.command()
-def protocols(as_json: Json = False) -> None:
-    """Every evaluation protocol."""
-    _list("protocols", as_json)

@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from app.cli import console
-from app.cli import main as cli
+from app.cli import console, lists
 from core.workflows.features.extracting import extract_features
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import write_table
@@ -85,7 +84,7 @@ def test_pictures(document, told, tmp_path):
     assert err.startswith(f"None of the 12 missing files of {library} was found under {tmp_path / 'empty'}.")
 
 
-@pytest.mark.parametrize("what", cli.LISTS)
+@pytest.mark.parametrize("what", lists.NAMES)
 def test_what_there_is(document, told, what):
     listed = document(what)
     assert listed
