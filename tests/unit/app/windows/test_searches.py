@@ -46,6 +46,12 @@ def answer(monkeypatch, name):
     monkeypatch.setattr(QInputDialog, "getText", lambda *_given, **_more: (name, True))
 
 
+def save_as(window, monkeypatch, name):
+    answer(monkeypatch, name)
+    window.actions_["save_search"].trigger()
+    wait_for(window, lambda: window.state.search_name == name)
+
+
 def kept(library):
     """What a start after a crash would find."""
     state = load_state(library) or {}
@@ -117,9 +123,7 @@ def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, mo
     with open_window(library) as window:
         window.state.set_metric("other")
         ask(window, 2)
-        answer(monkeypatch, "mine")
-        window.actions_["save_search"].trigger()
-        wait_for(window, lambda: window.state.search_name == "mine")
+        save_as(window, monkeypatch, "mine")
     close_desks()
     with closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
         connection.execute("DELETE FROM metrics WHERE name = 'other'")
@@ -135,9 +139,7 @@ def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, mo
 def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
-        answer(monkeypatch, "stem")
-        window.actions_["save_search"].trigger()
-        wait_for(window, lambda: window.state.search_name == "stem")
+        save_as(window, monkeypatch, "stem")
         ledger = window.state.ledger
         answer(monkeypatch, "twig")
         qtbot.keyClick(window, Qt.Key.Key_B, SHIFT)
@@ -152,9 +154,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
     with open_window(library) as window:
         ask(window, 0)
         for name in ("one", "two"):
-            answer(monkeypatch, name)
-            window.actions_["save_search"].trigger()
-            wait_for(window, lambda name=name: window.state.search_name == name)
+            save_as(window, monkeypatch, name)
         window.actions_["searches"].trigger()
         dialog = window.commands.searches.dialog
         wait_for(window, lambda: len(dialog.names()) == 2)
@@ -200,9 +200,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
 def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
-        answer(monkeypatch, "one")
-        window.actions_["save_search"].trigger()
-        wait_for(window, lambda: window.state.search_name == "one")
+        save_as(window, monkeypatch, "one")
         window.actions_["searches"].trigger()
         dialog = window.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["one"])
@@ -250,9 +248,7 @@ def test_two_windows_keep_their_own_searches(library, monkeypatch):
         ask(one, 0)
         ask(two, 5)
         for window, name in ((one, "one"), (two, "two")):
-            answer(monkeypatch, name)
-            window.actions_["save_search"].trigger()
-            wait_for(window, lambda window=window, name=name: window.state.search_name == name)
+            save_as(window, monkeypatch, name)
         queries = {name: keeping.reopen(library, name).search.query for name in ("one", "two")}
         assert queries == {"one": one.state.query, "two": two.state.query}
         assert desk_for(library, "plain").ledger(one.state.ledger).entries == []
