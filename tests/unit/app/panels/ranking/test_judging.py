@@ -11,6 +11,7 @@ from app.messages import Messages
 from app.models.thumbnails import Thumbnails
 from app.operations import refining as operations
 from app.operations import searching
+from app.panels.ranking.judgement_strip import JudgementStrip
 from app.panels.ranking.panel import RankingPanel
 from app.settings import Settings
 from app.state import State
@@ -291,3 +292,37 @@ def test_the_bar_of_a_comparison_can_be_cancelled_by_mouse(qtbot, panel):
     qtbot.mouseClick(panel.judging.bar._button, LEFT, pos=QPoint(4, 4))
     assert not panel.judging.bar.isVisible()
     assert not panel.grid.comparing.pending
+
+
+class TestTheStripAtTheFootOfQuery:
+    @pytest.fixture
+    def strip(self, qtbot, context, jobs):
+        made = JudgementStrip(context, Thumbnails(lambda _rows, done: done([])))
+        qtbot.addWidget(made)
+        made.resize(300, 60)
+        ask_case(context, jobs)
+        return made
+
+    def judge(self, context, jobs, place: int) -> None:
+        case = context.state.columns.ids[place]
+        operations.judge(context, [refining.thumb(context.state.search, case, True)])
+        jobs.let_run()
+
+    def test_it_is_there_while_something_is_judged(self, qtbot, strip, context, jobs):
+        assert strip.isHidden()
+        self.judge(context, jobs, 4)
+        self.judge(context, jobs, 6)
+        assert not strip.isHidden()
+        assert "c6 is like the query" in strip.pictures.accessibleName()
+        assert not strip.grab().isNull()
+        strip.head.action_wanted.emit()
+        jobs.let_run()
+        assert "c6" not in strip.pictures.accessibleName()
+        strip.head.action_wanted.emit()
+        jobs.let_run()
+        assert strip.isHidden()
+
+    def test_a_click_leads_to_all_of_them(self, qtbot, strip, context, jobs):
+        self.judge(context, jobs, 4)
+        with qtbot.waitSignal(strip.wanted):
+            qtbot.mouseClick(strip.pictures, LEFT)
