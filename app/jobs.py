@@ -47,6 +47,28 @@ class State(Enum):
     CANCELLED = "cancelled"
 
 
+class Post(QObject):
+    """Carries news of jobs from the engines' threads to the window's.
+
+    It outlives the jobs it carries news of: a signal must not be sent from an object that another thread may
+    take away meanwhile, as the window does with a job that is over.
+    """
+
+    _sent = Signal(object, object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sent.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def send(self, job: QObject, hear: Callable[..., None], *news: object) -> None:
+        """Let the window's thread call ``hear(*news)``, of ``job``, unless it is gone by then."""
+        self._sent.emit(job, hear, news)
+
+    def _deliver(self, job: QObject, hear: Callable[..., None], news: tuple[object, ...]) -> None:
+        if isValid(job):
+            hear(*news)
+
+
 class Job(QObject):
     """One piece of work: where it stands, and how to end it."""
 
@@ -56,12 +78,12 @@ class Job(QObject):
     failed = Signal(object)
     cancelled = Signal()
     ended = Signal()
-    _news = Signal(str, object)
-    _over = Signal(object)
 
-    def __init__(self, title: str, parent: QObject | None = None, *, can_stop: bool = False) -> None:
+    def __init__(
+        self, title: str, post: Post, parent: QObject | None = None, *, can_stop: bool = False
+    ) -> None:
         super().__init__(parent)
-        self.title, self.can_stop = title, can_stop
+        self.title, self.can_stop, self._post = title, can_stop, post
         self.state = State.WAITING
         self.progress: Progress | None = None
         self.started = time.monotonic()
@@ -69,8 +91,6 @@ class Job(QObject):
         self._rate_what = ""
         self._task: Task | None = None
         self._wanted = True
-        self._news.connect(self._hear, Qt.ConnectionType.QueuedConnection)
-        self._over.connect(self._finish, Qt.ConnectionType.QueuedConnection)
 
     @property
     def running(self) -> bool:
@@ -125,14 +145,13 @@ class Job(QObject):
 
     def hear(self, kind: str, news: object) -> None:
         """News from the engine's thread."""
-        if self._wanted and isValid(self):
-            self._news.emit(kind, news)
+        if self._wanted:
+            self._post.send(self, self._hear, kind, news)
 
     def _report(self, future: Future[Any]) -> None:
-        """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled:
-        the job may be gone by then."""
-        if self._wanted and isValid(self):
-            self._over.emit(future)
+        """The end of the work, in the engine's thread. Nobody waits for that of a job that was cancelled."""
+        if self._wanted:
+            self._post.send(self, self._finish, future)
 
     def _hear(self, kind: str, news: Any) -> None:
         if not self._wanted or not self.running:
@@ -191,6 +210,7 @@ class Jobs(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._post = Post()
         self._engines: dict[Lane, Engine] = {}
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
@@ -212,7 +232,7 @@ class Jobs(QObject):
         A new job on a ``channel`` cancels the one before, whose late result never arrives. ``quiet`` jobs
         (thumbnails, searches) are not listed. Connect to the job's signals right after the call.
         """
-        job = Job(title, self, can_stop=can_stop)
+        job = Job(title, self._post, self, can_stop=can_stop)
         if channel is not None:
             before = self._latest.get(channel)
             if before is not None:

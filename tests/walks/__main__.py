@@ -127,7 +127,7 @@ def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
             said = said_in(Path(home))
             last = "\n".join(said.read_text(encoding="utf-8").splitlines()[-10:]) if said.exists() else ""
             told = (
-                f"it ended with {ended.returncode}: {(ended.stderr or '')[-4000:]}\nAt last it did:\n{last}"
+                f"it ended with {ended.returncode}: {(ended.stderr or '')[-12000:]}\nAt last it did:\n{last}"
             )
             return {"problems": [told], "stalls": []}
 

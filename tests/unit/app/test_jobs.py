@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -131,3 +133,50 @@ def test_quiet_jobs_are_not_listed(jobs: Jobs, qtbot: QtBot) -> None:
     assert listed == [loud] == jobs.listed
     qtbot.waitUntil(lambda: not quiet.running and not loud.running, timeout=20_000)
     assert jobs.listed == []
+
+
+#: Threads tell news of the newest job without a pause while the window's thread makes jobs and ends them.
+NEWS_WITHOUT_END = """
+import sys
+import threading
+import time
+
+from PySide6.QtCore import QCoreApplication, QEvent
+
+from app.jobs import Job, Post
+from core.engine import Progress
+
+sys.setswitchinterval(1e-5)
+app = QCoreApplication([])
+post, over = Post(), threading.Event()
+newest = Job("Counting", post)
+
+
+def tell():
+    while not over.is_set():
+        newest.hear("progress", Progress(1, 2, "Counting"))
+
+
+tellers = [threading.Thread(target=tell) for _ in range(3)]
+for teller in tellers:
+    teller.start()
+until = time.monotonic() + 2
+while time.monotonic() < until:
+    newest = Job("Counting", post)
+    app.processEvents()
+    app.processEvents()
+    newest.cancel()
+    newest.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+over.set()
+for teller in tellers:
+    teller.join()
+print("alive")
+"""
+
+
+def test_a_job_may_go_while_its_news_are_being_told() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", NEWS_WITHOUT_END], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "alive\n"), ended.stderr[-2000:]
