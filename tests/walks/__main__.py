@@ -1,9 +1,10 @@
 """``python -m tests.walks --walks 100 --actions 500 --seed 1``: users who do anything to the real window.
 
 Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
-Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which other
-programs had the processor, where the system tells). Beside a stall stands how long the window's thread itself
-computed; in the end, where the walks were, and which commands none of them ran. Exit status 1 if any failed.
+Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which
+others had the processor: other programs or, where it is a virtual machine that tells, its host). Beside a stall stands
+how long the window's thread itself computed; in the end, where the walks were, and which commands none of them
+ran. Exit status 1 if any failed.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def main() -> None:
                 print(f"  told {count} times: {told[:160]}", flush=True)
             for stall in outcome["stalls"]:
                 print(
-                    f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, "
+                    f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the "
+                    f"machine's host had a processor {stall['stolen_ms']:.0f} ms, "
                     f"{stall['busy_ms']:.0f} ms computing, other threads of the program waited "
                     f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}\n"
                     f"    Meanwhile:\n{stall['threads']}",

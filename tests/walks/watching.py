@@ -29,13 +29,14 @@ HARMLESS = ("This plugin does not support", "Detected locale")
 
 @dataclass(frozen=True)
 class Stall:
-    """The event loop did not come round for so long, without the time other programs had the processor.
+    """The event loop did not come round for so long, without the time others had the processor: programs of
+    this machine, or, where it is a virtual one, its host.
 
-    ``wall_ms`` with that time; ``busy_ms`` is what the window's thread itself computed meanwhile. Far less
-    of it than ``ms`` tells of waiting: for a disk, a lock, or the interpreter, which a thread may have that
-    waits for a processor itself. ``others_ms`` is what all other threads of the program so waited, since
-    a quarter of a second before at most, and ``threads`` tells of each that worked or waited meanwhile, with
-    where it was when the stall was noticed.
+    ``wall_ms`` with that time, of which the host had ``stolen_ms``; ``busy_ms`` is what the window's thread
+    itself computed meanwhile. Far less of it than ``ms`` tells of waiting: for a disk, a lock, or the
+    interpreter, which a thread may have that waits for a processor itself. ``others_ms`` is what all other
+    threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of each
+    that worked or waited meanwhile, with where it was when the stall was noticed.
     """
 
     ms: float
@@ -45,6 +46,7 @@ class Stall:
     busy_ms: float = 0.0
     others_ms: float = 0.0
     threads: str = ""
+    stolen_ms: float = 0.0
 
 
 class _Logged(logging.Handler):
@@ -83,6 +85,7 @@ class Watch:
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
         self._last, self._waited, self._busy = time.perf_counter(), self._run_delay(), time.thread_time()
+        self._stolen = _stolen()
         self._stack = self._was_doing = ""
         self._stacks: dict[int, str] = {}
         self._calm, self._calm_at = _times(), self._last
@@ -110,8 +113,10 @@ class Watch:
 
     def _beat(self) -> None:
         now, waited, busy = time.perf_counter(), self._run_delay(), time.thread_time()
-        wall = 1000 * (now - self._last) - PERIOD_MS
-        late, computed = wall - (waited - self._waited), 1000 * (busy - self._busy)
+        wall, stolen = 1000 * (now - self._last) - PERIOD_MS, _stolen()
+        # While a thread waits for a processor the host may have that one too: the longer of both counts.
+        lost = max(_longest(stolen, self._stolen), waited - self._waited)
+        late, computed = wall - lost, 1000 * (busy - self._busy)
         if late > self.longest_ms:
             self.longest_ms, self.longest_busy_ms = late, computed
         if self.limit_ms and late > self.limit_ms:
@@ -129,9 +134,18 @@ class Watch:
                 if worked + delay >= WORTH_MS
             )
             self.stalls.append(
-                Stall(late, self._was_doing or self.doing, self._stack, wall, computed, others, told)
+                Stall(
+                    late,
+                    self._was_doing or self.doing,
+                    self._stack,
+                    wall,
+                    computed,
+                    others,
+                    told,
+                    _longest(stolen, self._stolen),
+                )
             )
-        self._last, self._waited, self._busy = now, waited, busy
+        self._last, self._waited, self._busy, self._stolen = now, waited, busy, stolen
         self._stack, self._was_doing, self._stacks = "", "", {}
 
     def _run_delay(self) -> float:
@@ -194,6 +208,27 @@ def _time_of(task: int) -> _Time:
     except (OSError, ValueError):
         return NONE
     return _Time(int(worked) / 1e6, int(waited) / 1e6)
+
+
+def _stolen() -> tuple[float, ...]:
+    """Milliseconds the host had each processor of a virtual machine while something wanted to run on it;
+    nothing where nobody tells."""
+    try:
+        file = os.open("/proc/stat", os.O_RDONLY)
+        try:
+            lines = os.read(file, 100 * (1 + (os.cpu_count() or 1))).splitlines()
+        finally:
+            os.close(file)
+    except OSError:
+        return ()
+    tick = 1000 / os.sysconf("SC_CLK_TCK")
+    fields = [line.split() for line in lines if line.startswith(b"cpu") and line[3:4].isdigit()]
+    return tuple(int(of[8]) * tick for of in fields if len(of) > 8)
+
+
+def _longest(after: tuple[float, ...], before: tuple[float, ...]) -> float:
+    """What the host had of the processor it had longest."""
+    return max((new - old for new, old in zip(after, before, strict=False)), default=0.0)
 
 
 def _name_of(task: int) -> str:
