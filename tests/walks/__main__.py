@@ -2,9 +2,9 @@
 
 Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
 Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which
-others had the processor: other programs or, where it is a virtual machine that tells, its host). Beside a stall stands
-how long the window's thread itself computed; in the end, where the walks were, and which commands none of them
-ran. Exit status 1 if any failed.
+others had the processor: other programs or, where it is a virtual machine that tells, its host). Beside a
+stall stands how long the window's thread itself computed; in the end, where the walks were, and which
+commands none of them ran. Exit status 1 if any failed.
 """
 
 from __future__ import annotations

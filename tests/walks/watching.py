@@ -35,8 +35,8 @@ class Stall:
     ``wall_ms`` with that time, of which the host had ``stolen_ms``; ``busy_ms`` is what the window's thread
     itself computed meanwhile. Far less of it than ``ms`` tells of waiting: for a disk, a lock, or the
     interpreter, which a thread may have that waits for a processor itself. ``others_ms`` is what all other
-    threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of each
-    that worked or waited meanwhile, with where it was when the stall was noticed.
+    threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of
+    each that worked or waited meanwhile, with where it was when the stall was noticed.
     """
 
     ms: float
