@@ -26,7 +26,7 @@ from core.language import say
 from core.library import schema
 from core.library.database import has_no_room, in_words, plain_errors
 from core.library.export_log import FILE as EXPORTS
-from core.library.feature_checks import DESCRIPTION, chunk_file
+from core.library.feature_stores import DESCRIPTION, chunk_file
 from core.library.library import sweep
 from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
 from core.library.salvage import complaints, copy_catalogue

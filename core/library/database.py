@@ -17,6 +17,7 @@ from core.errors import BadInput, SemblanceError
 from core.language import say
 from core.library import schema
 from core.library.records import CATALOGUE
+from core.library.row_sums import allow_sums, keeping_sums, renewing_sums
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30
@@ -45,23 +46,31 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
+        allow_sums(connection)
         # Python's own transaction control would commit before DDL: ours begin and end explicitly.
         connection.isolation_level = None
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+        options = connection.get_execution_options()
+        if options.get("summing") and not connection.info.get("summing"):
+            for statement in keeping_sums():
+                connection.exec_driver_sql(statement)
+            connection.info["summing"] = True
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
 
     return engine
 
 
 @contextlib.contextmanager
-def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
-    """A write transaction: all of it is kept, or none; waits for another writer."""
+def transaction(engine: sa.Engine, file: Path, *, summing: bool = True) -> Iterator[sa.Connection]:
+    """A write transaction: all of it is kept, or none; waits for another writer.
+
+    ``summing``: the rows written get their sums, for which the tables must be there.
+    """
     with (
         plain_errors(file),
-        engine.connect().execution_options(writing=True) as connection,
+        engine.connect().execution_options(writing=True, summing=summing) as connection,
         connection.begin(),
     ):
         yield connection
@@ -153,9 +162,10 @@ def create_tables(file: Path) -> None:
     """Make a new catalogue in ``file``."""
     engine = connect(file, writable=True)
     try:
-        with transaction(engine, file) as connection:
+        with transaction(engine, file, summing=False) as connection:
             schema.tables.create_all(connection)
             connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
+            _renew_sums(connection)
     finally:
         engine.dispose()
 
@@ -212,7 +222,7 @@ def _version(connection: sa.Connection, file: Path) -> int | None:
 
 def _migrate(engine: sa.Engine, file: Path) -> None:
     """From whatever version there is once nobody else writes, in one transaction."""
-    with transaction(engine, file) as connection:
+    with transaction(engine, file, summing=False) as connection:
         version = _version(connection, file)
         if version is None or version >= schema.VERSION:
             return
@@ -222,6 +232,12 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
         connection.execute(
             schema.meta.update().where(schema.meta.c.key == "schema").values(value=str(schema.VERSION))
         )
+        _renew_sums(connection)
+
+
+def _renew_sums(connection: sa.Connection) -> None:
+    for statement in renewing_sums():
+        connection.exec_driver_sql(statement)
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -14,13 +14,12 @@ import sqlalchemy as sa
 
 from core.language import say
 from core.library.catalogue import Catalogue
-from core.library.feature_sets import FeatureSets, create_store
+from core.library.feature_sets import FeatureSets
+from core.library.feature_stores import DESCRIPTION, chunk_file, create_store
 from core.library.forgetting import FORGOTTEN
 from core.library.records import CHUNK, FeatureSet
 from core.library.schema import cases, feature_chunks
 from core.tasks import SILENT, Reporter
-
-DESCRIPTION = "zarr.json"
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,8 @@ class StoreState:
     """What reading a whole feature set gave.
 
     ``description``: whether the store's own description can be used; ``checked``: chunks carry check sums;
-    ``damaged``: numbers of the chunks that cannot be read, or lack rows; ``cases`` in them; ``sound`` cases.
+    ``damaged``: numbers of the chunks that cannot be read, lack rows, or are not the ones that were written;
+    ``cases`` in them; ``sound`` cases.
     """
 
     description: bool
@@ -36,11 +36,6 @@ class StoreState:
     damaged: tuple[int, ...]
     cases: int
     sound: int
-
-
-def chunk_file(store: Path, number: int) -> Path:
-    """Where zarr keeps a chunk of a store."""
-    return store / "c" / str(number) / "0"
 
 
 def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter = SILENT) -> StoreState:
@@ -53,11 +48,12 @@ def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter 
     if array is None:
         lost = sum(counts.values())
         return StoreState(False, False, tuple(needed), lost, 0)
+    changed = features.changed_chunks(feature_set, needed)
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
         reporter.progress(done, len(needed), say("Checking {feature_set}", feature_set=feature_set.name))
-        if not _sound(array, number, known[number]):
+        if number in changed or not _sound(array, number, known[number]):
             damaged.append(number)
     lost = sum(counts[number] for number in damaged)
     checked = any(type(codec).__name__ == "Crc32cCodec" for codec in array.metadata.codecs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from core.errors import BadArguments, BadInput
 from core.language import say
 from core.library.catalogue import Catalogue
+from core.library.feature_stores import create_store, sum_of_chunk
 from core.library.forgetting import forget_numbers
 from core.library.records import CHUNK, FeatureSet, now
 from core.library.schema import HAS_PICTURE, cases, feature_chunks, feature_failures, feature_sets
@@ -129,8 +130,12 @@ class FeatureSets:
             raise _damaged(feature_set, self.store_of(feature_set)) from error
         return values
 
+    def _refuse_changed(self, feature_set: FeatureSet, numbers: Collection[int]) -> None:
+        if self.changed_chunks(feature_set, numbers):
+            raise _damaged(feature_set, self.store_of(feature_set))
+
     def _checked(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Extractors never give a row of NaN, but a chunk whose file was lost reads as such."""
+        """Extractors never give a row of NaN, but a chunk without a sum whose file was lost reads as such."""
         if values.dtype == np.float32 and np.isnan(values).all(axis=1).any():
             raise _damaged(feature_set, self.store_of(feature_set))
         return values
@@ -141,6 +146,22 @@ class FeatureSets:
             feature_chunks.c.feature_set == feature_set.id
         )
         return {r.chunk: np.frombuffer(r.case_rows, dtype=np.int64) for r in self._catalogue.read(query)}
+
+    def changed_chunks(self, feature_set: FeatureSet, numbers: Collection[int]) -> list[int]:
+        """Those of the chunks ``numbers`` whose files are not the ones that were written.
+
+        Raises:
+            BadInput: they may not be read.
+        """
+        query = sa.select(feature_chunks.c.chunk, feature_chunks.c.file_sum).where(
+            feature_chunks.c.feature_set == feature_set.id, feature_chunks.c.file_sum.is_not(None)
+        )
+        sums = {r.chunk: r.file_sum for r in self._catalogue.read(query)}
+        store = self.store_of(feature_set)
+        try:
+            return [n for n in numbers if n in sums and sum_of_chunk(store, n) != sums[n]]
+        except OSError as error:
+            raise _closed(feature_set, store, error) from error
 
     def cases_of(self, feature_set: FeatureSet) -> npt.NDArray[np.int64]:
         """(n,) ids of the cases whose current content has numbers, ascending."""
@@ -207,6 +228,7 @@ class FeatureSets:
                         feature_set=feature_set.id,
                         chunk=number,
                         case_rows=rows[new].astype(np.int64).tobytes(),
+                        file_sum=sum_of_chunk(self.store_of(feature_set), number),
                     )
                 )
                 connection.execute(
@@ -266,6 +288,7 @@ class FeatureSets:
         array = self._array(feature_set, "r")
         if len(positions) == 0:
             return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
+        self._refuse_changed(feature_set, np.unique(positions // CHUNK).tolist())
         if len(positions) * 2 > array.shape[0]:
             values = self._select(feature_set, array, slice(None))[positions]
         else:
@@ -279,6 +302,7 @@ class FeatureSets:
         numbers = sorted(known)
         for start in range(0, len(numbers), chunks):
             part = numbers[start : start + chunks]
+            self._refuse_changed(feature_set, [number for number in part if (known[number] >= 0).any()])
             block = self._select(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
             if len(block) < (part[-1] + 1 - part[0]) * CHUNK:
                 raise _damaged(feature_set, self.store_of(feature_set))
@@ -300,24 +324,6 @@ class FeatureSets:
         if not ids:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         return np.concatenate(ids), np.concatenate(positions).astype(np.int64)
-
-
-def create_store(store: Path, rows: int, width: int, dtype: str, *, checked: bool = True) -> None:
-    """An empty store; ``checked``: each chunk carries a CRC-32C, and one that no longer agrees is not read.
-
-    Stores made before there were such sums have none.
-    """
-    import zarr
-    from zarr.codecs import Crc32cCodec, ZstdCodec
-
-    zarr.create_array(
-        store,
-        shape=(rows, width),
-        chunks=(CHUNK, max(1, width)),
-        dtype=dtype,
-        fill_value=np.nan,
-        compressors=[ZstdCodec(level=0), Crc32cCodec()] if checked else [ZstdCodec(level=0)],
-    )
 
 
 def _all(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:

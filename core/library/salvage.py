@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from core.library import schema
 from core.library.database import BUSY_S, create_tables, has_no_room, in_words
+from core.library.row_sums import accept_rows, allow_sums, changed_rows, has_sums, keeping_sums
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"
@@ -21,6 +22,8 @@ WHOLE = "ok"
 FEW = 20
 _NUMBER_BYTES = 8
 _IMPORTED_AGAIN = ("files", "cases", "slices")
+#: What is extracted again, or would teach something false: better none than one that was changed.
+_NOT_KEPT = (*_IMPORTED_AGAIN, "feature_chunks", "feature_failures", "judgements", "concept_marks")
 
 
 @contextlib.contextmanager
@@ -32,6 +35,18 @@ def _read_only(file: Path) -> Iterator[sqlite3.Connection]:
     immutable = "&immutable=1" if closed and not (log.exists() and log.stat().st_size) else ""
     uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
+        allow_sums(connection)
+        yield connection
+
+
+@contextlib.contextmanager
+def _for_writing(file: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction, in which rows get their sums where the catalogue has them."""
+    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
+        allow_sums(connection)
+        if has_sums(connection):
+            for statement in keeping_sums():
+                connection.execute(statement)
         yield connection
 
 
@@ -63,14 +78,15 @@ def orphans(file: Path) -> dict[str, int]:
 
 def remove_orphans(file: Path) -> int:
     """Take out rows that point to something that is not there; how many they were."""
-    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
+    with _for_writing(file) as connection:
         return _remove_orphans(connection)
 
 
 def unreadable(file: Path) -> dict[str, list[int]]:
     """Table -> rows (by their rowid) with text that is no text, or no JSON where it should be.
 
-    SQLite keeps no check sums: of what changed on the disk only this and the form of its pages can be seen.
+    A catalogue of before version 6 has no check sums: of what changed on the disk only this and the form of
+    its pages can be seen.
     """
     found: dict[str, list[int]] = {}
     with _read_only(file) as connection:
@@ -114,7 +130,7 @@ def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
     for importing again brings them back as they were.
     """
     removed = 0
-    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
+    with _for_writing(file) as connection:
         connection.text_factory = bytes
         for name, numbers in rows.items():
             table = schema.tables.tables[name]
@@ -133,6 +149,39 @@ def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
                     if text != value and text is not None:
                         put = f'UPDATE OR IGNORE "{name}" SET "{column.name}" = ? WHERE rowid = ?'
                         connection.execute(put, (text.decode("utf-8"), number))
+    return removed
+
+
+def changed(file: Path) -> dict[str, list[int]]:
+    """Table -> rows, by their rowid, that are not as they were written: their sums do not agree."""
+    with _read_only(file) as connection:
+        return changed_rows(connection)
+
+
+def names_of(file: Path, table: str, rows: Sequence[int]) -> list[str]:
+    """What people call ``rows`` of ``table``, as far as they have names that can be read."""
+    naming = next(
+        (c.name for c in schema.tables.tables[table].columns if c.name in ("name", "case_id", "path")), ""
+    )
+    if not naming:
+        return []
+    with _read_only(file) as connection:
+        connection.text_factory = _shown
+        query = f'SELECT "{naming}" FROM "{table}" WHERE rowid = ?'
+        return [str(connection.execute(query, (row,)).fetchone()[0]) for row in rows]
+
+
+def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
+    """Take out rows that were changed and can be made again, or that would teach something false; the others
+    are taken for what they hold now. How many were taken out."""
+    removed = 0
+    with _for_writing(file) as connection:
+        for table, numbers in rows.items():
+            if table not in _NOT_KEPT:
+                accept_rows(connection, table, numbers)
+                continue
+            connection.executemany(f'DELETE FROM "{table}" WHERE rowid = ?', [(row,) for row in numbers])
+            removed += len(numbers)
     return removed
 
 
@@ -178,6 +227,7 @@ def salvage(file: Path, target: Path) -> dict[str, int]:
         contextlib.closing(sqlite3.connect(target, timeout=BUSY_S)) as made,
         made,
     ):
+        allow_sums(made)
         # A file that was cut short is read as far as it goes.
         source.execute("PRAGMA writable_schema=ON")
         source.text_factory = _shown
@@ -188,6 +238,10 @@ def salvage(file: Path, target: Path) -> dict[str, int]:
             if columns:
                 saved[table.name] = _copy(source, made, table.name, columns)
         _remove_orphans(made)
+        # What an older program wrote had no sums. Rows that had keep theirs, which tell what was changed.
+        for name in saved:
+            found = made.execute(f'SELECT rowid FROM "{name}" WHERE row_sum IS NULL').fetchall()
+            accept_rows(made, name, [row for (row,) in found])
         return {name: made.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in saved}
 
 

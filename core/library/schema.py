@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 5
+VERSION = 6
 
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -51,6 +51,22 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "author TEXT NOT NULL, "
         "time TEXT NOT NULL, "
         'UNIQUE (concept, "case"))',
+    ),
+    5: (
+        "ALTER TABLE feature_chunks ADD COLUMN file_sum INTEGER",
+        "ALTER TABLE cases ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE concept_marks ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE concepts ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE feature_chunks ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE feature_failures ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE feature_sets ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE files ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE judgements ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE meta ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE metrics ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE searches ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE slices ADD COLUMN row_sum INTEGER",
+        "ALTER TABLE sources ADD COLUMN row_sum INTEGER",
     ),
 }
 
@@ -141,6 +157,7 @@ feature_chunks = sa.Table(
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
     sa.Column("chunk", sa.Integer, primary_key=True),
     sa.Column("case_rows", sa.LargeBinary, nullable=False, doc="int64 ids of cases, in row order"),
+    sa.Column("file_sum", sa.Integer, doc="the end of its file; NULL where it was written before version 6"),
 )
 
 feature_failures = sa.Table(
@@ -214,3 +231,6 @@ concept_marks = sa.Table(
     sa.Column("time", sa.Text, nullable=False),
     sa.UniqueConstraint("concept", "case"),
 )
+
+for _table in tables.tables.values():
+    _table.append_column(sa.Column("row_sum", sa.Integer, doc="see core.library.row_sums"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from core.library.library import Library
 from core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
+from core.library.row_sums import allow_sums, has_sums, keeping_sums
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
@@ -74,6 +75,12 @@ def finding_of(library: Path) -> dict[str, str | None]:
         return {row.case_id: row.finding for row in opened.catalogue.all_cases()}
 
 
+def numbers_of(library: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and numbers of the only feature set."""
+    with Library.open(library) as opened:
+        return opened.features.read(opened.features.get(None))
+
+
 def tables_of(library: Path) -> dict[str, list[tuple]]:
     """Everything in the catalogue, to compare before and after."""
     with raw(library) as connection:
@@ -83,7 +90,11 @@ def tables_of(library: Path) -> dict[str, list[tuple]]:
 
 @contextlib.contextmanager
 def raw(library: Path) -> Iterator[sqlite3.Connection]:
-    """The catalogue's file, past all our code; changes are committed."""
+    """The catalogue's file, past all our code but for the sums of rows; changes are committed."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection:
+        allow_sums(connection)
+        if has_sums(connection):
+            for statement in keeping_sums():
+                connection.execute(statement)
         yield connection
         connection.commit()

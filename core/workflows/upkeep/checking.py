@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import SemblanceError
-from core.language import say, say_all
+from core.language import say
 from core.library import check_is_library, open_library
 from core.library.records import CATALOGUE, FeatureSet
 from core.tasks import SILENT, Reporter
-from core.workflows.upkeep.findings import CheckResult, Finding
+from core.workflows.upkeep.catalogue_checks import check_catalogue
+from core.workflows.upkeep.findings import CheckResult, Finding, few
 
 if TYPE_CHECKING:
     from core.library.library import Library
     from core.workflows.upkeep.mending import Mender
-
-#: Names spelled out in a sentence.
-FEW = 3
 
 
 def check_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> CheckResult:
@@ -44,8 +41,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         result.works.append(say("Nothing more is looked at while that is there."))
         return result
     reporter.progress(0, None, "Checking the catalogue")
-    _check_catalogue(library, result, mender)
-    if any(f.path == CATALOGUE and not f.repaired for f in result.findings):
+    if not check_catalogue(library, result, mender):
         result.works.append(say("Nothing more can be said while the catalogue is damaged."))
         return result
     # Before it is opened: opening replaces what it cannot read.
@@ -68,10 +64,6 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     return result
 
 
-def _add(result: CheckResult, finding: Finding, repaired: str = "") -> None:
-    result.findings.append(replace(finding, repaired=repaired) if repaired else finding)
-
-
 def _check_strange(library: Path, result: CheckResult, mender: Mender | None) -> bool:
     """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
     person may not read looks damaged and is not."""
@@ -84,12 +76,12 @@ def _check_strange(library: Path, result: CheckResult, mender: Mender | None) ->
             closed[0].relative_to(library).as_posix(),
             say(
                 "You may not read {files}.",
-                files=_few([file.relative_to(library).as_posix() for file in closed]),
+                files=few([file.relative_to(library).as_posix() for file in closed]),
             ),
             say("Ask whoever owns the library to let you read all of it. Nothing was changed."),
             files=tuple(file.relative_to(library).as_posix() for file in closed),
         )
-        _add(result, finding)
+        result.add(finding)
         return False
     for file in strange:
         inside = file.relative_to(library).as_posix()
@@ -101,59 +93,8 @@ def _check_strange(library: Path, result: CheckResult, mender: Mender | None) ->
             else say("{inside} is neither a file nor a folder.", inside=inside),
             say("Mending (--repair) moves it aside and makes again what can be made again."),
         )
-        _add(result, finding, mender.put_aside(file) if mender is not None else "")
+        result.add(finding, mender.put_aside(file) if mender is not None else "")
     return not result.open_harm
-
-
-def _check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> None:
-    from core.library.salvage import complaints, orphans, unreadable
-
-    file = library / CATALOGUE
-    result.checked["catalogues"] = 1
-    if wrong := complaints(file):
-        finding = Finding(
-            say("catalogue"),
-            CATALOGUE,
-            say("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
-            say(
-                "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
-                "--repair."
-            ),
-        )
-        done = mender.salvage() if mender is not None else ""
-        if mender is not None and not done:
-            remedy = say(
-                "Nothing of it could be read: restore a backup, or import the pictures into a new library."
-            )
-            finding = replace(finding, remedy=remedy)
-        _add(result, finding, done)
-        if mender is None or not done:
-            return
-    if strange := unreadable(file):
-        finding = Finding(
-            say("catalogue rows"),
-            CATALOGUE,
-            say("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
-            say("Mending (--repair) saves of them what can be read; a backup has them whole."),
-        )
-        _add(result, finding, mender.mend_rows(strange) if mender is not None else "")
-        if not result.findings[-1].repaired:
-            return
-    if lost := orphans(file):
-        told = _told_rows({table: range(count) for table, count in lost.items()})
-        finding = Finding(
-            say("catalogue rows"),
-            CATALOGUE,
-            say("Rows point to others that are not there: {told}.", told=told),
-            say("Mending (--repair) takes them out."),
-        )
-        _add(result, finding, mender.remove_orphans() if mender is not None else "")
-
-
-def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
-    return say_all(
-        say("{count:,} of {table}", count=len(found), table=table) for table, found in sorted(rows.items())
-    )
 
 
 def _check_rows(library: Library, result: CheckResult, mender: Mender | None) -> None:
@@ -169,7 +110,7 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
         done = ""
         if mender is not None:
             done = say("{catalogue:,} rows were let go.", catalogue=forget_unknown(library.catalogue))
-        _add(result, finding, done)
+        result.add(finding, done)
 
 
 def _check_pictures(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
@@ -196,7 +137,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     "File > Find moved pictures… (semblance relink LIB FOLDER) finds them where they are now."
                 ),
             )
-            _add(result, finding)
+            result.add(finding)
             continue
         try:
             with Source.open(source.path) as opened:
@@ -212,7 +153,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     if entry.size != known.size or file_identity(opened, path) != known.hash:
                         changed.append(path)
         except SemblanceError as error:
-            _add(result, Finding("pictures", str(source.path), error.message, error.hint))
+            result.add(Finding("pictures", str(source.path), error.message, error.hint))
             continue
         back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
         if gone:
@@ -224,12 +165,12 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     source=source.name,
                     n=len(gone),
                     n2=len(files),
-                    gone=_few(gone),
+                    gone=few(gone),
                 ),
                 say("Find moved pictures… looks for them elsewhere; their cases keep their numbers."),
                 files=tuple(gone),
             )
-            _add(result, finding)
+            result.add(finding)
         if changed:
             finding = Finding(
                 say("pictures"),
@@ -238,12 +179,12 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
                     source=source.name,
                     n=len(changed),
-                    changed=_few(changed),
+                    changed=few(changed),
                 ),
                 say("Import the source again; the cases then get new numbers."),
                 files=tuple(changed),
             )
-            _add(result, finding)
+            result.add(finding)
         if mender is not None:
             mender.mark_pictures(library, source, gone, back)
     result.checked["pictures"] = checked
@@ -285,7 +226,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
                 repaired = "" if lost else told
                 finding = replace(finding, remedy=told)
             state = replace(state, sound=total - lost)
-            _add(result, finding, repaired)
+            result.add(finding, repaired)
         elif not state.checked and total:
             finding = Finding(
                 say("features"),
@@ -298,7 +239,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
                 say("Extract it again under another name to have them."),
                 harm=False,
             )
-            _add(result, finding)
+            result.add(finding)
         if state.sound:
             result.works.append(
                 say(
@@ -343,7 +284,7 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
                 on=on,
             ),
         )
-        _add(result, finding, mender.find_metric(library, record) if mender is not None else "")
+        result.add(finding, mender.find_metric(library, record) if mender is not None else "")
         if result.findings[-1].repaired:
             result.works.append(say("Metric '{record}'.", record=record.name))
 
@@ -359,7 +300,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
             say("They are made again as pictures are seen; mending (--repair) makes all of them now."),
             harm=False,
         )
-        _add(result, finding, mender.thumbnails(library) if mender is not None else "")
+        result.add(finding, mender.thumbnails(library) if mender is not None else "")
     bad = bad_prepared(library.path)
     result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
     for file in bad:
@@ -370,7 +311,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
             say("It is made again when the metric is used."),
             harm=False,
         )
-        _add(result, finding, mender.prepare_again(library, file) if mender is not None else "")
+        result.add(finding, mender.prepare_again(library, file) if mender is not None else "")
 
 
 def _check_left_over(library: Library, result: CheckResult, mender: Mender | None) -> None:
@@ -393,9 +334,4 @@ def _check_left_over(library: Library, result: CheckResult, mender: Mender | Non
             say("Mending (--repair) moves it aside once it is an hour old."),
             harm=False,
         )
-        _add(result, finding, mender.put_aside(file) if mender is not None and not young else "")
-
-
-def _few(names: Sequence[str]) -> str:
-    told = say_all(name or say("the file itself") for name in names[:FEW])
-    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+        result.add(finding, mender.put_aside(file) if mender is not None and not young else "")

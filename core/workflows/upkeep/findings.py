@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.language import Said, say, say_all
+
+#: Names spelled out in a sentence.
+FEW = 3
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are; an empty one is the source itself, a single file."""
+    told = say_all(name or say("the file itself") for name in names[:FEW])
+    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,9 @@ class CheckResult:
     checked: dict[str, int] = field(default_factory=dict)
     works: list[str] = field(default_factory=list)
     moved_to: str = ""
+
+    def add(self, finding: Finding, repaired: str = "") -> None:
+        self.findings.append(replace(finding, repaired=repaired) if repaired else finding)
 
     @property
     def open_harm(self) -> list[Finding]:

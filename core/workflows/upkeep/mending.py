@@ -15,17 +15,10 @@ from core.errors import SemblanceError
 from core.features.registry import extractor_class
 from core.language import known, say, say_all
 from core.library.database import plain_errors
-from core.library.feature_checks import (
-    DESCRIPTION,
-    StoreState,
-    chunk_file,
-    describe_again,
-    dtype_of,
-    forget_chunks,
-    state_of,
-)
+from core.library.feature_checks import StoreState, describe_again, dtype_of, forget_chunks, state_of
+from core.library.feature_stores import DESCRIPTION, chunk_file
 from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
-from core.library.salvage import complaints, mend_rows, remove_orphans, salvage
+from core.library.salvage import complaints, mend_rows, remove_orphans, salvage, settle_changed
 from core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -117,6 +110,22 @@ class Mender:
             "the sources again to get back what is missing.",
             n=sum(map(len, rows.values())) - gone,
             gone=gone,
+        )
+
+    def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> str:
+        """Take out rows that were changed and can be made again, and take the others for what they say now;
+        the catalogue as it was is kept. Its own settings are left alone, as in :meth:`mend_rows`."""
+        if "meta" in rows:
+            return ""
+        file = self._library / CATALOGUE
+        self.put_aside(file, copy=True)
+        with plain_errors(file):
+            gone = settle_changed(file, rows)
+        return say(
+            "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as it was is "
+            "kept. Import the sources and extract again to get back what is missing.",
+            gone=gone,
+            n=sum(map(len, rows.values())) - gone,
         )
 
     # Pictures

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from core.errors import BadArguments, BadInput
+from core.library.feature_checks import state_of
+from core.library.feature_stores import chunk_file
 from core.library.library import Library
 from core.library.records import CHUNK
+from core.library.schema import feature_chunks
 from tests.helpers.libraries import fill, make_library, numbers_set, rows_of, values_of
 from tests.helpers.program import at_once
 
@@ -186,6 +189,41 @@ def test_lost_or_damaged_numbers_are_named_never_invented(library, damage):
         list(library.features.blocks(made))
     with pytest.raises(BadInput, match=says):
         library.features.read(made, rows[15:16])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("damage", ["changed places", "an older one", "gone"])
+def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, dtype):
+    made, rows = numbers_set(library, dtype=dtype), rows_of(library)
+    for part in (rows[:10], rows[10:]):
+        library.features.write_chunk(made, part, values_of(part))
+    one, two = (chunk_file(library.features.store_of(made), number) for number in (0, 1))
+    whole = one.read_bytes(), two.read_bytes()
+    if damage == "changed places":
+        one.write_bytes(whole[1])
+        two.write_bytes(whole[0])
+    elif damage == "an older one":
+        two.write_bytes(whole[0])
+    else:
+        two.unlink()
+    for asked in (None, rows[12:13]):
+        with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
+            read(library, made, asked)
+    with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
+        list(library.features.blocks(made))
+    state = state_of(library.features, made)
+    assert state.damaged == ((0, 1) if damage == "changed places" else (1,))
+    if damage != "changed places":
+        assert read(library, made, rows[:10])[0] == rows[:10].tolist()
+
+
+def test_chunks_written_before_there_were_sums_of_them_are_read(library):
+    made, rows = numbers_set(library), rows_of(library)
+    library.features.write_chunk(made, rows, values_of(rows))
+    with library.catalogue.writing() as connection:
+        connection.execute(feature_chunks.update().values(file_sum=None))
+    np.testing.assert_array_equal(read(library, made)[1], values_of(rows))
+    assert state_of(library.features, made).damaged == ()
 
 
 def test_rows_of_tables_may_miss_every_value(library):

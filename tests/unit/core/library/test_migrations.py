@@ -12,54 +12,18 @@ from core.library.concepts import ConceptTable
 from core.library.library import Library
 from core.library.records import CaseRecord, FileRecord
 from tests.helpers.libraries import make_library, raw
-from tests.helpers.older_libraries import described
-
-#: The tables of version 1 that changed since, as that version wrote them.
-CASES_1 = """
-CREATE TABLE cases (
-    id INTEGER NOT NULL,
-    case_id TEXT NOT NULL,
-    file INTEGER NOT NULL,
-    member TEXT DEFAULT '' NOT NULL,
-    frame INTEGER,
-    finding TEXT,
-    patient TEXT,
-    region JSON,
-    attributes JSON NOT NULL,
-    width INTEGER,
-    height INTEGER,
-    content TEXT NOT NULL,
-    numbers BLOB,
-    PRIMARY KEY (id),
-    UNIQUE (case_id),
-    FOREIGN KEY(file) REFERENCES files (id)
-)
-"""
-COLUMNS_1 = "id,case_id,file,member,frame,finding,patient,region,attributes,width,height,content,numbers"
+from tests.helpers.older_libraries import described, older_library
 
 
 @pytest.fixture
 def first(tmp_path) -> Path:
-    """A library of version 1 with six cases."""
-    path = make_library(tmp_path / "lib")
-    with raw(path) as connection:
-        rows = connection.execute(f"SELECT {COLUMNS_1} FROM cases").fetchall()
-        connection.execute("ALTER TABLE sources DROP COLUMN identified")
-        connection.execute("DROP TABLE concept_marks")
-        connection.execute("DROP TABLE concepts")
-        connection.execute("DROP TABLE judgements")
-        connection.execute("DROP TABLE slices")
-        connection.execute("DROP TABLE cases")
-        connection.execute(CASES_1)
-        connection.execute("CREATE INDEX ix_cases_file ON cases (file)")
-        connection.executemany(f"INSERT INTO cases VALUES ({','.join('?' * 13)})", rows)
-        connection.execute("UPDATE meta SET value='1' WHERE key='schema'")
-    return path
+    """A library of version 1."""
+    return older_library(tmp_path / "lib", 1)
 
 
 def test_a_library_of_version_1_opens_with_all_its_cases(first):
     with Library.open(first) as opened:
-        assert opened.summary()["cases"] == 6
+        assert opened.summary()["cases"] == 4
         details = opened.catalogue.details([1, 2])
         assert details[1].case_id == "s/0.png"
         assert (details[1].depth, details[1].slice_hashes) == (None, ())

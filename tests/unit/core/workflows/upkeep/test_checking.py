@@ -9,55 +9,35 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
-from core.library import feature_sets
+from core.library.feature_stores import create_store
 from core.library.library import Library
-from core.library.records import CATALOGUE, DERIVED
+from core.library.records import CATALOGUE, CHUNK, DERIVED
 from core.library.thumbnails import ThumbnailStore
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.searches.desk import close_desks
 from core.workflows.searches.searching import Query, search
-from core.workflows.upkeep import checking, mending
+from core.workflows.upkeep import mending
 from core.workflows.upkeep.backing_up import back_up
 from core.workflows.upkeep.checking import check_library
-from tests.helpers.libraries import raw, tables_of
-from tests.helpers.pictures import striped_folder
-
-CASES = 24
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    """A library with pictures, numbers, a metric and what was prepared for it."""
-    folder = tmp_path_factory.mktemp("made")
-    library = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=CASES), library)
-    extract_features(library, "colour_edge_texture", workers=1)
-    train_metric(library, TrainRequest("euclidean", "plain"))
-    with Library.open(library) as opened:
-        case = opened.catalogue.all_cases()[0].case_id
-    search(library, "plain", Query(case))
-    close_desks()
-    return folder
-
-
-@pytest.fixture
-def library(made, tmp_path) -> Path:
-    """A copy that the test may damage, with pictures of its own."""
-    shutil.copytree(made, tmp_path / "made")
-    path = tmp_path / "made" / "Striped.semblance"
-    with raw(path) as connection:
-        connection.execute("UPDATE sources SET path = ?", (str(tmp_path / "made" / "pictures"),))
-    return path
-
-
-def parts(result) -> list[str]:
-    return [finding.part for finding in result.findings]
+from tests.helpers.checks import parts_of
+from tests.helpers.libraries import numbers_of, raw, tables_of
+from tests.unit.core.workflows.upkeep.conftest import CASES
 
 
 def store_of(library: Path) -> Path:
     return library / "features" / "1.zarr"
+
+
+def make_before_sums(library: Path, values: np.ndarray) -> None:
+    """The store as it was written before there were check sums."""
+    import zarr
+
+    store = store_of(library)
+    shutil.rmtree(store)
+    create_store(store, CHUNK, values.shape[1], "float32", checked=False)
+    zarr.open_array(store, mode="r+")[: len(values)] = values
+    with raw(library) as connection:
+        connection.execute("UPDATE feature_chunks SET file_sum = NULL")
 
 
 def flip(file: Path, at: float = 0.5) -> None:
@@ -65,11 +45,6 @@ def flip(file: Path, at: float = 0.5) -> None:
     data = bytearray(file.read_bytes())
     data[int(len(data) * at)] ^= 0x10
     file.write_bytes(data)
-
-
-def numbers(library: Path):
-    with Library.open(library) as opened:
-        return opened.features.read(opened.features.get(None))
 
 
 def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
@@ -104,7 +79,7 @@ def test_what_is_no_library_is_refused(tmp_path):
 @pytest.mark.parametrize("damage", ["flipped", "gone", "swapped for nothing"])
 def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage):
     chunk = store_of(library) / "c" / "0" / "0"
-    ids, before = numbers(library)
+    ids, before = numbers_of(library)
     if damage == "flipped":
         flip(chunk)
     elif damage == "gone":
@@ -112,15 +87,15 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     else:
         chunk.write_bytes(b"")
     with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
-        numbers(library)
+        numbers_of(library)
     result = check_library(library)
-    assert parts(result) == ["features"]
+    assert parts_of(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
     assert f"{CASES} of {CASES} cases are without" in result.findings[0].says
     assert "Metric 'plain'." in result.works
     mended = check_library(library, repair=True)
     assert (mended.open_harm, mended.findings[0].repaired) == ([], f"{CASES} cases were extracted again.")
-    again, values = numbers(library)
+    again, values = numbers_of(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
     kept = list((library / mending.ASIDE).rglob("c/0/0"))
@@ -133,47 +108,36 @@ def test_cases_whose_pictures_are_gone_too_are_counted(library):
     pictures = sorted((library.parent / "pictures").rglob("*.png"))
     pictures[0].unlink()
     result = check_library(library, repair=True)
-    assert parts(result) == ["pictures", "features"]
+    assert parts_of(result) == ["pictures", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
     assert len(result.open_harm) == 2
-    assert len(numbers(library)[0]) == CASES - 1
+    assert len(numbers_of(library)[0]) == CASES - 1
 
 
 @pytest.mark.parametrize("checked", [True, False])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_store_without_its_description_gets_one(library, damage, checked):
-    _, before = numbers(library)
+    _, before = numbers_of(library)
     store = store_of(library)
     if not checked:
-        # As it was made before there were check sums.
-        shutil.rmtree(store)
-        feature_sets.create_store(store, feature_sets.CHUNK, before.shape[1], "float32", checked=False)
-        import zarr
-
-        zarr.open_array(store, mode="r+")[: len(before)] = before
+        make_before_sums(library, before)
     description = store / "zarr.json"
     if damage == "cut":
         description.write_text(description.read_text()[:40])
     else:
         description.unlink()
     result = check_library(library)
-    assert parts(result) == ["features"]
+    assert parts_of(result) == ["features"]
     assert "what describes its numbers is lost or damaged" in result.findings[0].says
     mended = check_library(library, repair=True)
     assert "all its numbers are there" in mended.findings[0].repaired
-    np.testing.assert_array_equal(numbers(library)[1], before)
-    assert parts(check_library(library)) == ([] if checked else ["features"])
+    np.testing.assert_array_equal(numbers_of(library)[1], before)
+    assert parts_of(check_library(library)) == ([] if checked else ["features"])
 
 
 def test_numbers_without_check_sums_are_told_without_alarm(library):
-    before = numbers(library)[1]
-    shutil.rmtree(store_of(library))
-    feature_sets.create_store(
-        store_of(library), feature_sets.CHUNK, before.shape[1], "float32", checked=False
-    )
-    import zarr
-
-    zarr.open_array(store_of(library), mode="r+")[: len(before)] = before
+    before = numbers_of(library)[1]
+    make_before_sums(library, before)
     result = check_library(library)
     assert [finding.harm for finding in result.findings] == [False]
     assert "made before numbers had check sums" in result.findings[0].says
@@ -186,7 +150,7 @@ def test_a_damaged_metric_is_named_and_its_card_kept(library):
     whole = file.read_bytes()
     flip(file)
     result = check_library(library, repair=True)
-    assert parts(result) == ["metric"]
+    assert parts_of(result) == ["metric"]
     assert "Metric 'plain' cannot be used" in result.findings[0].says
     assert "semblance train LIB --learner euclidean --name 'plain'" in result.findings[0].remedy
     assert file.exists()
@@ -233,7 +197,7 @@ def test_thumbnails_and_prepared_metrics_are_made_again(library):
     prepared.write_bytes(prepared.read_bytes()[:100])
     (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
     mended = check_library(library, repair=True)
-    assert parts(mended) == ["thumbnails", "derived"]
+    assert parts_of(mended) == ["thumbnails", "derived"]
     assert not any(finding.harm for finding in mended.findings)
     assert mended.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
     assert mended.findings[1].repaired == "Made again."
@@ -251,7 +215,7 @@ def test_missing_and_changed_pictures_are_told_apart(library):
     pictures[1].write_bytes(pictures[2].read_bytes() + b" ")
     os.utime(pictures[3])
     result = check_library(library, repair=True)
-    assert parts(result) == ["pictures", "pictures"]
+    assert parts_of(result) == ["pictures", "pictures"]
     assert [len(finding.files) for finding in result.findings] == [1, 1]
     with Library.open(library) as opened:
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 1
@@ -284,76 +248,6 @@ def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):
     assert check_library(library).findings == []
 
 
-def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
-    with Library.open(library) as opened:
-        opened.save_search("long one", {"much": "x" * 400_000})
-    with raw(library) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    file = library / CATALOGUE
-    data = bytearray(file.read_bytes())
-    # In the overflow pages of the long search: everything else can be read.
-    start = len(data) - 200_000
-    data[start : start + 9000] = b"\xa7" * 9000
-    file.write_bytes(data)
-    assert parts(check_library(library)) == ["catalogue"]
-    mended = check_library(library, repair=True)
-    assert f"{CASES} cases" in mended.findings[0].repaired
-    assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
-    assert check_library(library).findings == []
-    assert len(numbers(library)[0]) == CASES
-
-
-def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
-    file = library / CATALOGUE
-    file.write_bytes(b"not a database at all" * 500)
-    for repair in (False, True):
-        result = check_library(library, repair=repair)
-        assert parts(result) == ["catalogue"]
-        assert result.open_harm
-        assert file.read_bytes() == b"not a database at all" * 500
-        assert ("--repair" in result.findings[0].remedy) is not repair
-        assert result.works == ["Nothing more can be said while the catalogue is damaged."]
-
-
-def test_a_catalogue_that_was_cut_short_is_salvaged_as_far_as_it_goes(library):
-    with Library.open(library) as opened:
-        opened.save_search("long one", {"much": "x" * 400_000})
-    with raw(library) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    file = library / CATALOGUE
-    file.write_bytes(file.read_bytes()[:-300_000])
-    mended = check_library(library, repair=True)
-    assert f"{CASES} cases" in mended.findings[0].repaired
-    assert check_library(library).findings == []
-
-
-def test_rows_whose_text_is_damaged_are_named_and_saved(library):
-    with raw(library) as connection:
-        connection.execute("UPDATE feature_sets SET columns = CAST(replace(columns, 'e', x'ff') AS TEXT)")
-        connection.execute("UPDATE cases SET attributes = '{\"half' WHERE id = 3")
-    with pytest.raises(BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Save what"):
-        numbers(library)
-    found = check_library(library)
-    assert [f.says for f in found.findings] == [
-        "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
-    ]
-    assert found.open_harm
-    mended = check_library(library, repair=True)
-    assert mended.open_harm == []
-    assert mended.findings[0].repaired.startswith("1 rows can be read again, 1 were taken out")
-    assert (Path(mended.moved_to) / CATALOGUE).is_file()
-    assert check_library(library).findings == []
-    assert len(numbers(library)[0]) == CASES - 1
-
-
-def test_the_keys_of_codes_are_never_mended(library):
-    with raw(library) as connection:
-        connection.execute("INSERT INTO meta VALUES ('key', CAST(x'ffff' AS TEXT))")
-    result = check_library(library, repair=True)
-    assert [bool(f.repaired) for f in result.findings] == [False]
-    assert result.works == ["Nothing more can be said while the catalogue is damaged."]
-
-
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "features/1.zarr", "derived"])
 def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, inside):
@@ -370,7 +264,7 @@ def test_what_is_no_file_of_the_library_is_not_read(library, tmp_path, kind, ins
     assert mended.open_harm == []
     assert check_library(library).findings == []
     assert (tmp_path / "elsewhere").exists()
-    assert len(numbers(library)[0]) == CASES
+    assert len(numbers_of(library)[0]) == CASES
 
 
 @pytest.mark.parametrize("inside", ["features/1.zarr/c/0/0", "metrics", CATALOGUE])
@@ -393,20 +287,3 @@ def test_folders_in_place_of_derived_files_are_mended(library):
         (file / "x").touch()
     assert check_library(library, repair=True).open_harm == []
     assert check_library(library).findings == []
-
-
-def test_rows_that_point_to_nothing_are_taken_out(library):
-    with raw(library) as connection:
-        connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
-    result = check_library(library)
-    assert parts(result) == ["catalogue rows"]
-    mended = check_library(library, repair=True)
-    assert parts(mended) == ["catalogue rows", "catalogue rows"]
-    assert mended.open_harm == []
-    assert check_library(library).findings == []
-    assert len(numbers(library)[0]) == CASES - 1
-
-
-def test_many_names_are_cut_short():
-    assert checking._few(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
-    assert checking._few([""]) == "the file itself"

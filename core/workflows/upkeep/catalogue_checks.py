@@ -1,0 +1,115 @@
+"""Whether the catalogue of a library is whole, and its rows are as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.language import say, say_all
+from core.library.records import CATALOGUE
+from core.workflows.upkeep.findings import CheckResult, Finding, few
+
+if TYPE_CHECKING:
+    from core.workflows.upkeep.mending import Mender
+
+
+def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> bool:
+    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at."""
+    result.checked["catalogues"] = 1
+    file = library / CATALOGUE
+    return (
+        _check_form(file, result, mender)
+        and _check_readable(file, result, mender)
+        and _check_changed(file, result, mender)
+        and _check_orphans(file, result, mender)
+    )
+
+
+def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
+    from core.library.salvage import complaints
+
+    if not (wrong := complaints(file)):
+        return True
+    finding = Finding(
+        say("catalogue"),
+        CATALOGUE,
+        say("The catalogue is damaged: {wrong}.", wrong=wrong[0]),
+        say(
+            "Restore a backup (semblance restore), or save what can be read of it: semblance doctor LIB "
+            "--repair."
+        ),
+    )
+    done = mender.salvage() if mender is not None else ""
+    if mender is not None and not done:
+        remedy = say(
+            "Nothing of it could be read: restore a backup, or import the pictures into a new library."
+        )
+        finding = replace(finding, remedy=remedy)
+    result.add(finding, done)
+    return bool(done)
+
+
+def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> bool:
+    from core.library.salvage import unreadable
+
+    if not (strange := unreadable(file)):
+        return True
+    finding = Finding(
+        say("catalogue rows"),
+        CATALOGUE,
+        say("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
+        say("Mending (--repair) saves of them what can be read; a backup has them whole."),
+    )
+    result.add(finding, mender.mend_rows(strange) if mender is not None else "")
+    return bool(result.findings[-1].repaired)
+
+
+def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bool:
+    """The rest of a library can be used whatever a row now says."""
+    from core.library.salvage import changed, names_of
+
+    if not (found := changed(file)):
+        return True
+    names = [name for table, rows in found.items() for name in names_of(file, table, rows)]
+    told = _told_rows(found)
+    if names:
+        told = say("{told} ({names})", told=told, names=few(names))
+    finding = Finding(
+        say("catalogue rows"),
+        CATALOGUE,
+        say("Rows of the catalogue are not as they were written: {told}.", told=told),
+        say(
+            "Restore a backup: among them are settings of the library, with the key to its codes of patients."
+        )
+        if "meta" in found
+        else say(
+            "A backup has them whole. Mending (--repair) takes out what can be imported or extracted again, "
+            "and judgements; the rest is taken for what it says now."
+        ),
+    )
+    result.add(finding, mender.settle_changed(found) if mender is not None else "")
+    return True
+
+
+def _check_orphans(file: Path, result: CheckResult, mender: Mender | None) -> bool:
+    from core.library.salvage import orphans
+
+    if not (lost := orphans(file)):
+        return True
+    told = _told_rows({table: range(count) for table, count in lost.items()})
+    finding = Finding(
+        say("catalogue rows"),
+        CATALOGUE,
+        say("Rows point to others that are not there: {told}.", told=told),
+        say("Mending (--repair) takes them out."),
+    )
+    result.add(finding, mender.remove_orphans() if mender is not None else "")
+    return bool(result.findings[-1].repaired)
+
+
+def _told_rows(rows: Mapping[str, Sequence[int]]) -> str:
+    return say_all(
+        say("{count:,} of {table}", count=len(found), table=table) for table, found in sorted(rows.items())
+    )

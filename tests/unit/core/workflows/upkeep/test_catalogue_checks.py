@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.library.library import Library
+from core.library.records import CATALOGUE, JudgementRecord, now
+from core.library.row_sums import changed_rows
+from core.workflows.features.extracting import extract_features
+from core.workflows.library.importing import import_source
+from core.workflows.upkeep.checking import check_library
+from tests.helpers.checks import parts_of
+from tests.helpers.libraries import numbers_of, raw, tables_of
+from tests.unit.core.workflows.upkeep.conftest import CASES
+
+
+def save_long_search(library: Path) -> bytearray:
+    """The catalogue's bytes with a search that fills pages of its own, at the end."""
+    with Library.open(library) as opened:
+        opened.save_search("long one", {"much": "x" * 400_000})
+    return settled(library)
+
+
+def settled(library: Path) -> bytearray:
+    """The catalogue's bytes with everything in the file itself."""
+    with raw(library) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return bytearray((library / CATALOGUE).read_bytes())
+
+
+def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):
+    data = save_long_search(library)
+    file = library / CATALOGUE
+    # In the overflow pages of the long search: everything else can be read.
+    start = len(data) - 200_000
+    data[start : start + 9000] = b"\xa7" * 9000
+    file.write_bytes(data)
+    assert parts_of(check_library(library)) == ["catalogue"]
+    mended = check_library(library, repair=True)
+    assert f"{CASES} cases" in mended.findings[0].repaired
+    assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
+    assert check_library(library).findings == []
+    assert len(numbers_of(library)[0]) == CASES
+
+
+def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
+    file = library / CATALOGUE
+    file.write_bytes(b"not a database at all" * 500)
+    for repair in (False, True):
+        result = check_library(library, repair=repair)
+        assert parts_of(result) == ["catalogue"]
+        assert result.open_harm
+        assert file.read_bytes() == b"not a database at all" * 500
+        assert ("--repair" in result.findings[0].remedy) is not repair
+        assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+
+
+def test_a_catalogue_that_was_cut_short_is_salvaged_as_far_as_it_goes(library):
+    data = save_long_search(library)
+    (library / CATALOGUE).write_bytes(data[:-300_000])
+    mended = check_library(library, repair=True)
+    assert f"{CASES} cases" in mended.findings[0].repaired
+    assert check_library(library).findings == []
+
+
+def test_rows_whose_text_is_damaged_are_named_and_saved(library):
+    with raw(library) as connection:
+        connection.execute("UPDATE feature_sets SET columns = CAST(replace(columns, 'e', x'ff') AS TEXT)")
+        connection.execute("UPDATE cases SET attributes = '{\"half' WHERE id = 3")
+    with pytest.raises(BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Save what"):
+        numbers_of(library)
+    found = check_library(library)
+    assert [f.says for f in found.findings] == [
+        "Rows of the catalogue cannot be read: 1 of cases, 1 of feature_sets."
+    ]
+    assert found.open_harm
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
+    assert mended.findings[0].repaired.startswith("1 rows can be read again, 1 were taken out")
+    assert (Path(mended.moved_to) / CATALOGUE).is_file()
+    assert check_library(library).findings == []
+    assert len(numbers_of(library)[0]) == CASES - 1
+
+
+def test_the_keys_of_codes_are_never_mended(library):
+    with raw(library) as connection:
+        connection.execute("INSERT INTO meta (key, value) VALUES ('key', CAST(x'ffff' AS TEXT))")
+    result = check_library(library, repair=True)
+    assert [bool(f.repaired) for f in result.findings] == [False]
+    assert result.works == ["Nothing more can be said while the catalogue is damaged."]
+
+
+def test_rows_that_point_to_nothing_are_taken_out(library):
+    with raw(library) as connection:
+        connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
+    result = check_library(library)
+    assert parts_of(result) == ["catalogue rows"]
+    mended = check_library(library, repair=True)
+    assert parts_of(mended) == ["catalogue rows", "catalogue rows"]
+    assert mended.open_harm == []
+    assert check_library(library).findings == []
+    assert len(numbers_of(library)[0]) == CASES - 1
+
+
+# Letters that became others
+
+
+def change(library: Path, old: bytes, new: bytes) -> None:
+    """Bytes of the catalogue become others past SQLite, as on a disk that fails: once."""
+    data = settled(library)
+    assert len(old) == len(new)
+    assert data.count(old) == 1
+    (library / CATALOGUE).write_bytes(data.replace(old, new))
+
+
+def test_a_letter_that_became_another_is_noticed_and_its_case_imported_again(library):
+    with Library.open(library) as opened:
+        case = opened.catalogue.all_cases()[5]
+        (row,) = opened.catalogue.details([case.id]).values()
+    with raw(library) as connection:
+        connection.execute("UPDATE cases SET patient = 'Nightingale' WHERE id = ?", (case.id,))
+    assert check_library(library).findings == []
+    change(library, b"Nightingale", b"Nightingole")
+    found = check_library(library)
+    assert [f.says for f in found.findings] == [
+        f"Rows of the catalogue are not as they were written: 1 of cases ({row.case_id})."
+    ]
+    assert "Metric 'plain'." in found.works
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
+    assert mended.findings[0].repaired.startswith("1 rows were taken out, 0 are taken for what they say now;")
+    assert b"Nightingole" in (Path(mended.moved_to) / CATALOGUE).read_bytes()
+    assert check_library(library).findings == []
+    import_source(library.parent / "pictures", library)
+    with Library.open(library) as opened:
+        assert len(opened.catalogue.all_cases()) == CASES
+
+
+def test_what_only_this_library_has_is_kept_as_it_now_reads(library):
+    with Library.open(library) as opened:
+        opened.save_search("my search", {"note": "carcinoma"})
+    change(library, b"carcinoma", b"carcinomb")
+    assert parts_of(check_library(library)) == ["catalogue rows"]
+    mended = check_library(library, repair=True)
+    assert mended.findings[0].repaired.startswith("0 rows were taken out, 1 are taken for what they say now;")
+    assert check_library(library).findings == []
+    with Library.open(library) as opened:
+        assert opened.load_search("my search") == {"note": "carcinomb"}
+
+
+def test_a_judgement_that_became_another_teaches_nothing(library):
+    with Library.open(library) as opened:
+        one, two = (row.case_id for row in opened.catalogue.all_cases()[:2])
+        for author in ("Curie", "Hodgkin"):
+            record = JudgementRecord("alike", one, two, None, None, (), author, now())
+            opened.judgements("mine").append([record])
+    change(library, b"Curie", b"Curia")
+    mended = check_library(library, repair=True)
+    assert mended.findings[0].repaired.startswith("1 rows were taken out, 0")
+    with Library.open(library) as opened:
+        assert [record.author for _, record, _ in opened.judgements("mine").read()] == ["Hodgkin"]
+
+
+def test_rows_of_numbers_that_stand_for_other_cases_are_extracted_again(library):
+    ids, before = numbers_of(library)
+    rows = ids.copy()
+    rows[[3, 4]] = rows[[4, 3]]
+    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
+        connection.execute("UPDATE feature_chunks SET case_rows = ?", (rows.tobytes(),))
+    assert not np.array_equal(numbers_of(library)[1], before)
+    assert parts_of(check_library(library)) == ["catalogue rows"]
+    assert check_library(library, repair=True).open_harm == []
+    extract_features(library, "colour_edge_texture", workers=1)
+    np.testing.assert_array_equal(numbers_of(library)[1], before)
+
+
+def test_changed_settings_of_a_library_are_told_and_left(library):
+    with Library.open(library) as opened:
+        opened.pseudonyms()
+    with raw(library) as connection:
+        connection.execute("UPDATE meta SET value = 'secretsecret' WHERE key != 'schema'")
+    change(library, b"secretsecret", b"secretsecrat")
+    for repair in (False, True):
+        (finding,) = check_library(library, repair=repair).findings
+        assert finding.says == "Rows of the catalogue are not as they were written: 1 of meta."
+        assert (finding.repaired, "Restore a backup" in finding.remedy) == ("", True)
+
+
+def test_what_was_changed_is_noticed_after_a_salvage_too(library):
+    data = save_long_search(library)
+    data = data.replace(b"colour_edge_texture", b"colour_edge_texturo")
+    start = len(data) - 200_000
+    data[start : start + 9000] = b"\xa7" * 9000
+    (library / CATALOGUE).write_bytes(data)
+    mended = check_library(library, repair=True)
+    assert [f.part for f in mended.findings[:2]] == ["catalogue", "catalogue rows"]
+    assert "1 of feature_sets" in mended.findings[1].says
+
+
+def test_every_row_that_is_written_gets_its_sum(library):
+    with raw(library) as connection:
+        assert changed_rows(connection) == {}
+    tables = tables_of(library)
+    assert all(row[-1] is not None for rows in tables.values() for row in rows)
