@@ -72,7 +72,7 @@ def auc_with_interval(scores: Vector, positive: Truth, patients: Rows | None = N
     wins[~positive] = 1.0 - (ranks[~positive] - _midranks(scores[~positive])) / n
     # What each patient's cases of either side add to the area beyond their share of it.
     of_positive, of_negative = (
-        np.bincount(own[side], (wins[side] - value), minlength=own.max() + 1) / side.sum()
+        np.bincount(own[side], wins[side] - value, minlength=own.max() + 1) / side.sum()
         for side in (positive, ~positive)
     )
     either = int(np.count_nonzero(holds[0] + holds[1]))

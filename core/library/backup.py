@@ -22,6 +22,7 @@ import numpy as np
 
 from core.errors import BadArguments, BadInput, SemblanceError
 from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from core.imaging.package import open_plainly
 from core.language import say
 from core.library import schema
 from core.library.database import has_no_room, in_words, plain_errors
@@ -304,18 +305,19 @@ def _told_damaged(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, dict[str, Any]]]]:
     """A backup, and the size and check sum of each file in it, by its name."""
-    try:
-        with _told_damaged(file):
-            archive = zipfile.ZipFile(file)
-    except OSError as error:
-        raise BadInput(
-            say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
-            "Choose another file.",
-        ) from error
-    with archive:
-        with _told_damaged(file):
-            files = _listed(archive, file)
-        yield archive, files
+    with open_plainly(file, str(file)) as plain:
+        try:
+            with _told_damaged(file):
+                archive = zipfile.ZipFile(plain)
+        except OSError as error:
+            raise BadInput(
+                say("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
+                "Choose another file.",
+            ) from error
+        with archive:
+            with _told_damaged(file):
+                files = _listed(archive, file)
+            yield archive, files
 
 
 def _listed(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, Any]]:

@@ -258,7 +258,13 @@ def keep_metric(
     file = library.new_metric_file()
     save_metric(metric, file)
     assert train.case_rows is not None
-    card = {**metric.card.to_json(), "findings_map": request.findings, **told}
+    asked = {"steps": request.steps, "max-cases": request.max_cases, "judgements": request.judgements}
+    card = {
+        **metric.card.to_json(),
+        "findings_map": request.findings,
+        "asked": {option: value for option, value in asked.items() if value},
+        **told,
+    }
     library.add_metric(request.name, request.learner, feature_set.id, file, card, train.case_rows, scores)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -239,9 +240,15 @@ def test_a_cut_backup_is_refused(file, tmp_path, kept):
     file.write_bytes(data[: int(len(data) * kept)])
     with pytest.raises(BadInput, match=r"is not a backup, or it is damaged"):
         restore(file, tmp_path / "again")
-    with pytest.raises(BadInput, match=r"cannot be read"):
+    with pytest.raises(BadInput, match=r"gone\.zip' is not there"):
         restore(tmp_path / "gone.zip", tmp_path / "again")
     assert not list(tmp_path.glob("again*"))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(BadInput, match=r"pipe\.zip' is not a plain file"):
+        restore(tmp_path / "pipe.zip", tmp_path / "again")
 
 
 def test_a_catalogue_that_would_run_something_is_refused(library, tmp_path):

@@ -152,7 +152,7 @@ def test_a_damaged_metric_is_named_and_its_card_kept(library):
     result = check_library(library, repair=True)
     assert parts_of(result) == ["metric"]
     assert "Metric 'plain' cannot be used" in result.findings[0].says
-    assert "semblance train LIB --learner euclidean --name 'plain'" in result.findings[0].remedy
+    assert "semblance train LIB --learner euclidean --name plain)" in result.findings[0].remedy
     assert file.exists()
     assert "Metric 'plain'." not in result.works
     # A whole copy under another name is taken in its place.
