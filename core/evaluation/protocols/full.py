@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from core.evaluation.class_conditional import finding_neighbours, wrong_shares
 from core.evaluation.data import EvaluationData
+from core.evaluation.intervals import over_queries
 from core.evaluation.neighbours import PairDistances, metric_distances
 from core.evaluation.operating_points import bootstrap, sensitivity_at
 from core.evaluation.protocols.bdm import at_rank
@@ -41,6 +42,9 @@ _VOTES_SHOWN = (1, 3, 5, 10)
 #: Tested cases whose triplets are counted; beyond, an even share of them.
 _MOST_ANCHORS = 2000
 
+#: By the name of a score and of a method, 95 %.
+Intervals = dict[str, dict[str, tuple[float, float]]]
+
 
 class FullProtocol(SplitProtocol):
     """Random stratified parts, by patient where known: half is tested, or each of five folds.
@@ -50,7 +54,8 @@ class FullProtocol(SplitProtocol):
     ``ccknn_error@K`` with their means over findings, ``balanced_...``; of the vote of the 10 nearest ``auc``
     and ``auc:FINDING`` (with DeLong's and the bootstrap's interval), ``sensitivity@S`` and
     ``sensitivity@S:FINDING`` at the specificity S, and ``calibration_error``: ten bins of the largest share
-    of votes against how often it is right (Naeini et al. 2015), as it is, not calibrated.
+    of votes against how often it is right (Naeini et al. 2015), as it is, not calibrated. Plain means over
+    tested cases have the bootstrap's interval too, patients drawn whole.
     """
 
     name: ClassVar[str] = "full"
@@ -95,15 +100,15 @@ class FullProtocol(SplitProtocol):
         patients = patient_codes(data.units, data.n_cases)
         own = None if patients is None else patients[split.test]
         asked = findings[split.test]
-        inside, curves, queries = _inside(trial, asked, own)
+        draws = self.settings["draws"]
+        assert isinstance(draws, int)
+        inside, curves, drawn, queries = _inside(trial, asked, own, draws)
         across, more, rocs, intervals = self._across(trial, findings, names.tolist(), own)
-        return Measured({**inside, **across}, {**curves, **more}, rocs, intervals, queries)
+        return Measured({**inside, **across}, {**curves, **more}, rocs, {**drawn, **intervals}, queries)
 
     def _across(
         self, trial: Trial, findings: Rows, names: list[str], own: Rows | None
-    ) -> tuple[
-        dict[str, float], dict[str, Vector], dict[str, Roc], dict[str, dict[str, tuple[float, float]]]
-    ]:
+    ) -> tuple[dict[str, float], dict[str, Vector], dict[str, Roc], Intervals]:
         """Scores, curves by k, ROC curves and intervals of what the training part answers."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         gallery, asked = findings[split.train], findings[split.test]
@@ -126,6 +131,10 @@ class FullProtocol(SplitProtocol):
         }
         areas, rocs, intervals = self._areas(vote, asked, names, own, split.seed)
         scores |= areas
+        draws = self.settings["draws"]
+        assert isinstance(draws, int)
+        of_each = {"knn_error": 1.0 - vote.correct, "ccknn_error": wrong}
+        intervals |= _over_cases(of_each, _VOTES_SHOWN, own, split.seed, draws)
         best = vote.plain.max(axis=1)
         right = vote.correct[:, vote.k - 1]
         scores["calibration_error"] = expected_calibration_error(best, right)
@@ -133,14 +142,14 @@ class FullProtocol(SplitProtocol):
 
     def _areas(
         self, vote: Votes, asked: Rows, names: list[str], own: Rows | None, seed: int
-    ) -> tuple[dict[str, float], dict[str, Roc], dict[str, dict[str, tuple[float, float]]]]:
+    ) -> tuple[dict[str, float], dict[str, Roc], Intervals]:
         specificity, draws = self.settings["specificity"], self.settings["draws"]
         assert isinstance(specificity, float) and isinstance(draws, int)
         at = f"sensitivity@{specificity:g}"
         sensitivity = sensitivity_at(specificity)
         scores: dict[str, float] = {}
         rocs: dict[str, Roc] = {}
-        intervals: dict[str, dict[str, tuple[float, float]]] = {}
+        intervals: Intervals = {}
         for finding, name in enumerate(names):
             positive, shares = asked == finding, vote.plain[:, finding]
             if not defined(positive):
@@ -161,33 +170,59 @@ class FullProtocol(SplitProtocol):
 
 
 def _inside(
-    trial: Trial, asked: Rows, own: Rows | None
-) -> tuple[dict[str, float], Mapping[str, Vector], Queries]:
-    """Scores, curves by k and single queries, leave-one-out inside the tested part."""
+    trial: Trial, asked: Rows, own: Rows | None, draws: int
+) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, Queries]:
+    """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
     distances = metric_distances(trial.metric, test, test)
     per_query = retrieval_accuracy(distances, asked, own, MAX_K, reporter)
     found = retrieval_scores(distances, asked, own, MAX_K, reporter)
-    curves = {
-        "retrieval_accuracy": mean_over_queries(per_query),
-        "precision": mean_over_queries(found.precision),
-        "recall": mean_over_queries(found.recall),
-        "ndcg": mean_over_queries(found.ndcg),
-        "hit_rate": mean_over_queries(found.hit),
+    of_each = {
+        "retrieval_accuracy": per_query,
+        "precision": found.precision,
+        "recall": found.recall,
+        "ndcg": found.ndcg,
+        "hit_rate": found.hit,
     }
+    curves = {name: mean_over_queries(values) for name, values in of_each.items()}
     scores = {
         f"{name}@{k}": float(curve[k - 1])
         for name, curve in curves.items()
         for k in _SHOWN
         if k <= len(curve)
     }
-    scores["map@r"] = float(mean_over_queries(found.average_precision[:, None])[0])
+    average = found.average_precision[:, None]
+    scores["map@r"] = float(mean_over_queries(average)[0])
+    intervals = {
+        **_over_cases(of_each, _SHOWN, own, trial.split.seed, draws),
+        **_bootstrap(["map@r"], average, own, trial.split.seed, draws),
+    }
     chosen = np.arange(0, len(test), -(-len(test) // _MOST_ANCHORS))
     if len(chosen) < len(test):
         distances = metric_distances(trial.metric, test[chosen], test[chosen])
     patients = np.arange(len(test)) if own is None else own
     scores["triplet_accuracy"] = triplet_accuracy(distances, asked[chosen], patients[chosen], reporter).share
-    return scores, curves, Queries(*at_rank(per_query, trial.split.test))
+    return scores, curves, intervals, Queries(*at_rank(per_query, trial.split.test))
+
+
+def _over_cases(
+    of_each: Mapping[str, Matrix], shown: Sequence[int], own: Rows | None, seed: int, draws: int
+) -> Intervals:
+    """The bootstrap's interval of every score whose values of each query (q, K) are in ``of_each``."""
+    found: Intervals = {}
+    for name, values in of_each.items():
+        ks = [k for k in shown if k <= values.shape[1]]
+        found |= _bootstrap([f"{name}@{k}" for k in ks], values[:, [k - 1 for k in ks]], own, seed, draws)
+    return found
+
+
+def _bootstrap(names: Sequence[str], values: Matrix, own: Rows | None, seed: int, draws: int) -> Intervals:
+    """Of ``names``, the means of the columns of ``values`` (q, K); none with fewer than two patients."""
+    if not draws or len(np.unique(np.arange(len(values)) if own is None else own)) < 2:
+        return {}
+    _, low, high = over_queries(values, seed=seed, groups=own, draws=draws)
+    ends = zip(names, low.tolist(), high.tolist(), strict=True)
+    return {name: {"bootstrap": (least, most)} for name, least, most in ends if not np.isnan(least)}
 
 
 def class_conditional_errors(

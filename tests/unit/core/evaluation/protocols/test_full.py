@@ -75,6 +75,34 @@ def test_intervals_hold_the_score_and_both_methods_stand_beside_each_other(data)
         assert set(found.intervals[f"sensitivity@0.9:{name}"]) == {"bootstrap"}
 
 
+def test_means_over_cases_have_intervals_that_draw_patients_whole(data):
+    found, split = measured(data, draws=2000)
+    for name in ("retrieval_accuracy@10", "precision@5", "ndcg@20", "map@r", "knn_error@5", "ccknn_error@1"):
+        low, high = found.intervals[name]["bootstrap"]
+        assert low < found.scores[name] < high
+    assert "triplet_accuracy" not in found.intervals
+    assert "balanced_knn_error@5" not in found.intervals
+    # Independently: the spread of the mean over patients drawn one by one.
+    assert found.queries is not None
+    values, patients = found.queries.values, data.groups[found.queries.rows]
+    assert sorted(found.queries.rows) == sorted(split.test)
+    of_patient = [values[patients == patient] for patient in np.unique(patients)]
+    rng = np.random.default_rng(1)
+    means = [
+        np.concatenate(
+            [of_patient[one] for one in rng.integers(len(of_patient), size=len(of_patient))]
+        ).mean()
+        for _ in range(2000)
+    ]
+    low, high = found.intervals["retrieval_accuracy@10"]["bootstrap"]
+    assert (low, high) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=0.01)
+
+
+def test_nothing_drawn_gives_no_interval_over_cases(data):
+    found, _ = measured(data, draws=0)
+    assert "retrieval_accuracy@10" not in found.intervals
+
+
 def test_what_is_tested_can_be_chosen(data):
     _, half = measured(data)
     _, third = measured(data, held_out=0.3)
