@@ -25,12 +25,13 @@ from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
 from core.imaging.package import open_plainly
 from core.language import say
 from core.library import schema
+from core.library.damage import complaints
 from core.library.database import has_no_room, in_words, plain_errors
 from core.library.export_log import FILE as EXPORTS
 from core.library.feature_stores import DESCRIPTION, chunk_file
 from core.library.library import sweep
 from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
-from core.library.salvage import complaints, copy_catalogue
+from core.library.salvage import copy_catalogue
 from core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -9,6 +10,7 @@ import random
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -24,6 +26,7 @@ from core.imaging import open_picture
 from core.library.content import content_of_file
 from core.library.library import Library
 from core.library.records import CATALOGUE
+from core.library.row_sums import changed_rows
 from core.metrics.storage import load_metric
 from core.workflows.upkeep.backing_up import restore
 from tests.helpers.libraries import raw
@@ -225,6 +228,7 @@ class Harness:
         with raw(library) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], told
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], told
+            assert changed_rows(connection) == {}, told
         with Library.open(library) as opened:
             known = len(opened.catalogue.all_cases()) + len(opened.catalogue.not_read())
             assert known >= (done if phase == "import" else PICTURES + 2), told
@@ -292,10 +296,14 @@ def end_of(library: Path) -> End:
 
 
 def step_back(library: Path) -> None:
-    """Make the library one of the first version, which knew no volumes, judgements or concepts."""
-    with raw(library) as connection:
+    """Make the library one of the first version, which knew no volumes, judgements, concepts or sums."""
+    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
         for table in ("concept_marks", "concepts", "judgements", "slices"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
+        names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in names:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN row_sum")
+        connection.execute("ALTER TABLE feature_chunks DROP COLUMN file_sum")
         connection.execute("ALTER TABLE sources DROP COLUMN identified")
         connection.execute("ALTER TABLE cases DROP COLUMN depth")
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")

@@ -28,9 +28,9 @@ def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -
 
 
 def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.salvage import complaints
+    from core.library.damage import complaints, lacking
 
-    if not (wrong := complaints(file)):
+    if not (wrong := complaints(file) or lacking(file)):
         return True
     finding = Finding(
         say("catalogue"),
@@ -52,7 +52,7 @@ def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
 
 
 def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.salvage import unreadable
+    from core.library.damage import unreadable
 
     if not (strange := unreadable(file)):
         return True
@@ -67,12 +67,12 @@ def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> b
 
 
 def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    """The rest of a library can be used whatever a row now says."""
-    from core.library.salvage import changed, names_of
+    """The rest of a library can be used whatever a row now says, but for the catalogue's version."""
+    from core.library.damage import changed, has_known_version, names_of
 
     if not (found := changed(file)):
         return True
-    names = [name for table, rows in found.items() for name in names_of(file, table, rows)]
+    names = [name for table, rows in found.items() if table != "meta" for name in names_of(file, table, rows)]
     told = _told_rows(found)
     if names:
         told = say("{told} ({names})", told=told, names=few(names))
@@ -89,12 +89,13 @@ def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bo
             "and judgements; the rest is taken for what it says now."
         ),
     )
+    in_doubt = "schema" in names_of(file, "meta", found.get("meta", ())) or not has_known_version(file)
     result.add(finding, mender.settle_changed(found) if mender is not None else "")
-    return True
+    return not in_doubt or bool(result.findings[-1].repaired)
 
 
 def _check_orphans(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.salvage import orphans
+    from core.library.damage import orphans
 
     if not (lost := orphans(file)):
         return True

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from core.errors import SemblanceError
 from core.features.registry import extractor_class
 from core.language import known, say, say_all
+from core.library.damage import complaints
 from core.library.database import plain_errors
 from core.library.feature_checks import StoreState, describe_again, dtype_of, forget_chunks, state_of
 from core.library.feature_stores import DESCRIPTION, chunk_file
 from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
-from core.library.salvage import complaints, mend_rows, remove_orphans, salvage, settle_changed
+from core.library.salvage import mend_rows, remove_orphans, restore_version, salvage, settle_changed
 from core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -98,13 +99,13 @@ class Mender:
 
     def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> str:
         """Make rows readable again or take them out; the catalogue as it was is kept. Its own settings are
-        left alone: its key makes the codes of patients."""
-        if "meta" in rows:
-            return ""
+        left alone, but for its version: its key makes the codes of patients."""
         file = self._library / CATALOGUE
         self.put_aside(file, copy=True)
         with plain_errors(file):
-            gone = mend_rows(file, rows)
+            if restore_version(file, rows.get("meta", ())):
+                return ""
+            gone = mend_rows(file, {table: found for table, found in rows.items() if table != "meta"})
         return say(
             "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. Import "
             "the sources again to get back what is missing.",
@@ -115,12 +116,12 @@ class Mender:
     def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> str:
         """Take out rows that were changed and can be made again, and take the others for what they say now;
         the catalogue as it was is kept. Its own settings are left alone, as in :meth:`mend_rows`."""
-        if "meta" in rows:
-            return ""
         file = self._library / CATALOGUE
         self.put_aside(file, copy=True)
         with plain_errors(file):
-            gone = settle_changed(file, rows)
+            if restore_version(file, rows.get("meta", ())):
+                return ""
+            gone = settle_changed(file, {table: found for table, found in rows.items() if table != "meta"})
         return say(
             "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as it was is "
             "kept. Import the sources and extract again to get back what is missing.",

@@ -1,0 +1,171 @@
+"""What is wrong with a catalogue: its form, its tables, and rows that cannot be read or were changed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.language import say
+from core.library import schema
+from core.library.database import BUSY_S, has_no_room, in_words
+from core.library.row_sums import allow_sums, changed_rows
+
+#: What SQLite says when asked whether a file is whole.
+WHOLE = "ok"
+#: Lines of SQLite's complaints that are looked at.
+FEW = 20
+_NUMBER_BYTES = 8
+
+
+@contextlib.contextmanager
+def read_only(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that changes nothing, also where nothing can be written."""
+    # SQLite reads no catalogue with a log where it cannot write, unless told that nobody writes.
+    may_write = os.access(file.parent, os.W_OK) and os.access(file, os.W_OK)
+    closed = not may_write or has_no_room(file)
+    log = file.with_name(file.name + "-wal")
+    immutable = "&immutable=1" if closed and not (log.exists() and log.stat().st_size) else ""
+    uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
+        allow_sums(connection)
+        yield connection
+
+
+def complaints(file: Path) -> list[str]:
+    """What SQLite finds wrong with ``file``; empty where it is whole.
+
+    Raises:
+        SemblanceError: a full disk keeps it from being read.
+    """
+    try:
+        with read_only(file) as connection:
+            found = [r[0] for r in connection.execute(f"PRAGMA integrity_check({FEW})")]
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and has_no_room(file):
+            raise in_words(file.parent, str(error)) from error
+        return [str(error)]
+    lines = [line for told in found for line in str(told).splitlines() if not line.startswith("***")]
+    return [] if found == [WHOLE] else lines or ["it cannot be read"]
+
+
+def lacking(file: Path) -> list[str]:
+    """Tables and columns that a whole catalogue of this version does not have: their names were changed."""
+    with read_only(file) as connection:
+        there = {table.name: columns_of(connection, table.name) for table in schema.tables.sorted_tables}
+        if _version(connection, there["meta"]) not in (None, schema.VERSION):
+            return []
+        return [
+            say("its table '{table}' has no '{column}'", table=table.name, column=column.name)
+            for table in schema.tables.sorted_tables
+            for column in table.columns
+            if column.name not in there[table.name]
+        ]
+
+
+def has_known_version(file: Path) -> bool:
+    """Whether the catalogue says a version that this program can bring up to date."""
+    with read_only(file) as connection:
+        version = _version(connection, columns_of(connection, "meta"))
+    return version is not None and 1 <= version <= schema.VERSION
+
+
+def _version(connection: sqlite3.Connection, columns: Sequence[str]) -> int | None:
+    """What a catalogue whose settings have these ``columns`` says; ``None`` where that is no number."""
+    if len(columns) < 2:
+        return None
+    query = f"SELECT {quoted(columns[1])} FROM meta WHERE {quoted(columns[0])} = 'schema'"
+    told = str((connection.execute(query).fetchone() or ("",))[0])
+    return int(told) if told.isdecimal() else None
+
+
+def quoted(name: str) -> str:
+    """A name in SQL, whatever signs a damaged catalogue has in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of ``table`` a catalogue has, in the order they stand; none without such a table."""
+    return [str(r[0]) for r in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+
+
+def orphans(file: Path) -> dict[str, int]:
+    """Table -> rows that point to something that is not there."""
+    found: dict[str, int] = {}
+    with read_only(file) as connection:
+        for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+            found[table] = found.get(table, 0) + 1
+    return found
+
+
+def unreadable(file: Path) -> dict[str, list[int]]:
+    """Table -> rows (by their rowid) with text that is no text, or no JSON where it should be.
+
+    A catalogue of before version 6 has no check sums: of what changed on the disk only this and the form of
+    its pages can be seen.
+    """
+    found: dict[str, list[int]] = {}
+    with read_only(file) as connection:
+        connection.text_factory = bytes
+        for table in schema.tables.sorted_tables:
+            columns = kept_columns(connection, table)
+            if not columns:
+                continue
+            names = ",".join(f'"{column.name}"' for column in columns)
+            for row, *values in connection.execute(f'SELECT rowid, {names} FROM "{table.name}"'):
+                if not all(map(readable, columns, values)):
+                    found.setdefault(table.name, []).append(row)
+    return found
+
+
+def kept_columns(connection: sqlite3.Connection, table: sa.Table) -> list[sa.Column[Any]]:
+    """Columns of ``table`` that a catalogue has, which an older program may have made."""
+    there = {bytes(r[1]) for r in connection.execute(f'PRAGMA table_info("{table.name}")')}
+    return [column for column in table.columns if column.name.encode() in there]
+
+
+def readable(column: sa.Column[Any], value: object) -> bool:
+    """Whether ``value``, bytes where it is text, is what ``column`` holds."""
+    if value is None or isinstance(value, (int, float)):
+        return True
+    assert isinstance(value, bytes)
+    if isinstance(column.type, sa.LargeBinary):
+        return len(value) % _NUMBER_BYTES == 0
+    try:
+        text = value.decode("utf-8")
+        if isinstance(column.type, sa.JSON):
+            json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def changed(file: Path) -> dict[str, list[int]]:
+    """Table -> rows, by their rowid, that are not as they were written: their sums do not agree."""
+    with read_only(file) as connection:
+        return changed_rows(connection)
+
+
+def names_of(file: Path, table: str, rows: Sequence[int]) -> list[str]:
+    """What people call ``rows`` of ``table``, as far as they have names that can be read."""
+    naming = next(
+        (c.name for c in schema.tables.tables[table].columns if c.name in ("name", "case_id", "path", "key")),
+        "",
+    )
+    if not naming:
+        return []
+    with read_only(file) as connection:
+        connection.text_factory = shown
+        query = f'SELECT "{naming}" FROM "{table}" WHERE rowid = ?'
+        return [str(connection.execute(query, (row,)).fetchone()[0]) for row in rows]
+
+
+def shown(text: bytes) -> str:
+    """``text`` with a sign in place of what is none."""
+    return text.decode("utf-8", "replace")
