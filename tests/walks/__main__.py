@@ -70,8 +70,8 @@ def main() -> None:
             for stall in outcome["stalls"]:
                 print(
                     f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the "
-                    f"machine's host had a processor {stall['stolen_ms']:.0f} ms, "
-                    f"{stall['busy_ms']:.0f} ms computing, other threads of the program waited "
+                    f"machine's host had a processor {stall['stolen_ms']:.0f} ms, {stall['busy_ms']:.0f} ms "
+                    f"computing, {stall['fetched']} pages read from the disk, other threads of the program waited "
                     f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}\n"
                     f"    Meanwhile:\n{stall['threads']}",
                     flush=True,

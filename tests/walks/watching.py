@@ -36,7 +36,8 @@ class Stall:
     itself computed meanwhile. Far less of it than ``ms`` tells of waiting: for a disk, a lock, or the
     interpreter, which a thread may have that waits for a processor itself. ``others_ms`` is what all other
     threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of
-    each that worked or waited meanwhile, with where it was when the stall was noticed.
+    each that worked or waited meanwhile, with where it was when the stall was noticed. ``fetched`` pages of
+    memory the window's thread had to wait for until they were read from the disk.
     """
 
     ms: float
@@ -47,6 +48,7 @@ class Stall:
     others_ms: float = 0.0
     threads: str = ""
     stolen_ms: float = 0.0
+    fetched: int = 0
 
 
 class _Logged(logging.Handler):
@@ -85,7 +87,7 @@ class Watch:
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
         self._last, self._waited, self._busy = time.perf_counter(), self._run_delay(), time.thread_time()
-        self._stolen = _stolen()
+        self._stolen, self._fetched = _stolen(), _fetched()
         self._stack = self._was_doing = ""
         self._stacks: dict[int, str] = {}
         self._calm, self._calm_at = _times(), self._last
@@ -113,7 +115,7 @@ class Watch:
 
     def _beat(self) -> None:
         now, waited, busy = time.perf_counter(), self._run_delay(), time.thread_time()
-        wall, stolen = 1000 * (now - self._last) - PERIOD_MS, _stolen()
+        wall, stolen, fetched = 1000 * (now - self._last) - PERIOD_MS, _stolen(), _fetched()
         # While a thread waits for a processor the host may have that one too: the longer of both counts.
         lost = max(_longest(stolen, self._stolen), waited - self._waited)
         late, computed = wall - lost, 1000 * (busy - self._busy)
@@ -143,9 +145,11 @@ class Watch:
                     others,
                     told,
                     _longest(stolen, self._stolen),
+                    fetched - self._fetched,
                 )
             )
-        self._last, self._waited, self._busy, self._stolen = now, waited, busy, stolen
+        self._last, self._waited, self._busy = now, waited, busy
+        self._stolen, self._fetched = stolen, fetched
         self._stack, self._was_doing, self._stacks = "", "", {}
 
     def _run_delay(self) -> float:
@@ -224,6 +228,15 @@ def _stolen() -> tuple[float, ...]:
     tick = 1000 / os.sysconf("SC_CLK_TCK")
     fields = [line.split() for line in lines if line.startswith(b"cpu") and line[3:4].isdigit()]
     return tuple(int(of[8]) * tick for of in fields if len(of) > 8)
+
+
+def _fetched() -> int:
+    """Pages of memory the calling thread waited for that were read from the disk; 0 where nobody tells."""
+    if sys.platform != "linux":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
 
 def _longest(after: tuple[float, ...], before: tuple[float, ...]) -> float:
