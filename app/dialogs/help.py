@@ -232,7 +232,13 @@ class HelpDialog(Dialog):
         document.setMarkdown(help_pages.text_of(self.shown))
         self._set_type(document)
         self._fit_pictures(document)
+        before = self.page.document()
+        # Qt keeps the word of a double click, which must not be looked for on another page.
+        before.clear()
+        ours = before.parent() is self.page
         self.page.setDocument(document)
+        if ours:
+            before.deleteLater()
 
     def _fit_pictures(self, document: QTextDocument) -> None:
         """None wider than the page, beside which it would be scrolled."""

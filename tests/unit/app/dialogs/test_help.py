@@ -3,7 +3,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QWidget
 
 from app.dialogs.help import HelpDialog
@@ -11,6 +12,9 @@ from app.models import help_pages
 from app.theme import LIGHT, set_theme
 
 PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
+
+
+BACKWARD = QTextDocument.FindFlag.FindBackward
 
 
 @pytest.fixture
@@ -164,3 +168,27 @@ def test_a_page_is_made_ready_before_it_is_shown(qapp, dialog, monkeypatch):
     heading = dialog.page.document().begin()
     assert heading.blockFormat().headingLevel() == 1
     assert heading.begin().fragment().charFormat().font().weight() == 600
+
+
+def test_words_marked_by_hand_on_a_page_are_forgotten_with_it(dialog, qtbot):
+    """Qt keeps the word of a double click; pressed with Shift on a shorter page it looked for it there."""
+    dialog.show_page("tutorial")
+    page = dialog.page
+    found = page.document().find(" the ", page.document().characterCount() - 1, BACKWARD)
+    found.setPosition(found.selectionStart() + 2)
+    page.setTextCursor(found)
+    page.ensureCursorVisible()
+    qtbot.mouseDClick(page.viewport(), Qt.MouseButton.LeftButton, pos=page.cursorRect().center())
+    assert page.textCursor().selectedText()
+    dialog.show_page("start")
+    qtbot.mouseClick(
+        page.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, pos=QPoint(60, 40)
+    )
+    assert page.textCursor().selectionEnd() < page.document().characterCount()
+
+
+def test_pages_that_were_left_are_let_go(dialog, qapp):
+    for name in ("tutorial", "start", "words", "tutorial"):
+        dialog.show_page(name)
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert dialog.page.findChildren(QTextDocument) == [dialog.page.document()]
