@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from core.language import say
 from core.library import schema
-from core.library.database import BUSY_S, has_no_room, in_words
-from core.library.row_sums import allow_sums, changed_rows
+from core.library.database import BUSY_S, has_no_room, in_words, made_by_newer
+from core.library.row_sums import allow_sums, changed_rows, quoted
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"
@@ -35,7 +35,12 @@ def read_only(file: Path) -> Iterator[sqlite3.Connection]:
     uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
         allow_sums(connection)
-        yield connection
+        connection.text_factory = shown
+        try:
+            yield connection
+        except UnicodeDecodeError as error:
+            # What SQLite says of a damaged list of tables may hold letters that are none.
+            raise sqlite3.DatabaseError("malformed database schema") from error
 
 
 def complaints(file: Path) -> list[str]:
@@ -56,24 +61,35 @@ def complaints(file: Path) -> list[str]:
 
 
 def lacking(file: Path) -> list[str]:
-    """Tables and columns that a whole catalogue of this version does not have: their names were changed."""
+    """Tables, columns and references that a whole catalogue of this version does not have: their names were
+    changed."""
     with read_only(file) as connection:
         there = {table.name: columns_of(connection, table.name) for table in schema.tables.sorted_tables}
         if _version(connection, there["meta"]) not in (None, schema.VERSION):
             return []
-        return [
+        found = [
             say("its table '{table}' has no '{column}'", table=table.name, column=column.name)
             for table in schema.tables.sorted_tables
             for column in table.columns
             if column.name not in there[table.name]
         ]
+        try:
+            connection.execute("PRAGMA foreign_key_check").fetchone()
+        except sqlite3.OperationalError as error:
+            found.append(str(error))
+        return found
 
 
-def has_known_version(file: Path) -> bool:
-    """Whether the catalogue says a version that this program can bring up to date."""
-    with read_only(file) as connection:
+def refuse_newer(file: Path) -> None:
+    """Nothing is said of a sound catalogue whose tables this version does not know.
+
+    Raises:
+        BadInput: it was made by a newer version.
+    """
+    with contextlib.suppress(sqlite3.DatabaseError), read_only(file) as connection:
         version = _version(connection, columns_of(connection, "meta"))
-    return version is not None and 1 <= version <= schema.VERSION
+        if version is not None and version > schema.VERSION and "meta" not in changed_rows(connection):
+            raise made_by_newer(file, version)
 
 
 def _version(connection: sqlite3.Connection, columns: Sequence[str]) -> int | None:
@@ -83,11 +99,6 @@ def _version(connection: sqlite3.Connection, columns: Sequence[str]) -> int | No
     query = f"SELECT {quoted(columns[1])} FROM meta WHERE {quoted(columns[0])} = 'schema'"
     told = str((connection.execute(query).fetchone() or ("",))[0])
     return int(told) if told.isdecimal() else None
-
-
-def quoted(name: str) -> str:
-    """A name in SQL, whatever signs a damaged catalogue has in it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -149,21 +160,20 @@ def readable(column: sa.Column[Any], value: object) -> bool:
 def changed(file: Path) -> dict[str, list[int]]:
     """Table -> rows, by their rowid, that are not as they were written: their sums do not agree."""
     with read_only(file) as connection:
-        return changed_rows(connection)
+        found = changed_rows(connection)
+    return {table: rows for table, rows in found.items() if table in schema.tables.tables}
 
 
 def names_of(file: Path, table: str, rows: Sequence[int]) -> list[str]:
-    """What people call ``rows`` of ``table``, as far as they have names that can be read."""
-    naming = next(
-        (c.name for c in schema.tables.tables[table].columns if c.name in ("name", "case_id", "path", "key")),
-        "",
-    )
+    """What people call ``rows`` of ``table``, as far as they have names."""
+    columns = [column.name for column in schema.tables.tables[table].columns]
+    naming = next((name for name in columns if name in ("name", "case_id", "path", "key")), "")
     if not naming:
         return []
     with read_only(file) as connection:
-        connection.text_factory = shown
         query = f'SELECT "{naming}" FROM "{table}" WHERE rowid = ?'
-        return [str(connection.execute(query, (row,)).fetchone()[0]) for row in rows]
+        found = [connection.execute(query, (row,)).fetchone() for row in rows]
+    return [str(one[0]) for one in found if one is not None]
 
 
 def shown(text: bytes) -> str:

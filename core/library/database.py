@@ -17,7 +17,7 @@ from core.errors import BadInput, SemblanceError
 from core.language import say
 from core.library import schema
 from core.library.records import CATALOGUE
-from core.library.row_sums import allow_sums, keeping_sums, renewing_sums
+from core.library.row_sums import COLUMNS, allow_sums, keeping_sums, renewing_sums, summed_columns
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30
@@ -54,7 +54,7 @@ def connect(file: Path, *, writable: bool) -> sa.Engine:
     def _begin(connection: sa.Connection) -> None:
         options = connection.get_execution_options()
         if options.get("summing") and not connection.info.get("summing"):
-            for statement in keeping_sums():
+            for statement in keeping_sums(_summed(connection)):
                 connection.exec_driver_sql(statement)
             connection.info["summing"] = True
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
@@ -191,16 +191,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
                 "It may be half written; restore a backup, or make a new library from the pictures.",
             )
         if version > schema.VERSION:
-            raise BadInput(
-                say(
-                    "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to "
-                    "{version2}).",
-                    parent=file.parent.name,
-                    version=version,
-                    version2=schema.VERSION,
-                ),
-                "Update Semblance to open it.",
-            )
+            raise made_by_newer(file, version)
         if version < schema.VERSION:
             if not writable:
                 raise SemblanceError(
@@ -211,6 +202,19 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
                     "Open it once where it can be written to.",
                 )
             _migrate(engine, file)
+
+
+def made_by_newer(file: Path, version: int) -> BadInput:
+    """What a person hears whose library this version does not know yet."""
+    return BadInput(
+        say(
+            "{parent} was made by a newer Semblance (catalogue {version}, this one reads up to {version2}).",
+            parent=file.parent.name,
+            version=version,
+            version2=schema.VERSION,
+        ),
+        "Update Semblance to open it.",
+    )
 
 
 def _version(connection: sa.Connection, file: Path) -> int | None:
@@ -236,8 +240,12 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
 
 
 def _renew_sums(connection: sa.Connection) -> None:
-    for statement in renewing_sums():
+    for statement in renewing_sums(_summed(connection)):
         connection.exec_driver_sql(statement)
+
+
+def _summed(connection: sa.Connection) -> dict[str, list[str]]:
+    return summed_columns((table, column) for table, column in connection.exec_driver_sql(COLUMNS))
 
 
 def in_parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

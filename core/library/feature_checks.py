@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,12 @@ def state_of(features: FeatureSets, feature_set: FeatureSet, reporter: Reporter 
     if array is None:
         lost = sum(counts.values())
         return StoreState(False, False, tuple(needed), lost, 0)
-    changed = features.changed_chunks(feature_set, needed)
+    sums = features.chunk_sums(feature_set)
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()
         reporter.progress(done, len(needed), say("Checking {feature_set}", feature_set=feature_set.name))
-        if number in changed or not _sound(array, number, known[number]):
+        if not _sound(array, number, known[number]) or _changed(features, feature_set, number, sums):
             damaged.append(number)
     lost = sum(counts[number] for number in damaged)
     checked = any(type(codec).__name__ == "Crc32cCodec" for codec in array.metadata.codecs)
@@ -86,6 +86,13 @@ def _sound(array: Any, number: int, rows: npt.NDArray[np.int64]) -> bool:
         return not np.isnan(there).all(axis=1).any()
     # A row of a table may miss every value; a chunk whose file is gone is told by its file.
     return chunk_file(Path(str(array.store.root)), number).is_file()
+
+
+def _changed(features: FeatureSets, feature_set: FeatureSet, number: int, sums: Mapping[int, int]) -> bool:
+    try:
+        return features.is_changed(feature_set, number, sums)
+    except OSError:
+        return True
 
 
 def forget_chunks(catalogue: Catalogue, feature_set: FeatureSet, numbers: Collection[int]) -> None:

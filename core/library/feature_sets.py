@@ -130,9 +130,16 @@ class FeatureSets:
             raise _damaged(feature_set, self.store_of(feature_set)) from error
         return values
 
-    def _refuse_changed(self, feature_set: FeatureSet, numbers: Collection[int]) -> None:
-        if self.changed_chunks(feature_set, numbers):
-            raise _damaged(feature_set, self.store_of(feature_set))
+    def _refuse_changed(
+        self, feature_set: FeatureSet, numbers: Collection[int], sums: Mapping[int, int]
+    ) -> None:
+        store = self.store_of(feature_set)
+        try:
+            changed = any(self.is_changed(feature_set, number, sums) for number in numbers)
+        except OSError as error:
+            raise _closed(feature_set, store, error) from error
+        if changed:
+            raise _damaged(feature_set, store)
 
     def _checked(self, feature_set: FeatureSet, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Extractors never give a row of NaN, but a chunk without a sum whose file was lost reads as such."""
@@ -147,21 +154,20 @@ class FeatureSets:
         )
         return {r.chunk: np.frombuffer(r.case_rows, dtype=np.int64) for r in self._catalogue.read(query)}
 
-    def changed_chunks(self, feature_set: FeatureSet, numbers: Collection[int]) -> list[int]:
-        """Those of the chunks ``numbers`` whose files are not the ones that were written.
+    def is_changed(self, feature_set: FeatureSet, number: int, sums: Mapping[int, int]) -> bool:
+        """Whether the file of a chunk is not the one that was written; ``sums`` of :meth:`chunk_sums`.
 
         Raises:
-            BadInput: they may not be read.
+            OSError: it cannot be read.
         """
+        return number in sums and sum_of_chunk(self.store_of(feature_set), number) != sums[number]
+
+    def chunk_sums(self, feature_set: FeatureSet) -> dict[int, int]:
+        """Chunk number -> the end of its file; none of chunks written before version 6."""
         query = sa.select(feature_chunks.c.chunk, feature_chunks.c.file_sum).where(
             feature_chunks.c.feature_set == feature_set.id, feature_chunks.c.file_sum.is_not(None)
         )
-        sums = {r.chunk: r.file_sum for r in self._catalogue.read(query)}
-        store = self.store_of(feature_set)
-        try:
-            return [n for n in numbers if n in sums and sum_of_chunk(store, n) != sums[n]]
-        except OSError as error:
-            raise _closed(feature_set, store, error) from error
+        return {r.chunk: r.file_sum for r in self._catalogue.read(query)}
 
     def cases_of(self, feature_set: FeatureSet) -> npt.NDArray[np.int64]:
         """(n,) ids of the cases whose current content has numbers, ascending."""
@@ -248,7 +254,8 @@ class FeatureSets:
         return int(new.sum())
 
     def _write(self, feature_set: FeatureSet, number: int, values: npt.NDArray[Any]) -> None:
-        array = self._array(feature_set, "r+")
+        # A chunk may miss every value, and has a file all the same: one that is gone is noticed.
+        array = self._array(feature_set, "r+").with_config({"write_empty_chunks": True})
         needed = (number + 1) * CHUNK
         if array.shape[0] < needed:
             array.resize((needed, array.shape[1]))
@@ -288,7 +295,8 @@ class FeatureSets:
         array = self._array(feature_set, "r")
         if len(positions) == 0:
             return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
-        self._refuse_changed(feature_set, np.unique(positions // CHUNK).tolist())
+        numbers = np.unique(positions // CHUNK).tolist()
+        self._refuse_changed(feature_set, numbers, self.chunk_sums(feature_set))
         if len(positions) * 2 > array.shape[0]:
             values = self._select(feature_set, array, slice(None))[positions]
         else:
@@ -298,11 +306,11 @@ class FeatureSets:
     def blocks(self, feature_set: FeatureSet, chunks: int = 16) -> Any:
         """Yield (case ids, numbers) of the whole set, ``chunks`` chunks at a time."""
         array = self._array(feature_set, "r")
-        known = self.chunk_rows(feature_set)
+        known, sums = self.chunk_rows(feature_set), self.chunk_sums(feature_set)
         numbers = sorted(known)
         for start in range(0, len(numbers), chunks):
             part = numbers[start : start + chunks]
-            self._refuse_changed(feature_set, [number for number in part if (known[number] >= 0).any()])
+            self._refuse_changed(feature_set, [n for n in part if (known[n] >= 0).any()], sums)
             block = self._select(feature_set, array, slice(part[0] * CHUNK, (part[-1] + 1) * CHUNK))
             if len(block) < (part[-1] + 1 - part[0]) * CHUNK:
                 raise _damaged(feature_set, self.store_of(feature_set))

@@ -37,7 +37,7 @@ def chunk_file(store: Path, number: int) -> Path:
 
 
 def sum_of_chunk(store: Path, number: int) -> int | None:
-    """The last bytes of a chunk's file, its CRC-32C; ``None`` where there is no such file.
+    """The last bytes of a chunk's file, its CRC-32C where it has one; ``None`` where there is no such file.
 
     The catalogue keeps it: a chunk that is whole, but another one or an older one, is not taken for this.
     """

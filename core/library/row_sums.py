@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import sqlite3
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import sqlalchemy as sa
+#: The columns of a row that its sum is of, by table.
+Summed = Mapping[str, Sequence[str]]
 
-from core.library import schema
+#: Gives the table and name of every column, for :func:`summed_columns`.
+COLUMNS = (
+    "SELECT of.name, its.name FROM sqlite_master AS of JOIN pragma_table_info(of.name) AS its "
+    "WHERE of.type = 'table'"
+)
+_FUNCTION, _COLUMN = "sum_of_row", "row_sum"
 
-_FUNCTION = "sum_of_row"
 
-
-def sum_of_row(*values: bytes | None) -> int:
-    """CRC-32 of a row's values as SQLite stores them; ``None`` for NULL."""
+def sum_of_row(kinds: str, *values: bytes | None) -> int:
+    """CRC-32 of a row: the ``kinds`` of its values by SQLite's names, and their bytes, ``None`` for NULL."""
     lengths = ",".join("-" if value is None else str(len(value)) for value in values)
-    return zlib.crc32(b"".join(value or b"" for value in values), zlib.crc32(lengths.encode()))
+    return zlib.crc32(b"".join(value or b"" for value in values), zlib.crc32(f"{kinds};{lengths};".encode()))
 
 
 def allow_sums(connection: sqlite3.Connection) -> None:
@@ -25,61 +28,77 @@ def allow_sums(connection: sqlite3.Connection) -> None:
     connection.create_function(_FUNCTION, -1, sum_of_row, deterministic=True)
 
 
-@functools.cache
-def keeping_sums() -> tuple[str, ...]:
+def summed_columns(columns: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Of the answer to :data:`COLUMNS`: those that are summed, of the tables that have sums.
+
+    They are those the catalogue has, not those of this version: a newer program can tell what changed in an
+    older catalogue before it brings it up to date.
+    """
+    found: dict[str, list[str]] = {}
+    for table, column in columns:
+        found.setdefault(table, []).append(column)
+    return {
+        table: sorted(name for name in names if name != _COLUMN)
+        for table, names in found.items()
+        if _COLUMN in names
+    }
+
+
+def sums_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """:func:`summed_columns` of a catalogue; nothing in one from before version 6."""
+    return summed_columns((_text(table), _text(column)) for table, column in connection.execute(COLUMNS))
+
+
+def keeping_sums(summed: Summed) -> list[str]:
     """Statements after which every row that their connection writes gets its sum.
 
     They make triggers that belong to the connection, not to the catalogue: a library may come from anybody
-    and must not run anything of its own, so it holds none.
+    and must not need to run anything of its own.
     """
+    # A full disk must not keep them from being made.
     statements = ["PRAGMA temp_store=MEMORY"]
-    for table in schema.tables.sorted_tables:
-        columns = ",".join(f'"{name}"' for name in _summed(table))
-        for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {columns}")):
+    for table, columns in summed.items():
+        for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {','.join(map(quoted, columns))}")):
             statements.append(
-                f'CREATE TEMP TRIGGER IF NOT EXISTS "{table.name}_{name}" AFTER {event} ON "{table.name}" '
-                f'BEGIN UPDATE "{table.name}" SET row_sum = {_expression(table)} WHERE rowid = NEW.rowid; END'
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {quoted(f'{table}_{name}')} "
+                f"AFTER {event} ON {quoted(table)} BEGIN UPDATE {quoted(table)} "
+                f"SET {_COLUMN} = {expression(columns)} WHERE rowid = NEW.rowid; END"
             )
-    return tuple(statements)
+    return statements
 
 
-@functools.cache
-def renewing_sums() -> tuple[str, ...]:
+def renewing_sums(summed: Summed) -> list[str]:
     """Statements that give every row the sum of what it holds now."""
-    return tuple(
-        f'UPDATE "{table.name}" SET row_sum = {_expression(table)}' for table in schema.tables.sorted_tables
-    )
-
-
-def accept_rows(connection: sqlite3.Connection, table: str, rows: Sequence[int]) -> None:
-    """Give ``rows`` of ``table``, by their rowid, the sum of what they hold now."""
-    expression = _expression(schema.tables.tables[table])
-    connection.executemany(
-        f'UPDATE "{table}" SET row_sum = {expression} WHERE rowid = ?', [(row,) for row in rows]
-    )
-
-
-def has_sums(connection: sqlite3.Connection) -> bool:
-    """Whether the catalogue keeps sums; those from before version 6 do not."""
-    query = "SELECT count(*) FROM pragma_table_info('meta') WHERE name = 'row_sum'"
-    return bool(connection.execute(query).fetchone()[0])
+    return [
+        f"UPDATE {quoted(table)} SET {_COLUMN} = {expression(columns)}" for table, columns in summed.items()
+    ]
 
 
 def changed_rows(connection: sqlite3.Connection) -> dict[str, list[int]]:
     """Table -> rows, by their rowid, that are not as they were written; none in a catalogue without sums."""
     found: dict[str, list[int]] = {}
-    for table in schema.tables.sorted_tables if has_sums(connection) else ():
-        query = f'SELECT rowid FROM "{table.name}" WHERE row_sum IS NOT {_expression(table)} ORDER BY rowid'
+    for table, columns in sums_of(connection).items():
+        query = f"SELECT rowid FROM {quoted(table)} WHERE {differs(columns)} ORDER BY rowid"
         if rows := [int(r[0]) for r in connection.execute(query)]:
-            found[table.name] = rows
+            found[table] = rows
     return found
 
 
-def _summed(table: sa.Table) -> list[str]:
-    return [column.name for column in table.columns if column.name != "row_sum"]
+def differs(columns: Sequence[str]) -> str:
+    """A condition: the row's sum is not that of what it holds."""
+    return f"{_COLUMN} IS NOT {expression(columns)}"
 
 
-def _expression(table: sa.Table) -> str:
-    """As bytes: a text that is none any more must have a sum too."""
-    values = ",".join(f'CAST("{name}" AS BLOB)' for name in _summed(table))
-    return f"{_FUNCTION}({values})"
+def expression(columns: Sequence[str]) -> str:
+    """SQL for the sum of a row; of its bytes, for a text that is none any more must have a sum too."""
+    kinds = "||','||".join(f"typeof({quoted(name)})" for name in columns)
+    return f"{_FUNCTION}({kinds},{','.join(f'CAST({quoted(name)} AS BLOB)' for name in columns)})"
+
+
+def quoted(name: str) -> str:
+    """A name in SQL, whatever signs a damaged catalogue has in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(name: str | bytes) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else name

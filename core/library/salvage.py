@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateTable
 
 from core.library import schema
-from core.library.damage import columns_of, kept_columns, quoted, read_only, readable, shown
+from core.library.damage import columns_of, kept_columns, read_only, readable, shown
 from core.library.database import BUSY_S, create_tables
-from core.library.row_sums import accept_rows, allow_sums, has_sums, keeping_sums, sum_of_row
+from core.library.row_repair import bring_back
+from core.library.row_sums import allow_sums, differs, expression, keeping_sums, quoted, sums_of
 
 _IMPORTED_AGAIN = ("files", "cases", "slices")
-#: What is extracted again, or would teach something false: better none than one that was changed.
+#: What is imported or extracted again, or would teach something false: better none than one that was changed.
 _NOT_KEPT = (*_IMPORTED_AGAIN, "feature_chunks", "feature_failures", "judgements", "concept_marks")
+#: Nobody but a person can say what they were: settings of the library, and what a metric was trained on.
+LEFT = ("meta", "metrics")
 #: Of the file: its header, and the pages SQLite makes unless told otherwise.
 _HEADER_BYTES, _PAGE_BYTES = 100, 4096
 
@@ -27,9 +33,8 @@ def _for_writing(file: Path) -> Iterator[sqlite3.Connection]:
     """One transaction, in which rows get their sums where the catalogue has them."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
         allow_sums(connection)
-        if has_sums(connection):
-            for statement in keeping_sums():
-                connection.execute(statement)
+        for statement in keeping_sums(sums_of(connection)):
+            connection.execute(statement)
         yield connection
 
 
@@ -68,46 +73,41 @@ def mend_rows(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
     return removed
 
 
-def restore_version(file: Path, rows: Sequence[int]) -> list[int]:
-    """Make the catalogue's version what it was, where it is one of ``rows`` of ``meta``; the others of them.
-
-    The row's sum tells which version it was; where the row says this one, its sum was what changed.
-    """
-    left = []
+def bring_rows_back(file: Path, rows: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    """Make ``rows``, by their rowid, what was written where a single bit of them changed; those left."""
+    left: dict[str, list[int]] = {}
     with _for_writing(file) as connection:
+        summed = sums_of(connection)
         connection.text_factory = bytes
-        for row in rows:
-            query = "SELECT key, value, row_sum FROM meta WHERE rowid = ?"
-            key, value, was = connection.execute(query, (row,)).fetchone()
-            versions = [str(number).encode() for number in range(1, schema.VERSION + 1)]
-            found = [version for version in versions if sum_of_row(b"schema", version) == was]
-            if not found and (key, value) == (b"schema", str(schema.VERSION).encode()):
-                found = [value]
-            if not found:
-                left.append(row)
-                continue
-            others = connection.execute("SELECT 1 FROM meta WHERE key = 'schema' AND rowid != ?", (row,))
-            if others.fetchone():
-                # A salvaged catalogue has one of its own.
-                connection.execute("DELETE FROM meta WHERE rowid = ?", (row,))
-                continue
-            put = "UPDATE meta SET key = 'schema', value = ? WHERE rowid = ?"
-            connection.execute(put, (found[0].decode(), row))
+        for table, numbers in rows.items():
+            for number in numbers:
+                if table not in summed or not bring_back(connection, table, summed[table], number):
+                    left.setdefault(table, []).append(number)
     return left
 
 
-def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> int:
-    """Take out rows that were changed and can be made again, or that would teach something false; the others
-    are taken for what they hold now. How many were taken out."""
-    removed = 0
+def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> tuple[int, int]:
+    """Take out rows that were changed and can be made again, or that would teach something false; take the
+    others, but for those of :data:`LEFT`, for what they hold now. How many were taken out, and taken so.
+
+    Rows without a sum were written by an older program that had the library open, and are sound. A source
+    that was changed no longer keeps ids as the files say: it may never have.
+    """
+    removed = kept = 0
     with _for_writing(file) as connection:
-        for table, numbers in rows.items():
-            if table not in _NOT_KEPT:
-                accept_rows(connection, table, numbers)
-                continue
-            connection.executemany(f'DELETE FROM "{table}" WHERE rowid = ?', [(row,) for row in numbers])
-            removed += len(numbers)
-    return removed
+        for table, columns in sums_of(connection).items():
+            accept = f"UPDATE {quoted(table)} SET row_sum = {expression(columns)} WHERE rowid = ? AND "
+            for row in rows.get(table, ()):
+                kept += connection.execute(f"{accept} row_sum IS NULL", (row,)).rowcount
+                if table in _NOT_KEPT:
+                    take_out = f"DELETE FROM {quoted(table)} WHERE rowid = ? AND {differs(columns)}"
+                    removed += connection.execute(take_out, (row,)).rowcount
+                elif table == "sources":
+                    put = f"UPDATE sources SET identified = 0 WHERE rowid = ? AND {differs(columns)}"
+                    kept += connection.execute(put, (row,)).rowcount
+                elif table not in LEFT:
+                    kept += connection.execute(accept + differs(columns), (row,)).rowcount
+    return removed, kept
 
 
 def _legible(column: sa.Column[Any], value: Any) -> Any:
@@ -141,41 +141,78 @@ def salvage(file: Path, target: Path) -> dict[str, int]:
     """Make a catalogue ``target`` of all rows of ``file`` that can be read; rows saved by table.
 
     Rows are read from both ends of each table, up to what is damaged. What points to a lost row goes too.
-    Where nothing can be read, it is tried once more with the file's header as it must have been.
+    It is tried with the file as it is, and with its header and what describes its tables as they must have
+    been; what gives more is kept.
 
     Raises:
         sqlite3.DatabaseError: not even its list of tables can be read.
     """
-    saved: dict[str, int] = {}
-    with contextlib.suppress(sqlite3.DatabaseError):
-        saved = _salvage(file, target)
-    if saved.get("cases"):
-        return saved
-    target.unlink(missing_ok=True)
-    headed = target.with_name(f"{target.name}.headed")
+    headed, other = (target.with_name(f"{file.name}.{name}{target.suffix}") for name in ("headed", "other"))
     log, its_log = (one.with_name(one.name + "-wal") for one in (file, headed))
+    made_for_now = [one.with_name(one.name + end) for one in (headed, other) for end in ("", "-wal", "-shm")]
+    _remove(made_for_now)
+    saved: dict[str, int] = {}
     try:
-        headed.write_bytes(_with_header(file.read_bytes()))
+        with contextlib.suppress(sqlite3.DatabaseError):
+            saved = _salvage(file, target)
+        with file.open("rb") as whole:
+            head = whole.read(_HEADER_BYTES)
+        size = file.stat().st_size
+        shutil.copyfile(file, headed)
+        with headed.open("r+b") as copy:
+            copy.write(_header(head, size))
         if log.exists():
-            its_log.write_bytes(log.read_bytes())
-        return _salvage(headed, target)
+            shutil.copyfile(log, its_log)
+        with contextlib.suppress(sqlite3.DatabaseError):
+            _describe(headed)
+        try:
+            again = _salvage(headed, other)
+        except sqlite3.DatabaseError:
+            if not saved:
+                raise
+            return saved
+        if sum(again.values()) > sum(saved.values()):
+            other.replace(target)
+            return again
+        return saved
     finally:
-        for end in ("", "-wal", "-shm"):
-            headed.with_name(headed.name + end).unlink(missing_ok=True)
+        _remove(made_for_now)
 
 
-def _with_header(data: bytes) -> bytes:
-    """A catalogue with the header that SQLite gives ours (https://sqlite.org/fileformat.html 1.3); its count
-    of changes is kept, and no page is taken for free."""
-    head = bytearray(data[:_HEADER_BYTES])
-    head[:24] = b"SQLite format 3\0" + _PAGE_BYTES.to_bytes(2, "big") + bytes((2, 2, 0, 64, 32, 32))
-    head[28:32] = (len(data) // _PAGE_BYTES).to_bytes(4, "big")
-    head[32:40] = bytes(8)
-    head[44:48] = (4).to_bytes(4, "big")
-    head[48:72] = bytes(8) + (1).to_bytes(4, "big") + bytes(12)
-    head[72:92] = bytes(20)
-    head[92:96] = head[24:28]
-    return bytes(head) + data[_HEADER_BYTES:]
+def _remove(files: Sequence[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _header(head: bytes, size: int) -> bytes:
+    """The header SQLite gives a catalogue of ``size`` bytes (https://sqlite.org/fileformat.html 1.3) in place
+    of ``head``, whose count of changes is kept; no page is taken for free."""
+    made = bytearray(head.ljust(_HEADER_BYTES, b"\0"))
+    made[:24] = b"SQLite format 3\0" + _PAGE_BYTES.to_bytes(2, "big") + bytes((2, 2, 0, 64, 32, 32))
+    made[28:32] = (size // _PAGE_BYTES).to_bytes(4, "big")
+    made[32:40] = bytes(8)
+    made[44:48] = (4).to_bytes(4, "big")
+    made[48:72] = bytes(8) + (1).to_bytes(4, "big") + bytes(12)
+    made[72:92] = bytes(20)
+    made[92:96] = made[24:28]
+    return bytes(made)
+
+
+def _describe(file: Path) -> None:
+    """Describe tables anew whose own description cannot be read any more. The columns stand in the same order
+    in every catalogue, whichever version made it."""
+    with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
+        connection.text_factory = shown
+        connection.execute("PRAGMA writable_schema=ON")
+        for table in schema.tables.sorted_tables:
+            if not columns_of(connection, table.name):
+                told = str(CreateTable(table).compile(dialect=sqlite.dialect())).strip()
+                put = "UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = ?"
+                connection.execute(put, (told, table.name))
+
+
+class _Text(bytes):
+    """Text as its bytes, which may be no letters any more; a blob is plain bytes."""
 
 
 def _salvage(file: Path, target: Path) -> dict[str, int]:
@@ -189,21 +226,22 @@ def _salvage(file: Path, target: Path) -> dict[str, int]:
         allow_sums(made)
         # A file that was cut short is read as far as it goes.
         source.execute("PRAGMA writable_schema=ON")
-        source.text_factory = shown
-        names = [
-            r[0] for r in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        ]
-        there = {name: columns_of(source, name) for name in names}
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        names = {r[0] for r in source.execute(query).fetchall()}.union(schema.tables.tables)
+        there = {name: columns for name in sorted(names) if (columns := columns_of(source, name))}
+        source.text_factory = _Text
+        summed = sums_of(made)
         for table in schema.tables.sorted_tables:
             name = table.name if table.name in there else _renamed(table, there)
-            columns = _matched([column.name for column in table.columns], there.get(name, []))
-            if columns:
-                saved[table.name] = _copy(source, made, name, table.name, columns)
+            places = _matched([column.name for column in table.columns], there.get(name, []))
+            if places:
+                saved[table.name] = _copy(source, made, (name, len(there[name])), table.name, places)
+            # Rows that had sums keep them, for these tell what was changed. What an older program wrote had
+            # none, and where a version knew other columns they say nothing here.
+            alike = len(places) == len(table.columns) == len(there.get(name, ()))
+            without = "WHERE row_sum IS NULL" if alike else ""
+            made.execute(f'UPDATE "{table.name}" SET row_sum = {expression(summed[table.name])} {without}')
         _remove_orphans(made)
-        # What an older program wrote had no sums. Rows that had keep theirs, which tell what was changed.
-        for name in saved:
-            found = made.execute(f'SELECT rowid FROM "{name}" WHERE row_sum IS NULL').fetchall()
-            accept_rows(made, name, [row for (row,) in found])
         return {name: made.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in saved}
 
 
@@ -214,27 +252,39 @@ def _renamed(table: sa.Table, there: Mapping[str, Sequence[str]]) -> str:
     return next((name for name in strange if set(there[name]) == wanted), "")
 
 
-def _matched(wanted: Sequence[str], there: Sequence[str]) -> dict[str, str]:
-    """Columns by what a damaged catalogue calls them; a single one of another name is the missing one."""
-    found = {name: name for name in wanted if name in there}
-    missing, strange = ([one for one in side if one not in found] for side in (wanted, there))
+def _matched(wanted: Sequence[str], there: Sequence[str]) -> dict[str, int]:
+    """Columns, and where a damaged catalogue has them; a single one of another name is the missing one."""
+    found = {name: there.index(name) for name in wanted if name in there}
+    missing = [name for name in wanted if name not in there]
+    strange = [place for place, name in enumerate(there) if name not in wanted]
     if len(missing) == len(strange) == 1:
-        found[strange[0]] = missing[0]
+        found[missing[0]] = strange[0]
     return found
 
 
 def _copy(
-    source: sqlite3.Connection, made: sqlite3.Connection, name: str, table: str, columns: Mapping[str, str]
+    source: sqlite3.Connection,
+    made: sqlite3.Connection,
+    of: tuple[str, int],
+    table: str,
+    columns: Mapping[str, int],
 ) -> int:
-    """Rows of the table ``name`` into ``table``; ``columns``: what they are called there -> here."""
-    read, written = (",".join(map(quoted, side)) for side in (columns.keys(), columns.values()))
-    put = f'INSERT OR IGNORE INTO "{table}" ({written}) VALUES ({",".join("?" * len(columns))})'
+    """Rows of the table ``of``, its name and number of columns, into ``table``, byte by byte; ``columns``:
+    where they stand there."""
+    name, width = of
+    # By other names: Python cannot take some that a damaged catalogue may have.
+    called = [f"c{place}" for place in range(width)]
+    rows_of = f"WITH it(number,{','.join(called)}) AS (SELECT rowid,* FROM {quoted(name)} NOT INDEXED)"
+    read = ",".join(called[place] for place in columns.values())
+    written = ",".join(map(quoted, columns))
     copied = 0
     for order in ("ASC", "DESC"):
         whole = False
         with contextlib.suppress(sqlite3.DatabaseError):
-            rows = source.execute(f"SELECT {read} FROM {quoted(name)} NOT INDEXED ORDER BY rowid {order}")
+            rows = source.execute(f"{rows_of} SELECT {read} FROM it ORDER BY number {order}")
             while row := rows.fetchone():
+                places = ",".join("CAST(? AS TEXT)" if isinstance(value, _Text) else "?" for value in row)
+                put = f'INSERT OR IGNORE INTO "{table}" ({written}) VALUES ({places})'
                 copied += max(0, made.execute(put, row).rowcount)
             whole = True
         if whole:

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.library.library import Library
 from core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
-from core.library.row_sums import allow_sums, has_sums, keeping_sums
+from core.library.row_sums import allow_sums, keeping_sums, sums_of
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
@@ -93,8 +93,7 @@ def raw(library: Path) -> Iterator[sqlite3.Connection]:
     """The catalogue's file, past all our code but for the sums of rows; changes are committed."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection:
         allow_sums(connection)
-        if has_sums(connection):
-            for statement in keeping_sums():
-                connection.execute(statement)
+        for statement in keeping_sums(sums_of(connection)):
+            connection.execute(statement)
         yield connection
         connection.commit()

@@ -71,9 +71,9 @@ def main() -> None:
                 print(
                     f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the "
                     f"machine's host had a processor {stall['stolen_ms']:.0f} ms, {stall['busy_ms']:.0f} ms "
-                    f"computing, {stall['fetched']} pages read from the disk, other threads of the program waited "
-                    f"{stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n    {stall['stack']}\n"
-                    f"    Meanwhile:\n{stall['threads']}",
+                    f"computing, {stall['fetched']} pages read from the disk, other threads of the program "
+                    f"waited {stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n"
+                    f"    {stall['stack']}\n    Meanwhile:\n{stall['threads']}",
                     flush=True,
                 )
     _tell_where(reached, ran)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import sys
@@ -23,6 +24,7 @@ CALM_MS = 20
 AFRESH_S = 0.25
 #: A thread that worked and waited less than this during a stall is not told of.
 WORTH_MS = 5
+_C = ctypes.CDLL(None) if sys.platform == "linux" else None
 #: Qt's messages that say nothing about Semblance, as in pyproject.toml.
 HARMLESS = ("This plugin does not support", "Detected locale")
 
@@ -116,8 +118,9 @@ class Watch:
     def _beat(self) -> None:
         now, waited, busy = time.perf_counter(), self._run_delay(), time.thread_time()
         wall, stolen, fetched = 1000 * (now - self._last) - PERIOD_MS, _stolen(), _fetched()
+        taken = _taken(self._stolen, stolen)
         # While a thread waits for a processor the host may have that one too: the longer of both counts.
-        lost = max(_longest(stolen, self._stolen), waited - self._waited)
+        lost = max(taken, waited - self._waited)
         late, computed = wall - lost, 1000 * (busy - self._busy)
         if late > self.longest_ms:
             self.longest_ms, self.longest_busy_ms = late, computed
@@ -144,7 +147,7 @@ class Watch:
                     computed,
                     others,
                     told,
-                    _longest(stolen, self._stolen),
+                    taken,
                     fetched - self._fetched,
                 )
             )
@@ -220,7 +223,7 @@ def _stolen() -> tuple[float, ...]:
     try:
         file = os.open("/proc/stat", os.O_RDONLY)
         try:
-            lines = os.read(file, 100 * (1 + (os.cpu_count() or 1))).splitlines()
+            lines = os.read(file, 200 * (1 + (os.cpu_count() or 1))).splitlines()
         finally:
             os.close(file)
     except OSError:
@@ -239,9 +242,12 @@ def _fetched() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
 
-def _longest(after: tuple[float, ...], before: tuple[float, ...]) -> float:
-    """What the host had of the processor it had longest."""
-    return max((new - old for new, old in zip(after, before, strict=False)), default=0.0)
+def _taken(before: tuple[float, ...], after: tuple[float, ...]) -> float:
+    """What the host had meanwhile of the processor the calling thread is on."""
+    if not after or _C is None:
+        return 0.0
+    here = _C.sched_getcpu()
+    return after[here] - before[here] if 0 <= here < min(len(before), len(after)) else 0.0
 
 
 def _name_of(task: int) -> str:

@@ -22,6 +22,10 @@ from core.metrics.storage import load_metric, save_metric
 from core.tasks import SILENT, Reporter
 from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
 from core.workflows.metrics.stored import stored_metric
+from core.workflows.metrics.training import ASKED
+
+#: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
+_STAYS = ("authors", ELSEWHERE, ASKED)
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -127,6 +131,8 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             here = about["library"] == _mark(opened)
             card = {**metric.card.to_json(), **about["card"], "name": called}
             card.pop(ELSEWHERE, None)
+            # It may have been other cases it was asked of.
+            card.pop(ASKED, None)
             # Not known here, but they may be imported, or the metric handed on to where they are.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)
@@ -177,7 +183,9 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
         "library": _mark(library),
         "name": record.name,
         "learner": record.learner,
-        "card": {key: value for key, value in record.card.items() if key not in ("authors", ELSEWHERE)},
+        "card": {
+            key: value for key, value in record.card.items() if key not in ("authors", ELSEWHERE, ASKED)
+        },
         "scores": scores or None,
         "features": _features(feature_set),
         "training": sorted(contents),

@@ -46,6 +46,10 @@ UNSCORED = say("Not scored: no case of the library has a finding.")
 #: The live curve may cost this share of the time; it scores at most so many held-out cases.
 CURVE_SHARE, CURVE_CASES = 0.25, 400
 
+#: Key of a card in a library: what was asked of its training beside learner, settings and seed, by the names
+#: of the command's options; and the mark of what the command has no option for.
+ASKED, ONLY_IN_WINDOW = "asked", "only in the window"
+
 
 @dataclass(frozen=True)
 class TrainRequest:
@@ -258,11 +262,16 @@ def keep_metric(
     file = library.new_metric_file()
     save_metric(metric, file)
     assert train.case_rows is not None
-    asked = {"steps": request.steps, "max-cases": request.max_cases, "judgements": request.judgements}
+    asked = {
+        "steps": request.steps,
+        "max-cases": request.max_cases,
+        "judgements": request.judgements,
+        ONLY_IN_WINDOW: request.held_out != HELD_OUT or not request.from_findings,
+    }
     card = {
         **metric.card.to_json(),
         "findings_map": request.findings,
-        "asked": {option: value for option, value in asked.items() if value},
+        ASKED: {option: value for option, value in asked.items() if value},
         **told,
     }
     library.add_metric(request.name, request.learner, feature_set.id, file, card, train.case_rows, scores)

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> bool:
-    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at."""
+    """Whether it can be used, maybe after it was mended: without it nothing else can be looked at.
+
+    Raises:
+        BadInput: it was made by a newer version.
+    """
     result.checked["catalogues"] = 1
     file = library / CATALOGUE
     return (
@@ -28,8 +32,9 @@ def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -
 
 
 def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.damage import complaints, lacking
+    from core.library.damage import complaints, lacking, refuse_newer
 
+    refuse_newer(file)
     if not (wrong := complaints(file) or lacking(file)):
         return True
     finding = Finding(
@@ -62,13 +67,13 @@ def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> b
         say("Rows of the catalogue cannot be read: {told}.", told=_told_rows(strange)),
         say("Mending (--repair) saves of them what can be read; a backup has them whole."),
     )
-    result.add(finding, mender.mend_rows(strange) if mender is not None else "")
-    return bool(result.findings[-1].repaired)
+    return _add_mended(result, finding, mender.mend_rows(strange) if mender is not None else None)
 
 
 def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bool:
     """The rest of a library can be used whatever a row now says, but for the catalogue's version."""
-    from core.library.damage import changed, has_known_version, names_of
+    from core.library.damage import changed, names_of
+    from core.library.salvage import LEFT
 
     if not (found := changed(file)):
         return True
@@ -76,22 +81,40 @@ def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bo
     told = _told_rows(found)
     if names:
         told = say("{told} ({names})", told=told, names=few(names))
+    remedy = say(
+        "A backup has them whole. Mending (--repair) brings back rows of which a single bit changed; of the "
+        "others it takes out judgements and what can be imported or extracted again, and takes the rest for "
+        "what it says now."
+    )
+    if set(LEFT).intersection(found):
+        remedy = say_all(
+            [
+                remedy,
+                say(
+                    "Where more changed, settings of the library need a backup, and metrics that or training "
+                    "again."
+                ),
+            ],
+            " ",
+        )
     finding = Finding(
         say("catalogue rows"),
         CATALOGUE,
         say("Rows of the catalogue are not as they were written: {told}.", told=told),
-        say(
-            "Restore a backup: among them are settings of the library, with the key to its codes of patients."
-        )
-        if "meta" in found
-        else say(
-            "A backup has them whole. Mending (--repair) takes out what can be imported or extracted again, "
-            "and judgements; the rest is taken for what it says now."
-        ),
+        remedy,
     )
-    in_doubt = "schema" in names_of(file, "meta", found.get("meta", ())) or not has_known_version(file)
-    result.add(finding, mender.settle_changed(found) if mender is not None else "")
-    return not in_doubt or bool(result.findings[-1].repaired)
+    version_in_doubt = "schema" in names_of(file, "meta", found.get("meta", ()))
+    mended = _add_mended(result, finding, mender.settle_changed(found) if mender is not None else None)
+    return mended or not version_in_doubt
+
+
+def _add_mended(result: CheckResult, finding: Finding, done: tuple[str, bool] | None) -> bool:
+    """Whether all that ``finding`` tells was mended; ``done``: what was, and whether that was all."""
+    told, whole = done or ("", False)
+    if told and not whole:
+        finding = replace(finding, remedy=say_all([told, finding.remedy], " "))
+    result.add(finding, told if whole else "")
+    return whole
 
 
 def _check_orphans(file: Path, result: CheckResult, mender: Mender | None) -> bool:

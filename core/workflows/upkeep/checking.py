@@ -253,7 +253,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
 
 def _check_metrics(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
     from core.metrics.storage import load_metric
-    from core.workflows.upkeep.training_again import training_command
+    from core.workflows.upkeep.training_again import how_to_train_again
 
     records = library.metrics()
     sets: dict[int, FeatureSet] = {one.id: one for one in library.features.all()}
@@ -272,20 +272,11 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
             result.works.append(say("Metric '{record}'.", record=record.name))
             continue
         used = sets.get(record.feature_set)
-        command = training_command(record, used.name if used is not None and len(sets) > 1 else "")
         finding = Finding(
             say("metric"),
             record.file.relative_to(library.path).as_posix(),
             say("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
-            say(
-                "Train it again ({command}), or restore a backup. Its card and scores are kept.",
-                command=command,
-            )
-            if command
-            else say(
-                "Restore a backup, or make it again from its judgements: save the metric of its search once "
-                "more. Its card is kept."
-            ),
+            how_to_train_again(record, used.name if used is not None and len(sets) > 1 else ""),
         )
         result.add(finding, mender.find_metric(library, record) if mender is not None else "")
         if result.findings[-1].repaired:

@@ -22,9 +22,9 @@ def few(names: Sequence[str]) -> str:
 class Finding:
     """Something that is not as it should be.
 
-    ``part``: catalogue, features, metric, thumbnails, derived, pictures, link, permissions or left over;
-    ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person can do;
-    ``repaired`` what was done; ``files`` those meant, where there may be several.
+    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, pictures, link, permissions or
+    left over; ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person
+    can do; ``repaired`` what was done; ``files`` those meant, where there may be several.
     """
 
     part: str

@@ -15,11 +15,19 @@ from core.errors import SemblanceError
 from core.features.registry import extractor_class
 from core.language import known, say, say_all
 from core.library.damage import complaints
-from core.library.database import plain_errors
+from core.library.database import has_no_room, not_writable, plain_errors
 from core.library.feature_checks import StoreState, describe_again, dtype_of, forget_chunks, state_of
 from core.library.feature_stores import DESCRIPTION, chunk_file
 from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
-from core.library.salvage import mend_rows, remove_orphans, restore_version, salvage, settle_changed
+from core.library.salvage import (
+    LEFT,
+    bring_rows_back,
+    copy_catalogue,
+    mend_rows,
+    remove_orphans,
+    salvage,
+    settle_changed,
+)
 from core.tasks import Reporter
 
 if TYPE_CHECKING:
@@ -46,15 +54,12 @@ class Mender:
         """Where damaged files were moved to, if any were."""
         return str(self._aside) if self._aside.exists() else ""
 
-    def put_aside(self, file: Path, *, copy: bool = False) -> str:
-        """Move (or copy) a file or folder of the library out of its way."""
+    def put_aside(self, file: Path) -> str:
+        """Move a file or folder of the library out of its way."""
         target = self._aside / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
             target.parent.mkdir(parents=True, exist_ok=True)
-            if copy:
-                shutil.copy2(file, target)
-            else:
-                file.replace(target)
+            file.replace(target)
         return say("Moved to {target}.", target=target.relative_to(self._library).as_posix())
 
     # The catalogue
@@ -69,15 +74,18 @@ class Mender:
                 saved = salvage(file, made)
         except (sqlite3.DatabaseError, SemblanceError):
             made.unlink(missing_ok=True)
+            if has_no_room(file):
+                raise not_writable(self._library) from None
             return ""
         if not saved.get("cases") or complaints(made):
             made.unlink(missing_ok=True)
             return ""
         logs = [file.with_name(CATALOGUE + end) for end in ("-wal", "-shm")]
-        for part in (file, *logs):
-            if part.exists():
-                self.put_aside(part, copy=True)
         with plain_errors(file):
+            self._aside.mkdir(parents=True, exist_ok=True)
+            for part in (file, *logs):
+                if part.exists():
+                    shutil.copy2(part, self._aside / part.name)
             for log in logs:
                 log.unlink(missing_ok=True)
             made.replace(file)
@@ -90,44 +98,69 @@ class Mender:
             told=told,
         )
 
+    def _keep_catalogue(self) -> None:
+        """Put a copy of the catalogue, which can be read to its end, where damaged files go: the one before
+        anything was mended."""
+        file, kept = self._library / CATALOGUE, self._aside / CATALOGUE
+        if kept.exists():
+            return
+        with plain_errors(file):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            copy_catalogue(file, kept)
+
     def remove_orphans(self) -> str:
         """Take out rows that point to nothing; the catalogue as it was is kept."""
         file = self._library / CATALOGUE
-        self.put_aside(file, copy=True)
+        self._keep_catalogue()
         with plain_errors(file):
             return say("{n:,} rows were taken out; the catalogue as it was is kept.", n=remove_orphans(file))
 
-    def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> str:
-        """Make rows readable again or take them out; the catalogue as it was is kept. Its own settings are
-        left alone, but for its version: its key makes the codes of patients."""
-        file = self._library / CATALOGUE
-        self.put_aside(file, copy=True)
-        with plain_errors(file):
-            if restore_version(file, rows.get("meta", ())):
-                return ""
-            gone = mend_rows(file, {table: found for table, found in rows.items() if table != "meta"})
-        return say(
-            "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. Import "
-            "the sources again to get back what is missing.",
-            n=sum(map(len, rows.values())) - gone,
-            gone=gone,
-        )
+    def mend_rows(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
+        """Make rows readable again or take them out; what was done, and whether that was all. The catalogue
+        as it was is kept. Its own settings are left alone: its key makes the codes of patients."""
+        left, told = self._bring_back(rows)
+        mended = {table: found for table, found in left.items() if table != "meta"}
+        if mended:
+            with plain_errors(self._library / CATALOGUE):
+                gone = mend_rows(self._library / CATALOGUE, mended)
+            told.append(
+                say(
+                    "{n:,} rows can be read again, {gone:,} were taken out; the catalogue as it was is kept. "
+                    "Import the sources again to get back what is missing.",
+                    n=sum(map(len, mended.values())) - gone,
+                    gone=gone,
+                )
+            )
+        return say_all(told, " "), "meta" not in left
 
-    def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> str:
-        """Take out rows that were changed and can be made again, and take the others for what they say now;
-        the catalogue as it was is kept. Its own settings are left alone, as in :meth:`mend_rows`."""
-        file = self._library / CATALOGUE
-        self.put_aside(file, copy=True)
-        with plain_errors(file):
-            if restore_version(file, rows.get("meta", ())):
-                return ""
-            gone = settle_changed(file, {table: found for table, found in rows.items() if table != "meta"})
-        return say(
-            "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as it was is "
-            "kept. Import the sources and extract again to get back what is missing.",
-            gone=gone,
-            n=sum(map(len, rows.values())) - gone,
-        )
+    def settle_changed(self, rows: Mapping[str, Sequence[int]]) -> tuple[str, bool]:
+        """Make rows again what was written, or take them out where they can be made again or would teach
+        something false, or take them for what they say now; what was done, and whether that was all. The
+        catalogue as it was is kept. Its own settings and its metrics are left alone."""
+        left, told = self._bring_back(rows)
+        settled = {table: found for table, found in left.items() if table not in LEFT}
+        if settled:
+            with plain_errors(self._library / CATALOGUE):
+                gone, taken = settle_changed(self._library / CATALOGUE, left)
+            told.append(
+                say(
+                    "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as "
+                    "it was is kept. Import the sources and extract again to get back what is missing; "
+                    "judgements are in the copy.",
+                    gone=gone,
+                    n=taken,
+                )
+            )
+        return say_all(told, " "), not set(LEFT).intersection(left)
+
+    def _bring_back(self, rows: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[str]]:
+        """Rows of which more than a bit changed, and what was done about the others."""
+        self._keep_catalogue()
+        with plain_errors(self._library / CATALOGUE):
+            left = bring_rows_back(self._library / CATALOGUE, rows)
+        back = sum(map(len, rows.values())) - sum(map(len, left.values()))
+        told = say("{n:,} rows are what was written again: a single bit of each had changed.", n=back)
+        return left, [told] if back else []
 
     # Pictures
 

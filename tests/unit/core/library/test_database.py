@@ -53,7 +53,8 @@ def test_an_older_library_is_brought_up_to_date(path, newer):
         assert opened.summary()["cases"] == 6
     assert version_of(path) == str(NOW + 2)
     after = tables_of(path)
-    assert [row[:-1] for row in after["cases"]] == before["cases"]
+    # Behind the sum of the row, which is of the new column too.
+    assert [row[:-2] for row in after["cases"]] == [row[:-1] for row in before["cases"]]
     assert [row[-1] for row in after["cases"]].count("L:R") == 3
     assert after["ledger"] == []
     with Library.open(path, writable=False) as opened:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadArguments, BadInput
+from core.library import feature_sets
 from core.library.feature_checks import state_of
 from core.library.feature_stores import chunk_file
 from core.library.library import Library
@@ -217,6 +218,23 @@ def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, d
         assert read(library, made, rows[:10])[0] == rows[:10].tolist()
 
 
+def test_a_chunk_the_disk_cannot_read_is_damaged_and_the_others_are_checked(library, monkeypatch):
+    made, rows = numbers_set(library), rows_of(library)
+    for part in (rows[:10], rows[10:]):
+        library.features.write_chunk(made, part, values_of(part))
+    real = feature_sets.sum_of_chunk
+
+    def fail(store, number):
+        if number == 0:
+            raise OSError(5, "Input/output error")
+        return real(store, number)
+
+    monkeypatch.setattr(feature_sets, "sum_of_chunk", fail)
+    assert state_of(library.features, made).damaged == (0,)
+    with pytest.raises(BadInput, match=r"cannot be read: Input/output error"):
+        read(library, made)
+
+
 def test_chunks_written_before_there_were_sums_of_them_are_read(library):
     made, rows = numbers_set(library), rows_of(library)
     library.features.write_chunk(made, rows, values_of(rows))
@@ -230,6 +248,7 @@ def test_rows_of_tables_may_miss_every_value(library):
     made, rows = numbers_set(library, dtype="float64"), rows_of(library)
     library.features.write_chunk(made, rows, np.full((20, 3), np.nan))
     assert np.isnan(read(library, made)[1]).all()
+    assert state_of(library.features, made).damaged == ()
 
 
 def test_programs_that_write_at_once_leave_every_case_exactly_once(library):

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
+from core.library import schema
 from core.library.library import Library
 from core.library.records import CATALOGUE, JudgementRecord, now
 from core.library.row_sums import changed_rows
 from core.workflows.features.extracting import extract_features
 from core.workflows.library.importing import import_source
+from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import numbers_of, raw, tables_of
@@ -118,23 +120,44 @@ def change(library: Path, old: bytes, new: bytes) -> None:
     (library / CATALOGUE).write_bytes(data.replace(old, new))
 
 
-def test_a_letter_that_became_another_is_noticed_and_its_case_imported_again(library):
+def without_sums(library: Path, statement: str, *values: object) -> None:
+    """Change the catalogue as a program would that knows nothing of sums."""
+    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
+        assert connection.execute(statement, values).rowcount > 0
+
+
+def test_a_bit_that_turned_is_turned_back(library):
     with Library.open(library) as opened:
         case = opened.catalogue.all_cases()[5]
-        (row,) = opened.catalogue.details([case.id]).values()
     with raw(library) as connection:
         connection.execute("UPDATE cases SET patient = 'Nightingale' WHERE id = ?", (case.id,))
     assert check_library(library).findings == []
-    change(library, b"Nightingale", b"Nightingole")
+    before = tables_of(library)
+    # A and a are one bit apart.
+    change(library, b"Nightingale", b"NightingAle")
     found = check_library(library)
     assert [f.says for f in found.findings] == [
-        f"Rows of the catalogue are not as they were written: 1 of cases ({row.case_id})."
+        f"Rows of the catalogue are not as they were written: 1 of cases ({case.case_id})."
     ]
     assert "Metric 'plain'." in found.works
     mended = check_library(library, repair=True)
     assert mended.open_harm == []
+    assert mended.findings[0].repaired == (
+        "1 rows are what was written again: a single bit of each had changed."
+    )
+    assert b"NightingAle" in (Path(mended.moved_to) / CATALOGUE).read_bytes()
+    assert tables_of(library) == before
+    assert check_library(library).findings == []
+
+
+def test_a_case_that_changed_more_is_taken_out_and_imported_again(library):
+    with raw(library) as connection:
+        connection.execute("UPDATE cases SET patient = 'Nightingale' WHERE id = 5")
+    change(library, b"Nightingale", b"Nighxxngale")
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
     assert mended.findings[0].repaired.startswith("1 rows were taken out, 0 are taken for what they say now;")
-    assert b"Nightingole" in (Path(mended.moved_to) / CATALOGUE).read_bytes()
+    assert b"Nighxxngale" in (Path(mended.moved_to) / CATALOGUE).read_bytes()
     assert check_library(library).findings == []
     import_source(library.parent / "pictures", library)
     with Library.open(library) as opened:
@@ -144,13 +167,13 @@ def test_a_letter_that_became_another_is_noticed_and_its_case_imported_again(lib
 def test_what_only_this_library_has_is_kept_as_it_now_reads(library):
     with Library.open(library) as opened:
         opened.save_search("my search", {"note": "carcinoma"})
-    change(library, b"carcinoma", b"carcinomb")
+    change(library, b"carcinoma", b"carxxnoma")
     assert parts_of(check_library(library)) == ["catalogue rows"]
     mended = check_library(library, repair=True)
     assert mended.findings[0].repaired.startswith("0 rows were taken out, 1 are taken for what they say now;")
     assert check_library(library).findings == []
     with Library.open(library) as opened:
-        assert opened.load_search("my search") == {"note": "carcinomb"}
+        assert opened.load_search("my search") == {"note": "carxxnoma"}
 
 
 def test_a_judgement_that_became_another_teaches_nothing(library):
@@ -159,7 +182,7 @@ def test_a_judgement_that_became_another_teaches_nothing(library):
         for author in ("Curie", "Hodgkin"):
             record = JudgementRecord("alike", one, two, None, None, (), author, now())
             opened.judgements("mine").append([record])
-    change(library, b"Curie", b"Curia")
+    change(library, b"Curie", b"Cabie")
     mended = check_library(library, repair=True)
     assert mended.findings[0].repaired.startswith("1 rows were taken out, 0")
     with Library.open(library) as opened:
@@ -170,8 +193,7 @@ def test_rows_of_numbers_that_stand_for_other_cases_are_extracted_again(library)
     ids, before = numbers_of(library)
     rows = ids.copy()
     rows[[3, 4]] = rows[[4, 3]]
-    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
-        connection.execute("UPDATE feature_chunks SET case_rows = ?", (rows.tobytes(),))
+    without_sums(library, "UPDATE feature_chunks SET case_rows = ?", rows.tobytes())
     assert not np.array_equal(numbers_of(library)[1], before)
     assert parts_of(check_library(library)) == ["catalogue rows"]
     assert check_library(library, repair=True).open_harm == []
@@ -179,27 +201,93 @@ def test_rows_of_numbers_that_stand_for_other_cases_are_extracted_again(library)
     np.testing.assert_array_equal(numbers_of(library)[1], before)
 
 
-def test_changed_settings_of_a_library_are_told_and_left(library):
+def test_a_source_that_changed_keeps_no_ids_from_then_on(library):
+    without_sums(library, "UPDATE sources SET identified = 1, kind = 'folxxr'")
+    assert check_library(library, repair=True).open_harm == []
+    with Library.open(library) as opened:
+        assert [source.identified for source in opened.catalogue.sources()] == [False]
+
+
+def test_what_a_metric_learnt_from_is_nobodys_guess(library):
+    without_sums(library, "UPDATE metrics SET training = ?", np.arange(1, 9).tobytes())
+    with raw(library) as connection:
+        connection.execute("INSERT INTO searches (name, state, saved) VALUES ('b', '{}', 'x')")
+    without_sums(library, "UPDATE searches SET saved = 'yyy' WHERE name = 'b'")
+    for _ in range(2):
+        mended = check_library(library, repair=True)
+        (finding,) = mended.open_harm
+        assert "1 of metrics" in finding.says
+        assert "metrics that or training again" in finding.remedy
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    assert check_library(library).findings == []
+
+
+def test_what_an_older_program_wrote_meanwhile_is_sound(library):
+    without_sums(library, "INSERT INTO searches (name, state, saved) VALUES ('b', '{}', 'x')")
+    mended = check_library(library, repair=True)
+    assert mended.open_harm == []
+    with Library.open(library) as opened:
+        assert "b" in opened.searches()
+    assert check_library(library).findings == []
+
+
+def test_changed_settings_of_a_library_are_told_and_left_and_the_rest_is_mended(library):
     with Library.open(library) as opened:
         opened.pseudonyms()
+        opened.save_search("my search", {})
+    without_sums(library, "UPDATE meta SET value = 'another' WHERE key != 'schema'")
+    without_sums(library, "UPDATE searches SET saved = 'yyy'")
+    (finding,) = check_library(library, repair=True).findings
+    assert "1 rows" not in finding.says
+    assert "1 of meta" in finding.says
+    assert finding.remedy.startswith("0 rows were taken out, ")
+    (finding,) = check_library(library, repair=True).findings
+    assert finding.says == "Rows of the catalogue are not as they were written: 1 of meta."
+    assert (finding.repaired, "settings of the library need a backup" in finding.remedy) == ("", True)
+
+
+def test_a_version_that_changed_is_brought_back_before_anything_is_opened(library):
+    # 6 and 2 are one bit apart: a library of version 2 would be brought up to date, and come to grief.
+    without_sums(library, "UPDATE meta SET value = ? WHERE key = 'schema'", str(schema.VERSION ^ 4))
+    found = check_library(library)
+    assert found.works == ["Nothing more can be said while the catalogue is damaged."]
+    assert check_library(library, repair=True).open_harm == []
+    assert check_library(library).findings == []
+
+
+def test_a_library_of_a_newer_version_is_refused_and_nothing_in_it_mended(library):
     with raw(library) as connection:
-        connection.execute("UPDATE meta SET value = 'secretsecret' WHERE key != 'schema'")
-    change(library, b"secretsecret", b"secretsecrat")
+        connection.execute("ALTER TABLE judgements ADD COLUMN newer TEXT")
+        connection.execute(f"UPDATE meta SET value = '{schema.VERSION + 1}' WHERE key = 'schema'")
+    without_sums(library, "UPDATE cases SET patient = 'other' WHERE id = 3")
+    before = tables_of(library)
     for repair in (False, True):
-        (finding,) = check_library(library, repair=repair).findings
-        assert finding.says == "Rows of the catalogue are not as they were written: 1 of meta."
-        assert (finding.repaired, "Restore a backup" in finding.remedy) == ("", True)
+        with pytest.raises(BadInput, match=r"made by a newer Semblance"):
+            check_library(library, repair=repair)
+    assert tables_of(library) == before
 
 
-def test_what_was_changed_is_noticed_after_a_salvage_too(library):
-    data = save_long_search(library)
-    data = data.replace(b"colour_edge_texture", b"colour_edge_texturo")
+def test_the_catalogue_before_all_mending_is_the_one_that_is_kept(library):
+    data = save_long_search(library).replace(b"colour_edge_texture", b"colour_edge_xexturx")
     start = len(data) - 200_000
     data[start : start + 9000] = b"\xa7" * 9000
     (library / CATALOGUE).write_bytes(data)
     mended = check_library(library, repair=True)
     assert [f.part for f in mended.findings[:2]] == ["catalogue", "catalogue rows"]
     assert "1 of feature_sets" in mended.findings[1].says
+    assert (Path(mended.moved_to) / CATALOGUE).read_bytes() == bytes(data)
+
+
+def test_a_name_with_letters_that_are_none_is_salvaged(library):
+    data = settled(library)
+    at = data.index(b"patient TEXT")
+    data[at] |= 0x80
+    (library / CATALOGUE).write_bytes(data)
+    before = numbers_of(library)[1] if check_library(library, repair=True) else None
+    assert before is not None
+    with Library.open(library) as opened:
+        assert {row.patient for row in opened.catalogue.all_cases()} != {None}
+    assert check_library(library).findings == []
 
 
 def test_every_row_that_is_written_gets_its_sum(library):

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from core.library.library import Library
 from core.library.records import MetricRecord
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.upkeep.checking import check_library
-from core.workflows.upkeep.training_again import training_command
+from core.workflows.upkeep.training_again import how_to_train_again
 from tests.helpers.program import semblance
 
 
@@ -33,7 +35,27 @@ def test_the_command_a_check_tells_makes_the_same_metric(library):
         assert opened.metric("it's mine").card["content_hash"] == record.card["content_hash"]
 
 
-def test_no_command_makes_a_metric_of_clicks(library):
-    training = np.arange(3)
-    record = MetricRecord(1, "mine", "clicks", 1, library / "metrics" / "a.metric", {}, training, None)
-    assert training_command(record) == ""
+def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
+    return MetricRecord(1, "mine 30 %", learner, 1, Path("a.metric"), card, np.arange(3), None)
+
+
+@pytest.mark.parametrize(
+    ("card", "learner", "says"),
+    [
+        ({}, "clicks", "make it again from its judgements"),
+        ({}, "from tomorrow", "this version has no learner 'from tomorrow'"),
+        ({}, "bdm_v", "Import its file again where it came from one, or train it again as far as"),
+        ({"asked": {}}, "bdm_v", r"\(semblance train LIB --learner bdm_v --name 'mine 30 %'\)"),
+        ({"asked": {}, "slider": {"name": "mine", "place": 30}}, "bdm_v", "--name mine --slider"),
+        ({"asked": "odd", "parameters": [], "split": 3}, "bdm_v", "as far as its card tells how"),
+        ({"asked": {"steps": "none", "else": "x"}}, "bdm_v", r"--steps none\)"),
+    ],
+)
+def test_what_no_command_makes_again_is_told_otherwise(card, learner, says):
+    assert re.search(says, how_to_train_again(record_of(card, learner)))
+
+
+def test_what_only_the_window_can_ask_is_not_told_as_a_command(library):
+    train_metric(library, TrainRequest("euclidean", "mine", held_out=0.5))
+    with Library.open(library) as opened:
+        assert "in the window" in how_to_train_again(opened.metric("mine"))
