@@ -163,6 +163,9 @@ class Strip(QFrame):
         # Which finding it is of: by its letter, or its name where no case has it by itself.
         letter = columns.letters.get(vote.finding, vote.finding)
         head = letter if narrow else tr("estimate {finding}", finding=letter)
+        if letter[:1].isdigit():
+            # Two numbers beside each other would be one.
+            head += ":"
         self.estimate.setText(
             f'<span style="color:{second}">{html.escape(head)}</span> '
             f'<b>{figure(vote.probability, ".2f")}</b> <span style="color:{second}">'

@@ -194,9 +194,17 @@ class RefinePanel(Panel):
         entries = asked.entries if asked is not None else ()
         if asked is None or state.search is None:
             self.rows.show(None, (), (), state.columns)
-            self._empty.say(
-                tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
-            )
+            if state.library is not None and state.metric is None:
+                self._empty.say(
+                    tr("No metric yet"),
+                    tr("A metric says what similar means. Train one, then ask."),
+                    tr("Train a metric"),
+                    self.train_wanted.emit,
+                )
+            else:
+                self._empty.say(
+                    tr("Ask with a case"), tr("Then judge the ranked cases; the ranking follows every click.")
+                )
             self._show_page(self._empty)
             return
         if state.refusal is not None and not entries:

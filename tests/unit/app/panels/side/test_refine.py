@@ -92,6 +92,13 @@ def test_without_a_query_it_says_what_to_do(panel):
     assert not panel.list.isVisible()
 
 
+def test_without_a_metric_it_says_that_one_is_trained_first(panel, context, qtbot):
+    context.state.set_library(replace(context.state.library, metrics=()))
+    qtbot.waitUntil(lambda: "No metric yet" in texts(panel))
+    with qtbot.waitSignal(panel.train_wanted):
+        next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
+
+
 def test_without_judgements_it_says_how_to_make_one(asked, jobs):
     settle(asked, jobs)
     assert "keys U and D" in texts(asked)
