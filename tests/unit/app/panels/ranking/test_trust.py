@@ -93,6 +93,13 @@ def test_the_poles_stay_where_they_are_when_the_other_finding_leads(show):
     assert scale.interval == pytest.approx((0.13, 0.51))
 
 
+def test_a_finding_called_by_a_number_is_told_from_its_estimate(show, context):
+    context.state.set_library(snapshot(metric("good", 0.9), findings=("1", "2")))
+    context.state.set_query(ASKED)
+    vote = replace(VOTE, finding="2", findings=("1", "2"), counts={"1": 3, "2": 7})
+    assert "2:</span> <b>0.71</b>" in show(ranking(vote))._strip.estimate.text()
+
+
 def test_of_several_findings_the_first_is_estimated(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("a", "b", "c")))
     context.state.set_query(ASKED)
