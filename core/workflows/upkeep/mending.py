@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.errors import SemblanceError
 from core.features.registry import extractor_class
 from core.language import known, say, say_all
-from core.library.damage import complaints
+from core.library.damage import changed, complaints
 from core.library.database import has_no_room, not_writable, plain_errors
 from core.library.feature_checks import StoreState, describe_again, dtype_of, forget_chunks, state_of
 from core.library.feature_stores import DESCRIPTION, chunk_file
@@ -137,11 +137,12 @@ class Mender:
         """Make rows again what was written, or take them out where they can be made again or would teach
         something false, or take them for what they say now; what was done, and whether that was all. The
         catalogue as it was is kept. Its own settings and its metrics are left alone."""
+        file = self._library / CATALOGUE
         left, told = self._bring_back(rows)
-        settled = {table: found for table, found in left.items() if table not in LEFT}
-        if settled:
-            with plain_errors(self._library / CATALOGUE):
-                gone, taken = settle_changed(self._library / CATALOGUE, left)
+        with plain_errors(file):
+            gone, taken = settle_changed(file, left)
+            still = changed(file)
+        if gone or taken:
             told.append(
                 say(
                     "{gone:,} rows were taken out, {n:,} are taken for what they say now; the catalogue as "
@@ -151,7 +152,7 @@ class Mender:
                     n=taken,
                 )
             )
-        return say_all(told, " "), not set(LEFT).intersection(left)
+        return say_all(told, " "), not set(LEFT).intersection(still)
 
     def _bring_back(self, rows: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[str]]:
         """Rows of which more than a bit changed, and what was done about the others."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
+from app import kept_values
 from app.settings import RECENT, Settings
 
 
@@ -13,6 +14,7 @@ def file(tmp_path):
 
 def settings(file) -> Settings:
     """What a program started now reads."""
+    kept_values._open.pop(str(file), None)
     return Settings(QSettings(str(file), QSettings.Format.IniFormat))
 
 
@@ -75,6 +77,7 @@ def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
     assert kept.recent == [one, two]
     two.rmdir()
     assert kept.recent == [one]
+    kept.save()
 
 
 def test_damaged_settings_are_as_none(file):
