@@ -2,61 +2,72 @@
 
 from __future__ import annotations
 
-import threading
+import atexit
 from typing import Any
 from weakref import WeakValueDictionary
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, Qt, QThread, Slot
 
 
-class KeptValues:
-    """The values of one settings file, for all who have it open in this program.
+class KeptValues(QObject):
+    """The values of one settings file, for all who have it open in the window's thread.
 
     QSettings writes in the thread it belongs to and waits until the disk has it, half a second on a busy one:
-    the window stood still. Here a thread of its own does, for as long as there is something to write.
+    the window stood still. Each writing is given to a thread of Qt's own, for Python's would keep all others
+    waiting: QSettings does not let go of the interpreter.
     """
 
     def __init__(self, store: QSettings) -> None:
+        super().__init__()
         self._file, self._format = store.fileName(), store.format()
-        self._values: dict[str, Any] = {key: store.value(key) for key in store.allKeys()}
+        self._values: dict[str, Any] = _read(store)
         self._unwritten: dict[str, Any] = {}
-        self._lock = threading.Lock()
-        self._writer: threading.Thread | None = None
+        self._thread: QThread | None = None
 
     def get(self, key: str, default: Any = None) -> Any:
-        with self._lock:
-            return self._values.get(key, default)
+        return self._values.get(key, default)
 
     def put(self, key: str, value: Any) -> None:
-        with self._lock:
-            self._values[key] = self._unwritten[key] = value
-            if self._writer is None:
-                self._writer = threading.Thread(target=self._write, name="settings")
-                self._writer.start()
+        self._values[key] = self._unwritten[key] = value
+        if self._thread is None:
+            self._begin()
 
     def wait(self) -> None:
         """Until all is written."""
-        while (writer := self._writer) is not None:
-            writer.join()
+        while self._thread is not None:
+            self._thread.wait()
+            self._ended()
 
-    def _write(self) -> None:
-        while True:
-            with self._lock:
-                if not self._unwritten:
-                    self._writer = None
-                    return
-                values, self._unwritten = self._unwritten, {}
-            store = QSettings(self._file, self._format)
-            for key, value in values.items():
-                store.setValue(key, value)
+    def _begin(self) -> None:
+        store, thread = QSettings(self._file, self._format), QThread()
+        for key, value in self._unwritten.items():
+            store.setValue(key, value)
+        self._unwritten = {}
+        if QCoreApplication.instance() is None:
+            # Threads have nothing to do then, and no window waits.
             store.sync()
-            # Another window, a program of its own, may have written meanwhile.
-            there = {key: store.value(key) for key in store.allKeys()}
-            with self._lock:
-                self._values |= {key: value for key, value in there.items() if key not in self._unwritten}
+            return
+        # What it is told to do here it does there: write, then go, and the thread with it.
+        store.moveToThread(thread)
+        store.destroyed.connect(thread.quit, Qt.ConnectionType.DirectConnection)
+        store.deleteLater()
+        thread.finished.connect(self._ended)
+        self._thread = thread
+        _writing.add(self)
+        thread.start()
 
-
-_open: WeakValueDictionary[str, KeptValues] = WeakValueDictionary()
+    @Slot()
+    def _ended(self) -> None:
+        if self._thread is None or not self._thread.isFinished():
+            return
+        self._thread = None
+        # Another window, a program of its own, may have written meanwhile.
+        there = _read(QSettings(self._file, self._format))
+        self._values |= {key: value for key, value in there.items() if key not in self._unwritten}
+        if self._unwritten:
+            self._begin()
+        else:
+            _writing.discard(self)
 
 
 def kept_values(store: QSettings) -> KeptValues:
@@ -66,3 +77,18 @@ def kept_values(store: QSettings) -> KeptValues:
     if found is None:
         found = _open[name] = KeptValues(store)
     return found
+
+
+def _read(store: QSettings) -> dict[str, Any]:
+    return {key: store.value(key) for key in store.allKeys()}
+
+
+_open: WeakValueDictionary[str, KeptValues] = WeakValueDictionary()
+#: A thread must not go before it is done.
+_writing: set[KeptValues] = set()
+
+
+@atexit.register
+def _finish() -> None:
+    for kept in list(_writing):
+        kept.wait()
