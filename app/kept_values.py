@@ -86,9 +86,12 @@ def _read(store: QSettings) -> dict[str, Any]:
 _open: WeakValueDictionary[str, KeptValues] = WeakValueDictionary()
 #: A thread must not go before it is done.
 _writing: set[KeptValues] = set()
+#: A program that ends does not wait longer for a disk.
+_LONGEST_MS = 5000
 
 
 @atexit.register
 def _finish() -> None:
     for kept in list(_writing):
-        kept.wait()
+        if kept._thread is not None:
+            kept._thread.wait(_LONGEST_MS)
