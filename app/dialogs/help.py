@@ -29,6 +29,7 @@ import resources
 from app.dialogs.parts import give_size, widen
 from app.models import help_pages
 from app.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
+from app.timers import one_shot
 from app.widgets.boxes import hbox, vbox
 from app.widgets.reading_order import Dialog, enable
 from app.widgets.search_field import SearchField
@@ -61,6 +62,8 @@ class HelpDialog(Dialog):
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        # Pages that are only passed on the way to another are not laid out.
+        self._soon = one_shot(self, self._show_chosen)
         self.list.currentItemChanged.connect(self._chosen)
         self.list.itemActivated.connect(self._into_page)
         self.back = QPushButton(tr("Back"))
@@ -198,9 +201,14 @@ class HelpDialog(Dialog):
                 return
 
     def _into_page(self) -> None:
+        self._show_chosen()
         self.page.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _chosen(self, item: QListWidgetItem | None) -> None:
+    def _chosen(self) -> None:
+        self._soon.start()
+
+    def _show_chosen(self) -> None:
+        item = self.list.currentItem()
         page = None if item is None else item.data(Qt.ItemDataRole.UserRole)
         if page and page != self.shown:
             self.show_page(page)

@@ -107,7 +107,7 @@ def test_search_lists_pages_and_the_keyboard_opens_them(dialog, qtbot):
     qtbot.keyClicks(dialog.search, "metricboost")
     qtbot.waitUntil(lambda: dialog.list.item(0).text() == "MetricBoost")
     qtbot.keyClick(dialog.search, Qt.Key.Key_Down)
-    assert dialog.shown == "learners/metricboost"
+    qtbot.waitUntil(lambda: dialog.shown == "learners/metricboost")
     dialog.search.setText("xyzzyx")
     qtbot.waitUntil(lambda: dialog.list.item(0).text() == "No page has these words.")
     dialog.search.clear()
@@ -123,8 +123,8 @@ def test_enter_leads_from_the_search_to_the_pages_and_into_one(dialog, qtbot):
     qtbot.waitUntil(lambda: dialog.list.count() < 20)
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
     assert dialog.focusWidget() is dialog.list
-    first = dialog.shown
-    assert first == dialog.list.item(0).data(Qt.ItemDataRole.UserRole)
+    first = dialog.list.item(0).data(Qt.ItemDataRole.UserRole)
+    qtbot.waitUntil(lambda: dialog.shown == first)
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     assert dialog.focusWidget() is dialog.page
     assert dialog.shown == first
@@ -134,7 +134,17 @@ def test_a_page_is_chosen_in_the_contents(dialog, qtbot):
     dialog.show_page("words")
     row = next(r for r in range(dialog.list.count()) if dialog.list.item(r).text() == f"  {title('query')}")
     dialog.list.setCurrentRow(row)
-    assert dialog.shown == "query"
+    qtbot.waitUntil(lambda: dialog.shown == "query")
+
+
+def test_pages_passed_on_the_way_to_another_are_not_made(dialog, qtbot, monkeypatch):
+    shown = []
+    monkeypatch.setattr(dialog, "show_page", shown.append)
+    rows = [r for r in range(dialog.list.count()) if dialog.list.item(r).data(Qt.ItemDataRole.UserRole)]
+    for row in rows[1:6]:
+        dialog.list.setCurrentRow(row)
+    qtbot.waitUntil(lambda: bool(shown))
+    assert shown == [dialog.list.item(rows[5]).data(Qt.ItemDataRole.UserRole)]
 
 
 def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):
