@@ -243,6 +243,7 @@ class HelpDialog(Dialog):
         before = self.page.document()
         # Qt keeps the word of a double click, which must not be looked for on another page.
         before.clear()
+        # Its first one Qt takes away itself.
         ours = before.parent() is self.page
         self.page.setDocument(document)
         if ours:

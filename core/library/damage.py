@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from core.language import say
 from core.library import schema
 from core.library.database import BUSY_S, has_no_room, in_words, made_by_newer
-from core.library.row_sums import allow_sums, changed_rows, quoted
+from core.library.row_sums import allow_sums, changed_rows, quoted, text_of
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"
@@ -35,7 +35,7 @@ def read_only(file: Path) -> Iterator[sqlite3.Connection]:
     uri = f"{file.absolute().as_uri()}?mode=ro{immutable}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
         allow_sums(connection)
-        connection.text_factory = shown
+        connection.text_factory = text_of
         try:
             yield connection
         except UnicodeDecodeError as error:
@@ -103,7 +103,7 @@ def _version(connection: sqlite3.Connection, columns: Sequence[str]) -> int | No
 
 def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
     """The columns of ``table`` a catalogue has, in the order they stand; none without such a table."""
-    return [str(r[0]) for r in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    return [text_of(r[0]) for r in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
 
 def orphans(file: Path) -> dict[str, int]:
@@ -137,8 +137,8 @@ def unreadable(file: Path) -> dict[str, list[int]]:
 
 def kept_columns(connection: sqlite3.Connection, table: sa.Table) -> list[sa.Column[Any]]:
     """Columns of ``table`` that a catalogue has, which an older program may have made."""
-    there = {bytes(r[1]) for r in connection.execute(f'PRAGMA table_info("{table.name}")')}
-    return [column for column in table.columns if column.name.encode() in there]
+    there = columns_of(connection, table.name)
+    return [column for column in table.columns if column.name in there]
 
 
 def readable(column: sa.Column[Any], value: object) -> bool:
@@ -174,8 +174,3 @@ def names_of(file: Path, table: str, rows: Sequence[int]) -> list[str]:
         query = f'SELECT "{naming}" FROM "{table}" WHERE rowid = ?'
         found = [connection.execute(query, (row,)).fetchone() for row in rows]
     return [str(one[0]) for one in found if one is not None]
-
-
-def shown(text: bytes) -> str:
-    """``text`` with a sign in place of what is none."""
-    return text.decode("utf-8", "replace")

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.library.row_sums import quoted, sum_of_row
+from core.library.row_sums import quoted, sum_of_row, text_of
 
 _INTEGER_BITS = 64
 #: Kinds of values whose bytes stand in the file as they are.
@@ -39,10 +39,7 @@ def bring_back(connection: sqlite3.Connection, table: str, columns: Sequence[str
     if found[0] is None:
         return False
     was = int(found[0])
-    values = [
-        Value(kind if isinstance(kind, str) else kind.decode(), data)
-        for kind, data in zip(found[1::2], found[2::2], strict=True)
-    ]
+    values = [Value(text_of(kind), data) for kind, data in zip(found[1::2], found[2::2], strict=True)]
     before = as_written(values, was)
     if before is None:
         return False

@@ -46,7 +46,14 @@ def summed_columns(columns: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def sums_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """:func:`summed_columns` of a catalogue; nothing in one from before version 6."""
-    return summed_columns((_text(table), _text(column)) for table, column in connection.execute(COLUMNS))
+    return summed_columns((text_of(table), text_of(column)) for table, column in connection.execute(COLUMNS))
+
+
+def keep_sums(connection: sqlite3.Connection) -> None:
+    """From now on every row that ``connection`` writes gets its sum, where the catalogue has them."""
+    allow_sums(connection)
+    for statement in keeping_sums(sums_of(connection)):
+        connection.execute(statement)
 
 
 def keeping_sums(summed: Summed) -> list[str]:
@@ -60,18 +67,20 @@ def keeping_sums(summed: Summed) -> list[str]:
     for table, columns in summed.items():
         for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {','.join(map(quoted, columns))}")):
             statements.append(
-                f"CREATE TEMP TRIGGER IF NOT EXISTS {quoted(f'{table}_{name}')} "
-                f"AFTER {event} ON {quoted(table)} BEGIN UPDATE {quoted(table)} "
-                f"SET {_COLUMN} = {expression(columns)} WHERE rowid = NEW.rowid; END"
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {quoted(f'{table}_{name}')} AFTER {event} "
+                f"ON {quoted(table)} BEGIN {renewal(table, columns)} WHERE rowid = NEW.rowid; END"
             )
     return statements
 
 
 def renewing_sums(summed: Summed) -> list[str]:
     """Statements that give every row the sum of what it holds now."""
-    return [
-        f"UPDATE {quoted(table)} SET {_COLUMN} = {expression(columns)}" for table, columns in summed.items()
-    ]
+    return [renewal(table, columns) for table, columns in summed.items()]
+
+
+def renewal(table: str, columns: Sequence[str]) -> str:
+    """The statement that gives the rows of ``table`` the sum of what they hold now."""
+    return f"UPDATE {quoted(table)} SET {_COLUMN} = {_expression(columns)}"
 
 
 def changed_rows(connection: sqlite3.Connection) -> dict[str, list[int]]:
@@ -86,10 +95,10 @@ def changed_rows(connection: sqlite3.Connection) -> dict[str, list[int]]:
 
 def differs(columns: Sequence[str]) -> str:
     """A condition: the row's sum is not that of what it holds."""
-    return f"{_COLUMN} IS NOT {expression(columns)}"
+    return f"{_COLUMN} IS NOT {_expression(columns)}"
 
 
-def expression(columns: Sequence[str]) -> str:
+def _expression(columns: Sequence[str]) -> str:
     """SQL for the sum of a row; of its bytes, for a text that is none any more must have a sum too."""
     kinds = "||','||".join(f"typeof({quoted(name)})" for name in columns)
     return f"{_FUNCTION}({kinds},{','.join(f'CAST({quoted(name)} AS BLOB)' for name in columns)})"
@@ -100,5 +109,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(name: str | bytes) -> str:
-    return name.decode("utf-8", "replace") if isinstance(name, bytes) else name
+def text_of(told: str | bytes) -> str:
+    """A text out of a damaged catalogue, with a sign in place of what is no letter."""
+    return told.decode("utf-8", "replace") if isinstance(told, bytes) else told

@@ -14,10 +14,10 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
 from core.library import schema
-from core.library.damage import columns_of, kept_columns, read_only, readable, shown
+from core.library.damage import columns_of, kept_columns, read_only, readable
 from core.library.database import BUSY_S, create_tables
 from core.library.row_repair import bring_back
-from core.library.row_sums import allow_sums, differs, expression, keeping_sums, quoted, sums_of
+from core.library.row_sums import allow_sums, differs, keep_sums, quoted, renewal, sums_of, text_of
 
 _IMPORTED_AGAIN = ("files", "cases", "slices")
 #: What is imported or extracted again, or would teach something false: better none than one that was changed.
@@ -32,9 +32,7 @@ _HEADER_BYTES, _PAGE_BYTES = 100, 4096
 def _for_writing(file: Path) -> Iterator[sqlite3.Connection]:
     """One transaction, in which rows get their sums where the catalogue has them."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
-        allow_sums(connection)
-        for statement in keeping_sums(sums_of(connection)):
-            connection.execute(statement)
+        keep_sums(connection)
         yield connection
 
 
@@ -96,9 +94,9 @@ def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> tuple[int, 
     removed = kept = 0
     with _for_writing(file) as connection:
         for table, columns in sums_of(connection).items():
-            accept = f"UPDATE {quoted(table)} SET row_sum = {expression(columns)} WHERE rowid = ? AND "
+            accept = f"{renewal(table, columns)} WHERE rowid = ? AND "
             for row in rows.get(table, ()):
-                kept += connection.execute(f"{accept} row_sum IS NULL", (row,)).rowcount
+                kept += connection.execute(accept + "row_sum IS NULL", (row,)).rowcount
                 if table in _NOT_KEPT:
                     take_out = f"DELETE FROM {quoted(table)} WHERE rowid = ? AND {differs(columns)}"
                     removed += connection.execute(take_out, (row,)).rowcount
@@ -113,7 +111,7 @@ def settle_changed(file: Path, rows: Mapping[str, Sequence[int]]) -> tuple[int, 
 def _legible(column: sa.Column[Any], value: Any) -> Any:
     if not isinstance(value, bytes) or isinstance(column.type, sa.LargeBinary):
         return value
-    return shown(value).encode("utf-8")
+    return text_of(value).encode("utf-8")
 
 
 def _remove_orphans(connection: sqlite3.Connection) -> int:
@@ -202,7 +200,7 @@ def _describe(file: Path) -> None:
     """Describe tables anew whose own description cannot be read any more. The columns stand in the same order
     in every catalogue, whichever version made it."""
     with contextlib.closing(sqlite3.connect(file, timeout=BUSY_S)) as connection, connection:
-        connection.text_factory = shown
+        connection.text_factory = text_of
         connection.execute("PRAGMA writable_schema=ON")
         for table in schema.tables.sorted_tables:
             if not columns_of(connection, table.name):
@@ -239,8 +237,8 @@ def _salvage(file: Path, target: Path) -> dict[str, int]:
             # Rows that had sums keep them, for these tell what was changed. What an older program wrote had
             # none, and where a version knew other columns they say nothing here.
             alike = len(places) == len(table.columns) == len(there.get(name, ()))
-            without = "WHERE row_sum IS NULL" if alike else ""
-            made.execute(f'UPDATE "{table.name}" SET row_sum = {expression(summed[table.name])} {without}')
+            without = " WHERE row_sum IS NULL" if alike else ""
+            made.execute(renewal(table.name, summed[table.name]) + without)
         _remove_orphans(made)
         return {name: made.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in saved}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.library.library import Library
 from core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
-from core.library.row_sums import allow_sums, keeping_sums, sums_of
+from core.library.row_sums import keep_sums
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
@@ -88,12 +88,17 @@ def tables_of(library: Path) -> dict[str, list[tuple]]:
         return {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
 
 
+def settled(library: Path) -> bytearray:
+    """The catalogue's bytes with everything in the file itself."""
+    with raw(library) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return bytearray((library / CATALOGUE).read_bytes())
+
+
 @contextlib.contextmanager
 def raw(library: Path) -> Iterator[sqlite3.Connection]:
     """The catalogue's file, past all our code but for the sums of rows; changes are committed."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection:
-        allow_sums(connection)
-        for statement in keeping_sums(sums_of(connection)):
-            connection.execute(statement)
+        keep_sums(connection)
         yield connection
         connection.commit()

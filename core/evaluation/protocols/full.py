@@ -94,15 +94,19 @@ class FullProtocol(SplitProtocol):
         rule = say("random halves") if share == 0.5 else say("{share:.0%} tested, at random", share=share)
         return rule, [holdout(data.y.tolist(), data.units, one, share) for one in seeds]
 
+    @property
+    def _draws(self) -> int:
+        draws = self.settings["draws"]
+        assert isinstance(draws, int)
+        return draws
+
     def measure(self, trial: Trial) -> Measured:
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
         patients = patient_codes(data.units, data.n_cases)
         own = None if patients is None else patients[split.test]
         asked = findings[split.test]
-        draws = self.settings["draws"]
-        assert isinstance(draws, int)
-        inside, curves, drawn, queries = _inside(trial, asked, own, draws)
+        inside, curves, drawn, queries = _inside(trial, asked, own, self._draws)
         across, more, rocs, intervals = self._across(trial, findings, names.tolist(), own)
         return Measured({**inside, **across}, {**curves, **more}, rocs, {**drawn, **intervals}, queries)
 
@@ -131,10 +135,8 @@ class FullProtocol(SplitProtocol):
         }
         areas, rocs, intervals = self._areas(vote, asked, names, own, split.seed)
         scores |= areas
-        draws = self.settings["draws"]
-        assert isinstance(draws, int)
         of_each = {"knn_error": 1.0 - vote.correct, "ccknn_error": wrong}
-        intervals |= _over_cases(of_each, _VOTES_SHOWN, own, split.seed, draws)
+        intervals |= _over_cases(of_each, _VOTES_SHOWN, own, split.seed, self._draws)
         best = vote.plain.max(axis=1)
         right = vote.correct[:, vote.k - 1]
         scores["calibration_error"] = expected_calibration_error(best, right)
@@ -143,8 +145,8 @@ class FullProtocol(SplitProtocol):
     def _areas(
         self, vote: Votes, asked: Rows, names: list[str], own: Rows | None, seed: int
     ) -> tuple[dict[str, float], dict[str, Roc], Intervals]:
-        specificity, draws = self.settings["specificity"], self.settings["draws"]
-        assert isinstance(specificity, float) and isinstance(draws, int)
+        specificity, draws = self.settings["specificity"], self._draws
+        assert isinstance(specificity, float)
         at = f"sensitivity@{specificity:g}"
         sensitivity = sensitivity_at(specificity)
         scores: dict[str, float] = {}

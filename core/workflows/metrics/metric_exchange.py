@@ -24,9 +24,6 @@ from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
 from core.workflows.metrics.stored import stored_metric
 from core.workflows.metrics.training import ASKED
 
-#: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
-_STAYS = ("authors", ELSEWHERE, ASKED)
-
 if TYPE_CHECKING:
     from core.library.library import Library
     from core.library.records import MetricRecord
@@ -37,6 +34,8 @@ SUFFIX = ".semblance-metric"
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
+#: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
+_STAYS = ("authors", ELSEWHERE, ASKED)
 
 
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
@@ -183,9 +182,7 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
         "library": _mark(library),
         "name": record.name,
         "learner": record.learner,
-        "card": {
-            key: value for key, value in record.card.items() if key not in ("authors", ELSEWHERE, ASKED)
-        },
+        "card": {key: value for key, value in record.card.items() if key not in _STAYS},
         "scores": scores or None,
         "features": _features(feature_set),
         "training": sorted(contents),

@@ -17,7 +17,7 @@ from core.workflows.library.importing import import_source
 from core.workflows.metrics.training import TrainRequest, train_metric
 from core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
-from tests.helpers.libraries import numbers_of, raw, tables_of
+from tests.helpers.libraries import numbers_of, raw, settled, tables_of
 from tests.unit.core.workflows.upkeep.conftest import CASES
 
 
@@ -26,13 +26,6 @@ def save_long_search(library: Path) -> bytearray:
     with Library.open(library) as opened:
         opened.save_search("long one", {"much": "x" * 400_000})
     return settled(library)
-
-
-def settled(library: Path) -> bytearray:
-    """The catalogue's bytes with everything in the file itself."""
-    with raw(library) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return bytearray((library / CATALOGUE).read_bytes())
 
 
 def test_a_damaged_catalogue_is_salvaged_and_the_old_one_kept(library):

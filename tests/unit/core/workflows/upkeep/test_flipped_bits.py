@@ -15,7 +15,7 @@ from core.library.library import Library
 from core.library.records import CATALOGUE, JudgementRecord, now
 from core.workflows.upkeep.checking import check_library
 from core.workflows.upkeep.findings import CheckResult
-from tests.helpers.libraries import make_library, numbers_set, raw, rows_of, values_of
+from tests.helpers.libraries import make_library, numbers_set, rows_of, settled, values_of
 
 CASES = 60
 FLIPS = 25
@@ -36,8 +36,7 @@ def sound(tmp_path_factory) -> Path:
                 for n in range(20)
             ]
         )
-    with raw(path) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    settled(path)
     return path
 
 
