@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QLineEdit,
-    QMenu,
     QPushButton,
     QStackedWidget,
     QWidget,
@@ -31,6 +30,7 @@ from app.widgets.badge import Badge
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import EmptyState
+from app.widgets.menus import Menu
 from app.widgets.panel import Panel
 from app.widgets.reading_order import Dialog
 from app.widgets.scrolled import Scrolled
@@ -72,7 +72,7 @@ class ExperimentsDialog(Dialog):
         self.resume_button.setToolTip(tr("Measure the cells that are missing"))
         self.export_button = QPushButton(tr("Export…"))
         self.export_button.setIcon(icon("export"))
-        exports = QMenu(self)
+        exports = Menu(self)
         exports.addAction(tr("Tables, plots and script…"), lambda: self._choose_export(identified=False))
         exports.addAction(
             tr("The same with names of cases and folders…"), lambda: self._choose_export(identified=True)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QMenu,
     QPushButton,
     QStackedWidget,
     QStyle,
@@ -29,6 +28,7 @@ from app.operations import keeping
 from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from app.widgets.empty_state import EmptyState
 from app.widgets.lettering import lettering
+from app.widgets.menus import Menu
 from app.widgets.reading_order import Dialog
 from core.language import tr, tr_n
 from core.workflows.searches.keeping import SavedSearch
@@ -65,7 +65,7 @@ class SearchesDialog(Dialog):
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
         self.close_button = QPushButton(tr("Close"))
         self.bin_button = QPushButton()
-        self.bin_button.setMenu(QMenu(self.bin_button))
+        self.bin_button.setMenu(Menu(self.bin_button))
         self.bin_button.setToolTip(tr("Bring back a deleted search; the last twenty are kept"))
         self.open_button.clicked.connect(self.open_chosen)
         self.rename_button.clicked.connect(self.rename)

@@ -27,6 +27,7 @@ from app.icons import icon
 from app.operations import drawing
 from app.theme import colour, font, news, theme
 from app.timers import one_shot
+from app.widgets.menus import Menu
 from core.language import tr
 from core.reports.curves import Curve, in_words
 from core.reports.sheet import Page, ThemeName
@@ -123,7 +124,7 @@ class FigureView(QWidget):
 
     def menu(self) -> QMenu:
         """What can be done with the plot."""
-        menu = QMenu(self)
+        menu = Menu(self)
         if self._entry:
             menu.addAction(self._entry, self.entered.emit).setEnabled(bool(self._curves))
         save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)

@@ -13,12 +13,13 @@ from app.context import Context
 from app.operations import exporting
 from app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
 from app.viewer.picture_view import PictureView
+from app.widgets.menus import Menu
 from core.language import tr
 
 
 def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
     """What can be done with the picture in ``view``; the menu deletes itself when it closes."""
-    menu = QMenu(parent)
+    menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.picture is not None
     menu.addAction(tr("Fit") + "\tF", view.fit).setEnabled(shown)

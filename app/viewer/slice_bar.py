@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMenu, QSizePolicy, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSlider, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import set_look
 from app.viewer.slices import Slices
 from app.widgets.boxes import vbox
+from app.widgets.menus import Menu
 from core.language import tr
 
 #: Slices a second while they run by themselves: the first rate, and those the menu offers.
@@ -41,7 +42,7 @@ class SliceBar(QWidget):
         self.pace.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.pace.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         set_look(self.pace, role="pace")
-        menu = QMenu(self.pace)
+        menu = Menu(self.pace)
         for rate in RATES:
             act = menu.addAction(tr("{rate} slices a second", rate=rate))
             act.triggered.connect(lambda _=False, rate=rate: self._choose(rate))

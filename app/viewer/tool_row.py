@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.theme import BASE, colour, font, news, theme
 from app.viewer import tools
 from app.widgets.boxes import hbox
-from app.widgets.menu_below import open_below
+from app.widgets.menus import Menu, open_below
 from app.widgets.panel_header import header_button
 from app.widgets.rule import Rule
 from core.language import tr
@@ -123,7 +123,7 @@ class ToolRow(QWidget):
 
     def make_menu(self) -> QMenu:
         """The tools without a button; deletes itself when it closes."""
-        menu = QMenu(self)
+        menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for button in self.tools.values():
             if not button.isVisible():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.jobs import Lane
 from app.models.thumbnails import Done, Thumbnails
@@ -20,6 +20,7 @@ from app.panels.query.panel import QueryPanel
 from app.panels.ranking.judgement_strip import JudgementStrip
 from app.panels.ranking.panel import RankingPanel
 from app.panels.side.panel import SidePanel
+from app.widgets.menus import Menu
 from app.windows.docks import Dock
 from core.language import tr
 from core.searches.query import Query
@@ -193,7 +194,7 @@ class Parts:
         if index < 0:
             return
         case_id = state.columns.ids[index]
-        menu = QMenu(window)
+        menu = Menu(window)
         ranked = state.ranking.ranked if state.ranking is not None else ()
         if not window.full.comparing and any(case.row == case_row for case in ranked):
             menu.addAction(tr("Compare with the query"), lambda: window.full.compare(case_row))

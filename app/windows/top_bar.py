@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.actions import COMMANDS, MENUS, Actions
 from app.icons import icon, icon_pixmap
 from app.theme import colour, font, news, set_look, theme
+from app.widgets.menus import Menu
 from app.widgets.rule import Rule
 from app.windows.likeness import LikenessSlider
 from core.language import tr
@@ -146,7 +147,7 @@ class Picker(QAbstractButton):
         return QRect(left, 0, max(0, self.width() - left - _after()), self.height())
 
     def _open(self) -> None:
-        menu = QMenu(self)
+        menu = Menu(self)
         # A menu does not own its actions: nothing else holds them while it is open.
         actions = list(self._choices())
         menu.addActions(actions)

@@ -54,14 +54,14 @@ class Stall:
 
 
 class _Logged(logging.Handler):
-    def __init__(self, found: list[str]) -> None:
+    def __init__(self, watch: Watch) -> None:
         super().__init__(logging.WARNING)
-        self._found = found
+        self._watch = watch
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if not any(part in text for part in HARMLESS):
-            self._found.append(text)
+            self._watch.problems.append(f"{self._watch.doing}: {text}")
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Watch:
     def __enter__(self) -> Self:
         self._task = threading.get_native_id()
         self._qt = logging.getLogger("semblance.qt")
-        self._handler = _Logged(self.problems)
+        self._handler = _Logged(self)
         self._qt.addHandler(self._handler)
         self._hooks = (sys.excepthook, sys.unraisablehook, warnings.showwarning)
         sys.excepthook = self._raised

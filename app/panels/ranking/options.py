@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 
 from app.context import Context
 from app.operations import searching
-from app.widgets.menu_below import open_below
+from app.widgets.menus import Menu, open_below
 from app.widgets.panel_header import header_button
 from core.language import tr
 from core.searches.search import UNUSUAL
@@ -43,7 +43,7 @@ class RankingOptions(QObject):
 
     def menu(self) -> QMenu:
         """Variety, then the rates."""
-        menu = QMenu(self.button)
+        menu = Menu(self.button)
         menu.addAction(self.diverse)
         menu.addSeparator()
         # With a style sheet the text of a section is not drawn.

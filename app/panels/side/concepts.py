@@ -21,7 +21,7 @@ from app.theme import colour, news, set_look, theme
 from app.timers import one_shot
 from app.widgets.boxes import hbox, vbox
 from app.widgets.elided_label import ElidedLabel
-from app.widgets.menu_below import open_below
+from app.widgets.menus import Menu, open_below
 from app.widgets.panel import Panel
 from app.widgets.panel_header import header_button
 from app.widgets.reading_order import show_in_scroll_areas
@@ -197,7 +197,7 @@ class ConceptRow(QWidget):
 
     def make_menu(self) -> QMenu:
         """What can be done with the concept; deletes itself when it closes."""
-        menu = QMenu(self)
+        menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         facts = self._facts
         if facts is None:

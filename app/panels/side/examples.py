@@ -28,6 +28,7 @@ from app.widgets.boxes import vbox
 from app.widgets.cards.case_drag import dragged_case
 from app.widgets.drop_target import dropped_file
 from app.widgets.lettering import CENTRE, lettering
+from app.widgets.menus import Menu
 from app.widgets.section_header import SectionHeader
 from app.widgets.words import Words
 from core.language import shown, tr
@@ -101,7 +102,7 @@ class ExamplesStrip(QWidget):
         return tile
 
     def _menu(self, tile: _Tile) -> QMenu:
-        menu = QMenu(self)
+        menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         example = tile.example
         menu.addAction(

@@ -166,7 +166,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
             def exec(self, _where: QPoint) -> None:
                 seen.append([action.text().partition("\t")[0] for action in self.actions()])
 
-        monkeypatch.setattr(parts, "QMenu", Shown)
+        monkeypatch.setattr(parts, "Menu", Shown)
         grid = window.ranking.grid
         grid.setFocus()
         grid.set_current(grid.deck().case_row(0))

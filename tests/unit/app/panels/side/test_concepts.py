@@ -154,7 +154,7 @@ def test_the_menu_of_a_case_marks_it(window, monkeypatch):
         assert ticked == ["Without it\tN"]
         high.actions()[0].trigger()
 
-    monkeypatch.setattr(parts, "QMenu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(parts, "Menu", type("Taken", (QMenu,), {"exec": take}))
     columns = window.state.columns
     window.case_menu(int(columns.case_row[columns.index_of_id("t/c4")]), QPoint())
     wait_for(window, lambda: "t/c4" in fact(window).with_)

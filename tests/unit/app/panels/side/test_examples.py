@@ -208,7 +208,7 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
         chosen.extend(texts)
         texts["A negative example"].trigger()
 
-    monkeypatch.setattr(parts, "QMenu", type("Taken", (QMenu,), {"exec": take}))
+    monkeypatch.setattr(parts, "Menu", type("Taken", (QMenu,), {"exec": take}))
     window.case_menu(row(window, 8), QPoint())
     assert "A positive example" in chosen
     count(window, 1)

@@ -1,10 +1,19 @@
-"""A menu that opens below its button."""
+"""Menus that are opened while other things happen in the window."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
+
+
+class Menu(QMenu):
+    """A menu that closes when its parent is disabled: Qt leaves it open, deaf to every key, Escape too."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.EnabledChange and not self.isEnabled():
+            self.close()
 
 
 def open_below(button: QAbstractButton, menu: QMenu) -> None:
