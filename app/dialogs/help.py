@@ -85,6 +85,8 @@ class HelpDialog(Dialog):
         self.page.setSearchPaths([str(resources.path("help"))])
         # Words that do not fit scroll: broken within, a narrow column could not be read.
         self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
+        # Where it came and went with the pages, a long one was laid out twice.
+        self.page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.page.anchorClicked.connect(self._follow)
         left = vbox(spacing=8)
         for widget in (self.search, self.list):
@@ -280,19 +282,21 @@ class HelpDialog(Dialog):
         """Headings and spaces as in the rest of the window; Markdown has none of its own."""
         document.setDocumentMargin(16)
         document.setIndentWidth(16)
+        space = QTextBlockFormat()
+        space.setBottomMargin(theme().px(8))
+        space.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor = QTextCursor(document)
+        # All at once: one by one the many blocks of a table take ten times as long.
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.mergeBlockFormat(space)
         block = document.begin()
         while block.isValid():
-            cursor.setPosition(block.position())
-            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-            level = block.blockFormat().headingLevel()
-            space = QTextBlockFormat()
-            space.setTopMargin(theme().px(14) if level > 1 else 0)
-            space.setBottomMargin(theme().px(8))
-            space.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-            cursor.mergeBlockFormat(space)
-            if level:
-                heading = QTextCharFormat()
+            if level := block.blockFormat().headingLevel():
+                cursor.setPosition(block.position())
+                cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+                above, heading = QTextBlockFormat(), QTextCharFormat()
+                above.setTopMargin(theme().px(14) if level > 1 else 0)
+                cursor.mergeBlockFormat(above)
                 heading.setFont(font(DISPLAY if level == 1 else OUTCOME, 600))
                 cursor.mergeCharFormat(heading)
             block = block.next()
