@@ -15,6 +15,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
+from tests.walks.__main__ import says_nothing
 from tests.walks.walker import Walker
 from tests.walks.walking import make_library
 from tests.walks.watching import Watch
@@ -157,3 +158,11 @@ def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
     busy.join()
     told = next(stall.threads for stall in watch.stalls if "holds everything up" in stall.threads)
     assert "ms computing" in told
+
+
+def test_a_walk_is_walked_again_only_for_stalls_of_the_host():
+    host, own = {"wall_ms": 500.0, "stolen_ms": 100.0}, {"wall_ms": 500.0, "stolen_ms": 99.0}
+    assert says_nothing({"problems": [], "stalls": [host, host]})
+    assert not says_nothing({"problems": [], "stalls": [host, own]})
+    assert not says_nothing({"problems": ["an exception"], "stalls": [host]})
+    assert not says_nothing({"problems": [], "stalls": []})
