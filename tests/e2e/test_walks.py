@@ -161,7 +161,7 @@ def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
 
 
 def test_a_walk_is_walked_again_only_for_stalls_of_the_host():
-    host, own = {"wall_ms": 500.0, "stolen_ms": 100.0}, {"wall_ms": 500.0, "stolen_ms": 99.0}
+    host, own = {"wall_ms": 500.0, "stolen_most_ms": 100.0}, {"wall_ms": 500.0, "stolen_most_ms": 99.0}
     assert says_nothing({"problems": [], "stalls": [host, host]})
     assert not says_nothing({"problems": [], "stalls": [host, own]})
     assert not says_nothing({"problems": ["an exception"], "stalls": [host]})

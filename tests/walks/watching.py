@@ -34,7 +34,8 @@ class Stall:
     """The event loop did not come round for so long, without the time others had the processor: programs of
     this machine, or, where it is a virtual one, its host.
 
-    ``wall_ms`` with that time, of which the host had ``stolen_ms``; ``busy_ms`` is what the window's thread
+    ``wall_ms`` with that time, of which the host had ``stolen_ms``, and ``stolen_most_ms`` the processor it
+    had most, on which another thread may have kept the interpreter; ``busy_ms`` is what the window's thread
     itself computed meanwhile. Far less of it than ``ms`` tells of waiting: for a disk, a lock, or the
     interpreter, which a thread may have that waits for a processor itself. ``others_ms`` is what all other
     threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of
@@ -50,6 +51,7 @@ class Stall:
     others_ms: float = 0.0
     threads: str = ""
     stolen_ms: float = 0.0
+    stolen_most_ms: float = 0.0
     fetched: int = 0
 
 
@@ -118,7 +120,7 @@ class Watch:
     def _beat(self) -> None:
         now, waited, busy = time.perf_counter(), self._run_delay(), time.thread_time()
         wall, stolen, fetched = 1000 * (now - self._last) - PERIOD_MS, _stolen(), _fetched()
-        taken = _taken(self._stolen, stolen)
+        taken, most = _taken(self._stolen, stolen)
         # While a thread waits for a processor the host may have that one too: the longer of both counts.
         lost = max(taken, waited - self._waited)
         late, computed = wall - lost, 1000 * (busy - self._busy)
@@ -148,6 +150,7 @@ class Watch:
                     others,
                     told,
                     taken,
+                    most,
                     fetched - self._fetched,
                 )
             )
@@ -242,12 +245,13 @@ def _fetched() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 
 
-def _taken(before: tuple[float, ...], after: tuple[float, ...]) -> float:
-    """What the host had meanwhile of the processor the calling thread is on."""
-    if not after or _C is None:
-        return 0.0
+def _taken(before: tuple[float, ...], after: tuple[float, ...]) -> tuple[float, float]:
+    """What the host had meanwhile of the processor the calling thread is on, and of the one it had most."""
+    taken = [now - then for then, now in zip(before, after, strict=False)]
+    if not taken or _C is None:
+        return 0.0, 0.0
     here = _C.sched_getcpu()
-    return after[here] - before[here] if 0 <= here < min(len(before), len(after)) else 0.0
+    return taken[here] if 0 <= here < len(taken) else 0.0, max(taken)
 
 
 def _name_of(task: int) -> str:
