@@ -97,10 +97,10 @@ def _tell(seed: int, verdict: str, outcome: dict) -> None:
         print(f"  told {count} times: {told[:160]}", flush=True)
     for stall in outcome["stalls"]:
         print(
-            f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the "
-            f"machine's host had this processor {stall['stolen_ms']:.0f} ms and one "
-            f"{stall['stolen_most_ms']:.0f} ms, {stall['busy_ms']:.0f} ms computing, {stall['fetched']} pages "
-            f"read from the disk, other threads of the program waited {stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n"
+            f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the machine's "
+            f"host had this processor {stall['stolen_ms']:.0f} ms and one {stall['stolen_most_ms']:.0f} ms, "
+            f"{stall['busy_ms']:.0f} ms computing, {stall['fetched']} pages read from the disk, other "
+            f"threads of the program waited {stall['others_ms']:.0f} ms for a processor), {stall['doing']}\n"
             f"    {stall['stack']}\n    Meanwhile:\n{stall['threads']}",
             flush=True,
         )
