@@ -42,6 +42,15 @@ def dask(kind: str, *arguments: object, folder):
             process.wait()
 
 
+def is_json(file) -> bool:
+    """Whether it is there and written to its end."""
+    try:
+        json.loads(file.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return False
+    return True
+
+
 @pytest.fixture
 def address(tmp_path):
     """A scheduler with two workers, each with one thread, that share no folder with the program."""
@@ -50,7 +59,7 @@ def address(tmp_path):
     where = {"folder": tmp_path / "cluster"}
     loopback = ("--host", "127.0.0.1")
     with dask("scheduler", *loopback, "--port", 0, "--no-dashboard", "--scheduler-file", told, **where):
-        until(told.exists, "the scheduler tells its address")
+        until(lambda: is_json(told), "the scheduler tells its address")
         found = json.loads(told.read_text())["address"]
         one = (found, *loopback, "--nthreads", 1, "--no-nanny", "--no-dashboard")
         with dask("worker", *one, **where), dask("worker", *one, **where):
