@@ -217,6 +217,8 @@ class RankColumns(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), themes.colour(theme().panel))
         self._ask_for_pictures()
+        # All is drawn anew; who went meanwhile is waited for no longer.
+        self._pictures.late.clear()
         draw = RankPainter(
             painter,
             self.geometry_now,

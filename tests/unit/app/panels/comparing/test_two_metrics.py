@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,10 @@ from PySide6.QtWidgets import QApplication
 
 from app.models.thumbnails import Thumbnails
 from app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
+from app.widgets.cards.card_painter import SCALE_BUDGET_S
+from app.widgets.cards.rank_columns_painter import RankPainter
 from core.searches.query import Query
+from core.workflows.imaging.looking import CardImage
 from core.workflows.library.opening import publish
 from core.workflows.metrics.training import TrainRequest
 from core.workflows.searches.asking import ask
@@ -272,3 +276,35 @@ def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(pane
     panel._answered(replace(found, votes=(replace(left, trained=False), replace(right, trained=False))))
     assert not panel.facts.trained.isVisible()
     assert not panel.facts.cautions[1].isVisible()
+
+
+def test_all_pictures_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
+    columns, lines = panel.columns, RankPainter.lines
+
+    def slowly(painter, *what):
+        time.sleep(2 * SCALE_BUDGET_S)
+        lines(painter, *what)
+
+    def answer(rows, done):
+        done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
+
+    monkeypatch.setattr(RankPainter, "lines", slowly)
+    columns._pictures.clear()
+    columns.set_source(Thumbnails(answer, columns))
+    columns.viewport().update()
+    seen = [
+        line.row
+        for shown in columns._shown
+        for place, line in enumerate(shown)
+        if columns.geometry_now.seen(place)
+    ]
+    assert len(seen) > 20
+    qtbot.waitUntil(lambda: all(columns._pictures.get(row) is not None for row in seen))
+    qtbot.waitUntil(lambda: not columns._pictures.late)
+
+
+def test_pictures_of_cases_that_went_are_not_waited_for(panel, qtbot):
+    panel.columns._pictures.late.add(-7)
+    panel.columns.viewport().repaint()
+    assert not panel.columns._pictures.late
+    assert not panel.columns._again.isActive()
