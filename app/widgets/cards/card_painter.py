@@ -37,17 +37,13 @@ class CardState:
 
 
 class ScaledPictures:
-    """Thumbnails in the size they are drawn, made within a time budget per frame.
-
-    Only the making counts, not what else the frame draws: each has time for one at least, and all are there
-    in the end.
-    """
+    """Thumbnails in the size they are drawn, made within a time budget per frame."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, QPixmap] = OrderedDict()
         self._size = (0, 0.0)
         self._bytes = 0
-        self._left_s = 0.0
+        self._until = 0.0
         self.late: set[int] = set()
 
     def begin(self, side: int, ratio: float) -> None:
@@ -55,7 +51,7 @@ class ScaledPictures:
         if self._size != (side, ratio):
             self.clear()
             self._size = (side, ratio)
-        self._left_s = SCALE_BUDGET_S
+        self._until = time.perf_counter() + SCALE_BUDGET_S
 
     def clear(self) -> None:
         self._kept.clear()
@@ -75,10 +71,9 @@ class ScaledPictures:
 
     def make(self, case_row: int, image: QImage) -> QPixmap | None:
         """The picture in size, or ``None`` (and the row in ``late``) when this frame's time is used up."""
-        if self._left_s <= 0:
+        if time.perf_counter() > self._until:
             self.late.add(case_row)
             return None
-        began = time.perf_counter()
         self.late.discard(case_row)
         side, ratio = self._size
         wanted = max(1, round(side * ratio))
@@ -87,7 +82,6 @@ class ScaledPictures:
         )
         pixmap = QPixmap.fromImage(scaled)
         pixmap.setDevicePixelRatio(ratio)
-        self._left_s -= time.perf_counter() - began
         self._kept[case_row] = pixmap
         self._bytes += _size_of(pixmap)
         while self._bytes > _SCALED_BYTES and len(self._kept) > 1:

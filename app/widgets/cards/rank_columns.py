@@ -229,6 +229,7 @@ class RankColumns(QAbstractScrollArea):
             (self._full(LEFT), self._full(RIGHT)),
             self._digits,
         )
+        draw.make_pictures(self._shown)
         chosen = {self._current, self._hover} - {NONE}
         draw.lines(self._shown, self._least, chosen)
         for side, lines in enumerate(self._shown):

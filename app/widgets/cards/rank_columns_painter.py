@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 
 from app.icons import icon_pixmap
 from app.models.thumbnails import ThumbnailSource
@@ -126,6 +126,13 @@ class RankPainter:
         self._theme = theme()
         pictures.begin(geometry.row - 6, ratio)
 
+    def make_pictures(self, shown: tuple[Sequence[Line], Sequence[Line]]) -> None:
+        """As many as this frame has time for, before anything else takes it."""
+        for lines in shown:
+            for place, line in enumerate(lines):
+                if self._at.seen(place):
+                    self._scaled(line.row)
+
     def lines(
         self, shown: tuple[Sequence[Line], Sequence[Line]], least: int, chosen: Collection[int]
     ) -> None:
@@ -208,15 +215,11 @@ class RankPainter:
     def _picture(self, line: Line, square: QRect) -> None:
         painter = self._painter
         painter.fillRect(square, colour(self._theme.picture_well))
-        scaled = self._pictures.get(line.row)
-        if scaled is None and self._source is not None:
-            image = self._source.get(line.row)
-            if image is not None:
-                scaled = self._pictures.make(line.row, image)
-            elif self._source.problem(line.row):
-                side = min(16, square.width())
-                mark = icon_pixmap("warning", side, self._theme.picture_text, self._ratio)
-                painter.drawPixmap(square.center() - QPoint(side // 2, side // 2), mark)
+        scaled = self._scaled(line.row)
+        if scaled is None and self._source is not None and self._source.problem(line.row):
+            side = min(16, square.width())
+            mark = icon_pixmap("warning", side, self._theme.picture_text, self._ratio)
+            painter.drawPixmap(square.center() - QPoint(side // 2, side // 2), mark)
         if scaled is not None:
             size = scaled.deviceIndependentSize()
             corner = QPointF(
@@ -224,6 +227,15 @@ class RankPainter:
                 square.y() + (square.height() - size.height()) / 2,
             )
             painter.drawPixmap(corner, scaled)
+
+    def _scaled(self, case_row: int) -> QPixmap | None:
+        """The picture of a case in size; ``None`` where it is not there yet."""
+        scaled = self._pictures.get(case_row)
+        if scaled is None and self._source is not None:
+            image = self._source.get(case_row)
+            if image is not None:
+                scaled = self._pictures.make(case_row, image)
+        return scaled
 
     def _bar(self, at: QRect, share: float) -> None:
         self._painter.fillRect(at, colour(self._theme.track))
