@@ -64,6 +64,7 @@ class HelpDialog(Dialog):
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         # Pages that are only passed on the way to another are not laid out.
         self._soon = one_shot(self, self._show_chosen)
+        self._anew = one_shot(self, self._set_document)
         self.list.currentItemChanged.connect(self._chosen)
         self.list.itemActivated.connect(self._into_page)
         self.back = QPushButton(tr("Back"))
@@ -231,8 +232,9 @@ class HelpDialog(Dialog):
         for button in (self.back, self.forward):
             set_look(button, quiet=True)
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
-        if self.shown:
-            self._set_document()
+        # Closed, it is set anew when it is opened; open, once the window itself has changed.
+        if self.isVisible():
+            self._anew.start(0)
 
     def _set_document(self) -> None:
         """The page shown, laid out once: changed where it is seen, a long one took 20 s."""

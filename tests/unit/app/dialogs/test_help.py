@@ -202,3 +202,21 @@ def test_pages_that_were_left_are_let_go(dialog, qapp):
         dialog.show_page(name)
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert dialog.page.findChildren(QTextDocument) == [dialog.page.document()]
+
+
+def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_seen(dialog, qtbot, monkeypatch):
+    from app.theme import news
+
+    dialog.show_page("why")
+    made: list[str] = []
+    monkeypatch.setattr(help_pages, "text_of", lambda page: made.append(page) or "# Why")
+    news.changed.emit()
+    assert not made
+    qtbot.waitUntil(lambda: bool(made))
+    dialog.close()
+    made.clear()
+    news.changed.emit()
+    qtbot.wait(20)
+    assert not made
+    dialog.show_page("why")
+    assert made
