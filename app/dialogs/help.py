@@ -64,7 +64,6 @@ class HelpDialog(Dialog):
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         # Pages that are only passed on the way to another are not laid out.
         self._soon = one_shot(self, self._show_chosen)
-        self._anew = one_shot(self, self._set_document)
         self.list.currentItemChanged.connect(self._chosen)
         self.list.itemActivated.connect(self._into_page)
         self.back = QPushButton(tr("Back"))
@@ -89,6 +88,7 @@ class HelpDialog(Dialog):
         # Where it came and went with the pages, a long one was laid out twice.
         self.page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.page.anchorClicked.connect(self._follow)
+        self._anew = one_shot(self, self._set_document)
         left = vbox(spacing=8)
         for widget in (self.search, self.list):
             left.addWidget(widget)
@@ -234,7 +234,7 @@ class HelpDialog(Dialog):
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
         # Closed, it is set anew when it is opened; open, once the window itself has changed.
         if self.isVisible():
-            self._anew.start(0)
+            self._anew.start()
 
     def _set_document(self) -> None:
         """The page shown, laid out once: changed where it is seen, a long one took 20 s."""

@@ -24,7 +24,7 @@ from app.timers import one_shot
 from app.widgets.cards.card_painter import ScaledPictures
 from app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from core.language import tr
-from core.library.columns import CaseColumns, PictureState, no_cases
+from core.library.columns import CaseColumns, no_cases
 from core.reports.distances import FEWEST, digits_for, distance_text
 from core.workflows.evaluation.two_metrics import Line
 
@@ -216,7 +216,6 @@ class RankColumns(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), themes.colour(theme().panel))
-        self._ask_for_pictures()
         # All is drawn anew; who went meanwhile is waited for no longer.
         self._pictures.late.clear()
         draw = RankPainter(
@@ -250,18 +249,6 @@ class RankColumns(QAbstractScrollArea):
         """The distance that fills a bar: a little beyond the last that is shown."""
         lines = self._shown[side]
         return lines[-1].distance * 1.25 if lines else 1.0
-
-    def _ask_for_pictures(self) -> None:
-        geometry = self.geometry_now
-        if self._source is None:
-            return
-        for lines in self._shown:
-            for place in reversed(range(len(lines))):
-                index = self._columns.index_of_row(lines[place].row)
-                if index < 0 or self._columns.state[index] != PictureState.OK:
-                    continue
-                if geometry.seen(place) and self._pictures.get(lines[place].row) is None:
-                    self._source.get(lines[place].row)
 
     def _pictures_ready(self, rows: frozenset[int]) -> None:
         for row in rows:

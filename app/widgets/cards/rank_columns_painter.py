@@ -127,7 +127,7 @@ class RankPainter:
         pictures.begin(geometry.row - 6, ratio)
 
     def make_pictures(self, shown: tuple[Sequence[Line], Sequence[Line]]) -> None:
-        """As many as this frame has time for, before anything else takes it."""
+        """As many as this frame has time for, before anything else takes it; those not there are sent for."""
         for lines in shown:
             for place, line in enumerate(lines):
                 if self._at.seen(place):
