@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from core.engine import limit_threads
+from semblance.core.engine import limit_threads
 
 #: Exit status after Ctrl-C.
 INTERRUPTED = 130
@@ -43,13 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         library = _library(given)
         if library is None and (given or "_SEMBLANCE_COMPLETE" in os.environ):
-            from app.cli.main import run
+            from semblance.app.cli.main import run
 
             return run(given)
         if not _display():
             sys.stderr.write(NO_DISPLAY)
             return 1
-        from app.program import open_window
+        from semblance.app.program import open_window
 
         return open_window(library)
     except KeyboardInterrupt:

@@ -9,16 +9,16 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.command_words import OTHER_WORDS
-from app.icons import icon
-from app.models.entries import Entry
-from core.language import tr
+from semblance.app.command_words import OTHER_WORDS
+from semblance.app.icons import icon
+from semblance.app.models.entries import Entry
+from semblance.core.language import tr
 
 
 @dataclass(frozen=True)
 class Command:
     """``menu`` is the menu and the palette's category, called as :data:`MENUS` says; ``needs`` what must be
-    there for it to be enabled: one of :attr:`app.state.State.there`, or nothing."""
+    there for it to be enabled: one of :attr:`semblance.app.state.State.there`, or nothing."""
 
     id: str
     text: str

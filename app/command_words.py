@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.language import tr
+from semblance.core.language import tr
 
 #: Id of a command -> words; those of its own text and menu find it anyway.
 OTHER_WORDS = {

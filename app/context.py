@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.jobs import Job, Jobs
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
+from semblance.app.jobs import Job, Jobs
+from semblance.app.messages import Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import Reporter
-from core.workflows.demo import METRIC, demo_query, make_demo
-from core.workflows.reports.reporting import write_search_report
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import Reporter
+from semblance.core.workflows.demo import METRIC, demo_query, make_demo
+from semblance.core.workflows.reports.reporting import write_search_report
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Dem
         reporter.progress(files.index(file), len(files), "Writing the report")
         write_search_report(path, Search(METRIC, query), file, reporter=reporter)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from app.screenshot import picture_of_window
+    from semblance.app.screenshot import picture_of_window
 
     picture = path / "window.png"
     picture_of_window(path, query, picture)

@@ -8,8 +8,8 @@ from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-import resources
-from app.theme import theme
+from semblance import resources
+from semblance.app.theme import theme
 
 SIZE = 16
 

@@ -15,11 +15,11 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
-from core.engine import Engine, Progress, Task
-from core.errors import SemblanceError
-from core.language import known, shown, tr
-from core.tasks import Cancelled
-from core.workflows.library.letting_go import let_go
+from semblance.core.engine import Engine, Progress, Task
+from semblance.core.errors import SemblanceError
+from semblance.core.language import known, shown, tr
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.library.letting_go import let_go
 
 #: A job shows itself only when it is still running after this time.
 SHOW_AFTER_MS = 600

@@ -12,8 +12,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.errors import SemblanceError
-from core.language import shown, tr
+from semblance.core.errors import SemblanceError
+from semblance.core.language import shown, tr
 
 log = logging.getLogger("semblance")
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import resources
+from semblance import resources
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
@@ -38,10 +38,10 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    from app.application import Application
-    from app.settings import Settings
-    from app.theme import set_theme
-    from app.widgets import focus_ring
+    from semblance.app.application import Application
+    from semblance.app.settings import Settings
+    from semblance.app.theme import set_theme
+    from semblance.app.widgets import focus_ring
 
     application = QApplication.instance()
     if not isinstance(application, QApplication):
@@ -62,7 +62,7 @@ def _speak(application: QApplication, code: str) -> None:
     """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
     from PySide6.QtCore import QLibraryInfo, QTranslator
 
-    from core.language import ENGLISH, VARIABLE, choose, chosen
+    from semblance.core.language import ENGLISH, VARIABLE, choose, chosen
 
     if VARIABLE not in os.environ:
         choose(code)
@@ -85,9 +85,9 @@ def open_window(library: Path | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
-    from app.application import Application
-    from app.windows.main import MainWindow
-    from core.imaging.memory import give_freed_blocks_back
+    from semblance.app.application import Application
+    from semblance.app.windows.main import MainWindow
+    from semblance.core.imaging.memory import give_freed_blocks_back
 
     give_freed_blocks_back()
     window = MainWindow()

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from app.later import Idle
+from semblance.app.later import Idle
 
 #: So many hidden widgets take some 2 ms.
 AT_ONCE = 50

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
-from app.program import make_application
-from app.settings import Settings
-from app.theme import is_worn, set_theme
-from core.errors import SemblanceError
-from core.searches.query import Query
+from semblance.app.program import make_application
+from semblance.app.settings import Settings
+from semblance.app.theme import is_worn, set_theme
+from semblance.core.errors import SemblanceError
+from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000
@@ -39,8 +39,8 @@ def picture_of_window(
     """
     application = make_application()
     # Modules with texts come after the language is chosen.
-    from app.operations import searching
-    from app.windows.main import MainWindow
+    from semblance.app.operations import searching
+    from semblance.app.windows.main import MainWindow
 
     set_theme(application, theme, scale)
     window = MainWindow(settings or forgetful_settings())
@@ -69,7 +69,7 @@ def settle(window: object) -> None:
     Raises:
         SemblanceError: jobs are still running after PATIENCE_MS.
     """
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
     assert isinstance(window, MainWindow)
     whole, rest = QElapsedTimer(), QElapsedTimer()

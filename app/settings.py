@@ -7,8 +7,8 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.kept_values import kept_values
-from core.language import ENGLISH, LANGUAGES
+from semblance.app.kept_values import kept_values
+from semblance.core.language import ENGLISH, LANGUAGES
 
 #: Libraries listed on the start page.
 RECENT = 8

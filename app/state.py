@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.errors import SemblanceError
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
+from semblance.core.errors import SemblanceError
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from core.imaging.region import Region
-    from core.library.columns import CaseColumns
-    from core.workflows.imaging.looking import Greys
-    from core.workflows.library.opening import LibrarySnapshot, MetricFacts
-    from core.workflows.metrics.training import CurvePoint
-    from core.workflows.searches.asking import Asked
-    from core.workflows.searches.searching import SearchResult
+    from semblance.core.imaging.region import Region
+    from semblance.core.library.columns import CaseColumns
+    from semblance.core.workflows.imaging.looking import Greys
+    from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+    from semblance.core.workflows.metrics.training import CurvePoint
+    from semblance.core.workflows.searches.asking import Asked
+    from semblance.core.workflows.searches.searching import SearchResult
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class State(QObject):
 
     @cached_property
     def _no_cases(self) -> CaseColumns:
-        from core.library.columns import no_cases
+        from semblance.core.library.columns import no_cases
 
         return no_cases()
 
@@ -370,6 +370,6 @@ class State(QObject):
 
     def memory(self) -> Mapping[str, Any]:
         """What to keep in the library of the present search, for the next start or under its name."""
-        from core.workflows.searches.keeping import record
+        from semblance.core.workflows.searches.keeping import record
 
         return record(self._search, self.asked, self.view, self.search_name)

@@ -12,8 +12,8 @@ from PySide6.QtCore import QDir, QObject, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-import resources
-from app.restyling import Restyling
+from semblance import resources
+from semblance.app.restyling import Restyling
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 """Okabe–Ito, in the order of a library's findings; the eighth begins again."""

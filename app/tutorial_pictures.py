@@ -1,4 +1,4 @@
-"""The tutorial's pictures, made from the running program: ``python -m app.tutorial_pictures DEMO FOLDER``."""
+"""The tutorial's pictures, made from the running program: ``python -m semblance.app.tutorial_pictures DEMO FOLDER``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
-from app.operations import refining, searching
-from app.program import make_application
-from app.screenshot import forgetful_settings, settle
-from app.theme import set_theme
-from app.windows.main import MainWindow
-from core.errors import SemblanceError
-from core.searches.query import Query
-from core.workflows.demo import demo_query, make_demo
-from core.workflows.searches.refining import thumb
+from semblance.app.operations import refining, searching
+from semblance.app.program import make_application
+from semblance.app.screenshot import forgetful_settings, settle
+from semblance.app.theme import set_theme
+from semblance.app.windows.main import MainWindow
+from semblance.core.errors import SemblanceError
+from semblance.core.searches.query import Query
+from semblance.core.workflows.demo import demo_query, make_demo
+from semblance.core.workflows.searches.refining import thumb
 
 SIZE = (1280, 800)
 #: Wider pictures would not fit beside the contents of the help.

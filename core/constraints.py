@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 #: (n, n) int8, symmetric: +1 similar, -1 dissimilar, 0 unknown and on the diagonal.

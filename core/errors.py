@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.language import Said, say
+from semblance.core.language import Said, say
 
 
 class SemblanceError(Exception):
     """A failure to be shown to a person.
 
     ``message`` says what happened and to which file; ``hint`` says what to do next. Both are whole
-    sentences without a traceback or an internal name in them, in English; :func:`core.language.shown` says
+    sentences without a traceback or an internal name in them, in English; :func:`semblance.core.language.shown` says
     them in the user's language.
     """
 

@@ -31,7 +31,7 @@ _MARKS = {"de": str.maketrans(",.", ".,")}
 
 def folder() -> Path:
     """Where the tables lie: ``LANGUAGE/PART.json``, each a mapping of English to translated texts."""
-    import resources
+    from semblance import resources
 
     return Path(resources.__file__).parent / "translations"
 

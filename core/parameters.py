@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import BadArguments
-from core.language import say
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
 
 Value = bool | int | float | str | None
 

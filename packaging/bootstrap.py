@@ -183,7 +183,9 @@ def ensure_packages(purpose: str) -> None:
     pip_install(venv, "setuptools")
     if purpose == "deep" and sys.platform == "linux":
         install_torch(venv)
-    pip_install(venv, "--no-build-isolation", "--editable", f".{EXTRAS[purpose]}")
+    # Strict, since mypy and import-linter do not follow the other editable forms to packages of another name.
+    strict = ("--config-settings", "editable_mode=strict")
+    pip_install(venv, "--no-build-isolation", *strict, "--editable", f".{EXTRAS[purpose]}")
     for name in {"run", purpose} if venv == VENV else {purpose}:
         (venv / f"semblance-{name}.stamp").write_text(wanted)
 
@@ -200,8 +202,18 @@ def install_torch(venv: Path) -> None:
 def digest() -> str:
     """Changes whenever what is installed, or where, has to change."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
-    parts = [project["project"], project["build-system"], CONSTRAINTS.read_text(encoding="utf-8"), str(TOP)]
+    setuptools = project["tool"]["setuptools"]
+    constraints = CONSTRAINTS.read_text(encoding="utf-8")
+    parts = [project["project"], project["build-system"], setuptools, constraints, str(TOP), sources()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def sources() -> list[str]:
+    """The files of the program: a strict editable installation links each, and does not see new ones."""
+    files = (path for folder in ("app", "core", "resources") for path in (TOP / folder).rglob("*"))
+    return sorted(
+        str(path.relative_to(TOP)) for path in files if path.is_file() and "__pycache__" not in path.parts
+    )
 
 
 def venv_python(venv: Path) -> Path:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import resources
-from app.icons import coloured_svg
-from app.theme import THEMES, Theme
+from semblance import resources
+from semblance.app.icons import coloured_svg
+from semblance.app.theme import THEMES, Theme
 
 PICTURES = {
     "check": ("check", "text"),

@@ -9,8 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from core.engine import limit_threads
-from core.workflows.library.letting_go import let_go
+from semblance.core.engine import limit_threads
+from semblance.core.workflows.library.letting_go import let_go
 from tests.helpers import data as real_data
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.leaks import Snapshot, left_over

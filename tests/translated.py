@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 
-import resources
-from app.models import help_files
-from core.language import ENGLISH, LANGUAGES
+from semblance import resources
+from semblance.app.models import help_files
+from semblance.core.language import ENGLISH, LANGUAGES
 
 
 def states(language: str) -> dict[str, list[str]]:

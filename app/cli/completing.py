@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 
 def learner_names(incomplete: str) -> list[str]:
-    from core.metrics.registry import learners
+    from semblance.core.metrics.registry import learners
 
     return _going_on(incomplete, (one.name for one in learners()))
 
 
 def extractor_names(incomplete: str) -> list[str]:
-    from core.features.registry import extractors
+    from semblance.core.features.registry import extractors
 
     return _going_on(incomplete, (one.name for one in extractors()))
 
 
 def protocol_names(incomplete: str) -> list[str]:
-    from core.evaluation.protocols.registry import protocols
+    from semblance.core.evaluation.protocols.registry import protocols
 
     return _going_on(incomplete, (one.name for one in protocols()))
 

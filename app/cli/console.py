@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from core.tasks import Cancelled, Reporter
+from semblance.core.tasks import Cancelled, Reporter
 
 _errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 #: Tables that go into a file or a pipe are not cut at a terminal's width.

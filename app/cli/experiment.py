@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from app.cli.completing import learner_names, protocol_names
-from app.cli.console import ConsoleReporter, clean, echo, show_rich
-from app.cli.parts import Json, print_document
-from core.errors import BadArguments
+from semblance.app.cli.completing import learner_names, protocol_names
+from semblance.app.cli.console import ConsoleReporter, clean, echo, show_rich
+from semblance.app.cli.parts import Json, print_document
+from semblance.core.errors import BadArguments
 
 experiment = typer.Typer(
     add_completion=False,
@@ -105,8 +105,8 @@ def run_(
     as_json: Json = False,
 ) -> None:
     """Measure every cell of the grid that is not finished in --out, and show what they say."""
-    from core.workflows.experiments.experiment_options import Options, spec_of
-    from core.workflows.experiments.experimenting import read_spec, run_experiment
+    from semblance.core.workflows.experiments.experiment_options import Options, spec_of
+    from semblance.core.workflows.experiments.experimenting import read_spec, run_experiment
 
     options = Options(
         tuple(table or ()),
@@ -154,7 +154,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on where the experiment was interrupted; finished cells are not measured again."""
-    from core.workflows.experiments.experimenting import resume_experiment
+    from semblance.core.workflows.experiments.experimenting import resume_experiment
 
     with LiveReporter() as reporter:
         document = resume_experiment(
@@ -166,7 +166,7 @@ def resume(
 @experiment.command()
 def show(folder: Folder, as_json: Json = False) -> None:
     """What the finished cells say, also while others are being measured."""
-    from core.workflows.experiments.experimenting import show_experiment as read
+    from semblance.core.workflows.experiments.experimenting import show_experiment as read
 
     print_document(read(folder), as_json, show_experiment)
 
@@ -179,7 +179,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write CSV, JSON, LaTeX, plots, and a script that repeats the experiment to the same numbers."""
-    from core.workflows.experiments.experimenting import export_experiment
+    from semblance.core.workflows.experiments.experimenting import export_experiment
 
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from app.cli.console import show_list
-from app.cli.parts import Json, print_document
+from semblance.app.cli.console import show_list
+from semblance.app.cli.parts import Json, print_document
 
 NAMES = ("learners", "extractors", "kinds", "protocols")
 
-#: Added to the other commands by :mod:`app.cli.main`.
+#: Added to the other commands by :mod:`semblance.app.cli.main`.
 cli = typer.Typer()
 
 
 def show(name: str, as_json: bool) -> None:
     """The list called ``name``."""
-    from core.workflows.library import describing
+    from semblance.core.workflows.library import describing
 
     describe = {
         "learners": describing.describe_learners,

@@ -1,4 +1,4 @@
-"""The commands of CONTRACT.md, each a few lines on ``core.workflows``; nothing here loads Qt but ``demo``."""
+"""The commands of CONTRACT.md, each a few lines on ``semblance.core.workflows``; nothing here loads Qt but ``demo``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli import lists, metric, report, upkeep
-from app.cli.completing import extractor_names, learner_names, protocol_names
-from app.cli.console import (
+from semblance.app.cli import lists, metric, report, upkeep
+from semblance.app.cli.completing import extractor_names, learner_names, protocol_names
+from semblance.app.cli.console import (
     ConsoleReporter,
     echo,
     say,
@@ -25,10 +25,10 @@ from app.cli.console import (
     show_scores,
     show_table_scores,
 )
-from app.cli.experiment import experiment
-from app.cli.parts import Json, LibraryPath, parsed_region, print_document
-from core.errors import BadArguments, SemblanceError
-from core.tasks import Cancelled
+from semblance.app.cli.experiment import experiment
+from semblance.app.cli.parts import Json, LibraryPath, parsed_region, print_document
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.tasks import Cancelled
 
 DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
 #: Set by a shell that asks how a line could go on.
@@ -106,7 +106,7 @@ def _start(
 
         echo(f"semblance {installed('semblance')}")
     elif context.invoked_subcommand is None:
-        from app.program import open_window
+        from semblance.app.program import open_window
 
         raise typer.Exit(open_window())
 
@@ -117,12 +117,12 @@ def demo(
     headless: Annotated[bool, typer.Option(help="Open no window; write a report and a picture.")] = False,
 ) -> None:
     """Make the generated demo library, train BDM+V on it, and open the window on it."""
-    from app.demo import run_demo
+    from semblance.app.demo import run_demo
 
     with ConsoleReporter() as reporter:
         made = run_demo(library, headless=headless, reporter=reporter)
     if made.opens_window:
-        from app.program import open_window
+        from semblance.app.program import open_window
 
         raise typer.Exit(open_window(made.library))
     for file in made.files:
@@ -140,7 +140,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Catalogue the cases of SOURCE; importing again adds only what is new."""
-    from core.workflows.library.importing import import_source
+    from semblance.core.workflows.library.importing import import_source
 
     with ConsoleReporter() as reporter:
         result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
@@ -163,9 +163,9 @@ def features(
     as_json: Json = False,
 ) -> None:
     """Extract a feature set; run again to go on where it stopped."""
-    from core.features.registry import extractor_class
-    from core.parameters import parse_settings
-    from core.workflows.features.extracting import extract_features
+    from semblance.core.features.registry import extractor_class
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.features.extracting import extract_features
 
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
@@ -201,9 +201,9 @@ def train(
     if slider:
         _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
         return
-    from core.metrics.registry import learner_class
-    from core.parameters import parse_settings
-    from core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.metrics.registry import learner_class
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -226,10 +226,10 @@ def _train_slider(
     seed: int,
     as_json: bool,
 ) -> None:
-    from core.metrics.papers.bdm_between import BDMBetween
-    from core.parameters import parse_settings
-    from core.workflows.metrics.slider import prepare_slider
-    from core.workflows.metrics.training import TrainRequest
+    from semblance.core.metrics.papers.bdm_between import BDMBetween
+    from semblance.core.parameters import parse_settings
+    from semblance.core.workflows.metrics.slider import prepare_slider
+    from semblance.core.workflows.metrics.training import TrainRequest
 
     if learner != BDMBetween.name:
         raise BadArguments(f"'{learner}' has no slider.", f"Only {BDMBetween.name} does.")
@@ -264,9 +264,9 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Show the cases nearest to a case or a picture."""
-    from core.searches.query import Query
-    from core.workflows.searches.explaining import with_reasons
-    from core.workflows.searches.searching import search as ask
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.searches.explaining import with_reasons
+    from semblance.core.workflows.searches.searching import search as ask
 
     query = Query(case, image, parsed_region(region))
     with ConsoleReporter() as reporter:
@@ -311,8 +311,8 @@ def evaluate(
 
     Over several tables the learners' ranks are compared by Friedman's test, every two by Holm's.
     """
-    from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate_tables
-    from core.workflows.evaluation.evaluating import evaluate as score
+    from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate_tables
+    from semblance.core.workflows.evaluation.evaluating import evaluate as score
 
     request = EvaluateRequest(
         tuple(part.strip() for part in learner.split(",") if part.strip()),
@@ -342,7 +342,7 @@ def relink(
     as_json: Json = False,
 ) -> None:
     """Find moved pictures again by their content."""
-    from core.workflows.library.relinking import relink as find
+    from semblance.core.workflows.library.relinking import relink as find
 
     with ConsoleReporter() as reporter:
         result = find(library, folder, reporter=reporter)
@@ -359,7 +359,7 @@ def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(lists.NAMES)}")], as_json: Json = False
 ) -> None:
     """What a library holds, or which learners, extractors, kinds or protocols there are."""
-    from core.workflows.library.describing import describe_library
+    from semblance.core.workflows.library.describing import describe_library
 
     if str(what) in lists.NAMES and not what.exists():
         lists.show(str(what), as_json)

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter, echo
-from app.cli.parts import Json, LibraryPath, print_document
+from semblance.app.cli.console import ConsoleReporter, echo
+from semblance.app.cli.parts import Json, LibraryPath, print_document
 
-#: Added to the other commands by :mod:`app.cli.main`.
+#: Added to the other commands by :mod:`semblance.app.cli.main`.
 cli = typer.Typer()
 
 MetricName = Annotated[str, typer.Option("--metric", metavar="METRIC")]
@@ -25,8 +25,8 @@ def card(
     as_json: Json = False,
 ) -> None:
     """The card of a metric: data, split, scores, where it fails; or two cards side by side."""
-    from core.reports.card_writing import card_markdown, comparison_markdown
-    from core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
+    from semblance.core.reports.card_writing import card_markdown, comparison_markdown
+    from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
 
     if against is not None:
         table = compared_cards(library, metric, against)
@@ -56,7 +56,7 @@ def export_metric(
     as_json: Json = False,
 ) -> None:
     """Write a metric to one file, for another library or person; it names no case."""
-    from core.workflows.metrics.metric_exchange import export_metric as export
+    from semblance.core.workflows.metrics.metric_exchange import export_metric as export
 
     with ConsoleReporter() as reporter:
         file = str(export(library, metric, out, reporter=reporter))
@@ -71,7 +71,7 @@ def import_metric(
     as_json: Json = False,
 ) -> None:
     """Bring a metric into a library that has its features."""
-    from core.workflows.metrics.metric_exchange import import_metric as bring
+    from semblance.core.workflows.metrics.metric_exchange import import_metric as bring
 
     with ConsoleReporter() as reporter:
         called = bring(library, file, name, reporter=reporter)

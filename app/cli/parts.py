@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput
 
 if TYPE_CHECKING:
-    from core.imaging.region import Region
+    from semblance.core.imaging.region import Region
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
@@ -25,7 +25,7 @@ def parsed_region(text: str | None) -> Region | None:
     Raises:
         BadArguments: ``text`` is none.
     """
-    from core.imaging.region import Region
+    from semblance.core.imaging.region import Region
 
     try:
         return None if text is None else Region.parse(text)

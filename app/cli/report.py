@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter, echo
-from app.cli.parts import Json, LibraryPath, parsed_region, print_document
-from core.errors import BadArguments, SemblanceError
+from semblance.app.cli.console import ConsoleReporter, echo
+from semblance.app.cli.parts import Json, LibraryPath, parsed_region, print_document
+from semblance.core.errors import BadArguments, SemblanceError
 
-#: Added to the other commands by :mod:`app.cli.main`.
+#: Added to the other commands by :mod:`semblance.app.cli.main`.
 cli = typer.Typer()
 
 
@@ -46,10 +46,10 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a retrieval report, or one for each of many queries; de-identified unless told otherwise."""
-    from core.reports.options import ReportOptions, read_logo
-    from core.searches.query import Query
-    from core.searches.search import Search
-    from core.workflows.reports.reporting import write_reports, write_search_report
+    from semblance.core.reports.options import ReportOptions, read_logo
+    from semblance.core.searches.query import Query
+    from semblance.core.searches.search import Search
+    from semblance.core.workflows.reports.reporting import write_reports, write_search_report
 
     asked = [given for given in (case, image, cases) if given is not None]
     if len(asked) != 1:
@@ -74,7 +74,7 @@ def report(
 
 def _named(library: Path, metric: str, cases: str) -> list[str]:
     """The ids that ``--cases`` means."""
-    from core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
+    from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 
     if cases == "held-out":
         return held_out_cases(library, metric)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.console import ConsoleReporter, echo
-from app.cli.parts import Json, LibraryPath, print_document
-from core.errors import SemblanceError
+from semblance.app.cli.console import ConsoleReporter, echo
+from semblance.app.cli.parts import Json, LibraryPath, print_document
+from semblance.core.errors import SemblanceError
 
-#: Added to the other commands by :mod:`app.cli.main`.
+#: Added to the other commands by :mod:`semblance.app.cli.main`.
 cli = typer.Typer()
 
 
@@ -30,7 +30,7 @@ def show_check(document: Any) -> None:
 
 
 def show_backup(document: Any) -> None:
-    from core.imaging.limits import size_text
+    from semblance.core.imaging.limits import size_text
 
     echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
     for name in document["missing"]:
@@ -63,7 +63,7 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Check a library; name what is damaged or missing and what still works."""
-    from core.workflows.upkeep.checking import check_library
+    from semblance.core.workflows.upkeep.checking import check_library
 
     with ConsoleReporter() as reporter:
         result = check_library(library, repair=repair, reporter=reporter)
@@ -85,7 +85,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy a library into one file, without its pictures; others may go on working."""
-    from core.workflows.upkeep.backing_up import back_up
+    from semblance.core.workflows.upkeep.backing_up import back_up
 
     with ConsoleReporter() as reporter:
         document = back_up(library, file, reporter=reporter)
@@ -99,7 +99,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make a new library of a backup."""
-    from core.workflows.upkeep.backing_up import restore as make
+    from semblance.core.workflows.upkeep.backing_up import restore as make
 
     with ConsoleReporter() as reporter:
         result = make(file, library, reporter=reporter)
@@ -109,6 +109,6 @@ def restore(
 @cli.command("audit-log")
 def audit_log(library: LibraryPath, as_json: Json = False) -> None:
     """What was exported from a library: when, what, and whether with patients' ids."""
-    from core.workflows.library.exported import exports
+    from semblance.core.workflows.library.exported import exports
 
     print_document(exports(library), as_json, show_exports)

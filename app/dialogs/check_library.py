@@ -12,14 +12,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of, give_size
-from app.theme import theme
-from app.widgets.plain_table import PlainTable
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.language import named, shown, tr, tr_n
-from core.reports.cells import csv_text
-from core.workflows.upkeep.findings import CheckResult, Finding
+from semblance.app.dialogs.parts import closing_row, column_of, give_size
+from semblance.app.theme import theme
+from semblance.app.widgets.plain_table import PlainTable
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.language import named, shown, tr, tr_n
+from semblance.core.reports.cells import csv_text
+from semblance.core.workflows.upkeep.findings import CheckResult, Finding
 
 _COLUMNS = (tr("Part"), tr("Found"), tr("What to do"))
 _WIDTHS = (100, 360)

@@ -20,22 +20,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import news, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.parameter_form import ParameterForm
-from app.widgets.scrolled_past import Choice
-from app.widgets.section_header import SectionHeader
-from app.widgets.segmented import Segmented
-from core.engine import MAX_WORKERS, default_workers
-from core.errors import BadArguments
-from core.evaluation.builtin_tables import NAMES, PREFIX
-from core.evaluation.protocols.registry import protocols
-from core.experiments.spec import EACH, NESTED, ExperimentSpec
-from core.language import named, tr
-from core.metrics.registry import grouped_learners
-from core.parameters import Parameter
-from core.workflows.experiments.experiment_options import Options, spec_of
-from core.workflows.library.opening import LibrarySnapshot
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.app.widgets.scrolled_past import Choice
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.engine import MAX_WORKERS, default_workers
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.builtin_tables import NAMES, PREFIX
+from semblance.core.evaluation.protocols.registry import protocols
+from semblance.core.experiments.spec import EACH, NESTED, ExperimentSpec
+from semblance.core.language import named, tr
+from semblance.core.metrics.registry import grouped_learners
+from semblance.core.parameters import Parameter
+from semblance.core.workflows.experiments.experiment_options import Options, spec_of
+from semblance.core.workflows.library.opening import LibrarySnapshot
 
 #: Ticked at first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"

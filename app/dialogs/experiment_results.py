@@ -10,8 +10,8 @@ from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
 from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QWidget
 
-from app.context import Context
-from app.dialogs.experiment_tables import (
+from semblance.app.context import Context
+from semblance.app.dialogs.experiment_tables import (
     ResultTable,
     compared_scores,
     show_differences,
@@ -19,22 +19,22 @@ from app.dialogs.experiment_tables import (
     show_scores,
     show_worst,
 )
-from app.dialogs.query_preview import QueryPreview
-from app.operations import experimenting
-from app.plots.figure_view import theme_name
-from app.theme import font, news, theme
-from app.timers import one_shot
-from app.widgets.boxes import vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.words import Words
-from core.experiments.naming import (
+from semblance.app.dialogs.query_preview import QueryPreview
+from semblance.app.operations import experimenting
+from semblance.app.plots.figure_view import theme_name
+from semblance.app.theme import font, news, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.words import Words
+from semblance.core.experiments.naming import (
     cases_title,
     learner_title,
     protocol_title,
     ranks_shown,
     score_title,
 )
-from core.language import named, tr
+from semblance.core.language import named, tr
 
 
 class ExperimentResults(QWidget):

@@ -17,26 +17,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.dialogs.experiment_form import ExperimentForm
-from app.dialogs.experiment_results import ExperimentResults
-from app.dialogs.experiment_tables import BADGES
-from app.dialogs.parts import give_size
-from app.icons import icon
-from app.jobs import Job
-from app.operations import experimenting
-from app.theme import news, set_look, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.menus import Menu
-from app.widgets.panel import Panel
-from app.widgets.reading_order import Dialog
-from app.widgets.scrolled import Scrolled
-from app.widgets.words import Words
-from core.errors import BadArguments, SemblanceError
-from core.language import tr
+from semblance.app.context import Context
+from semblance.app.dialogs.experiment_form import ExperimentForm
+from semblance.app.dialogs.experiment_results import ExperimentResults
+from semblance.app.dialogs.experiment_tables import BADGES
+from semblance.app.dialogs.parts import give_size
+from semblance.app.icons import icon
+from semblance.app.jobs import Job
+from semblance.app.operations import experimenting
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.words import Words
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.language import tr
 
 _FORM, _SCROLL, _SIZE = 320, 10, (1180, 760)
 _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"

@@ -9,13 +9,13 @@ from typing import Any
 
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
-from app.dialogs.parts import closing_row, column_of, give_size
-from app.theme import theme
-from app.widgets.plain_table import PlainTable
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.language import tr, tr_n
-from core.reports.cells import csv_text
+from semblance.app.dialogs.parts import closing_row, column_of, give_size
+from semblance.app.theme import theme
+from semblance.app.widgets.plain_table import PlainTable
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.language import tr, tr_n
+from semblance.core.reports.cells import csv_text
 
 _COLUMNS = (tr("When"), tr("By"), tr("What"), tr("Kind of file"), tr("Files"), tr("Patients"))
 _WIDTHS = (150, 100, 150, 150, 60)
@@ -30,7 +30,7 @@ class ExportsDialog(Dialog):
         save: Callable[[Path, str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """``lines`` as :func:`core.workflows.library.exported.exports` gives them; ``save`` is given the file
+        """``lines`` as :func:`semblance.core.workflows.library.exported.exports` gives them; ``save`` is given the file
         that was chosen for the list, and the list as CSV text."""
         super().__init__(parent)
         self._keep = save

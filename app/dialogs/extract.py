@@ -11,15 +11,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import column_of, form, go_button, go_or_cancel
-from app.theme import theme
-from app.widgets.parameter_form import ParameterForm
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.features.registry import extractor_class
-from core.language import named, shown, tr, tr_n
-from core.parameters import Value
-from core.workflows.library.opening import LibrarySnapshot
+from semblance.app.dialogs.parts import column_of, form, go_button, go_or_cancel
+from semblance.app.theme import theme
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.features.registry import extractor_class
+from semblance.core.language import named, shown, tr, tr_n
+from semblance.core.parameters import Value
+from semblance.core.workflows.library.opening import LibrarySnapshot
 
 
 class ExtractDialog(Dialog):

@@ -17,22 +17,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.dialogs.parts import closing_row, column_of, give_size
-from app.jobs import Job, Lane
-from app.models.header_rows import COLUMNS, HeaderRows
-from app.theme import news, set_look, theme
-from app.widgets.boxes import hbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.reading import for_reading
-from app.widgets.reading_order import Dialog
-from app.widgets.search_field import SearchField
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.language import tr
-from core.workflows.imaging import headers
-from core.workflows.imaging.headers import HeaderTable
+from semblance.app.context import Context
+from semblance.app.dialogs.parts import closing_row, column_of, give_size
+from semblance.app.jobs import Job, Lane
+from semblance.app.models.header_rows import COLUMNS, HeaderRows
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.reading import for_reading
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.search_field import SearchField
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import headers
+from semblance.core.workflows.imaging.headers import HeaderTable
 
 _ROW = 24
 

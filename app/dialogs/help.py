@@ -25,15 +25,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-import resources
-from app.dialogs.parts import give_size, widen
-from app.models import help_pages
-from app.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
-from app.timers import one_shot
-from app.widgets.boxes import hbox, vbox
-from app.widgets.reading_order import Dialog, enable
-from app.widgets.search_field import SearchField
-from core.language import tr
+from semblance import resources
+from semblance.app.dialogs.parts import give_size, widen
+from semblance.app.models import help_pages
+from semblance.app.theme import DISPLAY, OUTCOME, colour, font, news, plain_tip, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.reading_order import Dialog, enable
+from semblance.app.widgets.search_field import SearchField
+from semblance.core.language import tr
 
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220

@@ -16,15 +16,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import column_of, form, go_button, go_or_cancel
-from app.theme import set_look, theme
-from app.widgets.boxes import hbox
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.language import shown, tr
-from core.library.importers.importer import Recognition
-from core.library.importers.registry import get_importer
-from core.library.records import SUFFIX
+from semblance.app.dialogs.parts import column_of, form, go_button, go_or_cancel
+from semblance.app.theme import set_look, theme
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.language import shown, tr
+from semblance.core.library.importers.importer import Recognition
+from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.records import SUFFIX
 
 
 class ImportDialog(Dialog):

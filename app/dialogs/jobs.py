@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
-from app.context import Context
-from app.dialogs.parts import column_of
-from app.jobs import Job
-from app.theme import set_look, theme
-from app.widgets.progress_line import ProgressLine
-from app.widgets.reading_order import Dialog
-from core.language import tr
+from semblance.app.context import Context
+from semblance.app.dialogs.parts import column_of
+from semblance.app.jobs import Job
+from semblance.app.theme import set_look, theme
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.reading_order import Dialog
+from semblance.core.language import tr
 
 
 class JobsDialog(Dialog):

@@ -19,21 +19,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of, give_size, widen
-from app.theme import theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import vbox
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.errors import BadInput
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import shown, tr
-from core.metrics.card import MetricCard
-from core.reports.card_document import CardDocument, Section, Table, compare_cards
-from core.reports.card_writing import card_markdown, comparison_markdown
-from core.reports.document import Fact
-from core.workflows.library.opening import MetricFacts
-from core.workflows.reports.cards import document_of
+from semblance.app.dialogs.parts import closing_row, column_of, give_size, widen
+from semblance.app.theme import theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import shown, tr
+from semblance.core.metrics.card import MetricCard
+from semblance.core.reports.card_document import CardDocument, Section, Table, compare_cards
+from semblance.core.reports.card_writing import card_markdown, comparison_markdown
+from semblance.core.reports.document import Fact
+from semblance.core.workflows.library.opening import MetricFacts
+from semblance.core.workflows.reports.cards import document_of
 
 #: Letters after which a word may be broken.
 LONGEST_WORD = 32

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import closing_row, column_of, give_size
-from app.theme import set_look
-from app.widgets.plain_table import PlainTable
-from app.widgets.reading_order import Dialog
-from core.language import named, tr, tr_n
-from core.reports.cells import csv_text
-from core.workflows.library.opening import LibrarySnapshot
+from semblance.app.dialogs.parts import closing_row, column_of, give_size
+from semblance.app.theme import set_look
+from semblance.app.widgets.plain_table import PlainTable
+from semblance.app.widgets.reading_order import Dialog
+from semblance.core.language import named, tr, tr_n
+from semblance.core.reports.cells import csv_text
+from semblance.core.workflows.library.opening import LibrarySnapshot
 
 _COLUMNS = (tr("File"), tr("State"), tr("Reason"))
 

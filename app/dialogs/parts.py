@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.theme import set_look, theme
-from app.widgets.boxes import hbox, vbox
-from core.language import tr
+from semblance.app.theme import set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.core.language import tr
 
 #: px a window's frame takes at most.
 FRAME = 16

@@ -8,15 +8,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import column_of, form, go_button, go_or_cancel
-from app.theme import theme
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.language import tr
-from core.library.records import unique_name
-from core.workflows.library.opening import LibrarySnapshot
-from core.workflows.metrics.slider_steps import PLACES, gather
-from core.workflows.metrics.training import HELD_OUT, TrainRequest
+from semblance.app.dialogs.parts import column_of, form, go_button, go_or_cancel
+from semblance.app.theme import theme
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.language import tr
+from semblance.core.library.records import unique_name
+from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.metrics.slider_steps import PLACES, gather
+from semblance.core.workflows.metrics.training import HELD_OUT, TrainRequest
 
 USUAL_NAME = tr("BDM+V slider")
 

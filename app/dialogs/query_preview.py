@@ -6,9 +6,9 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.models.thumbnails import ThumbnailSource
-from app.theme import colour, theme
-from core.language import tr
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.theme import colour, theme
+from semblance.core.language import tr
 
 SIDE = 200
 _NONE = -1

@@ -16,15 +16,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import column_of, form, go_button, go_or_cancel
-from app.settings import Settings
-from app.theme import theme
-from app.widgets.boxes import hbox
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.errors import SemblanceError
-from core.language import tr
-from core.reports.options import PAGES, ReportOptions, read_logo
+from semblance.app.dialogs.parts import column_of, form, go_button, go_or_cancel
+from semblance.app.settings import Settings
+from semblance.app.theme import theme
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.reports.options import PAGES, ReportOptions, read_logo
 
 #: Forms of a report: ending, name.
 FORMS = (

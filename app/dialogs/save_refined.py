@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dialogs.parts import cancel_button, column_of, form, go_button
-from app.theme import set_look, theme
-from app.widgets.reading_order import Dialog
-from app.widgets.words import Words
-from core.language import tr, tr_n
-from core.library.records import unique_name
+from semblance.app.dialogs.parts import cancel_button, column_of, form, go_button
+from semblance.app.theme import set_look, theme
+from semblance.app.widgets.reading_order import Dialog
+from semblance.app.widgets.words import Words
+from semblance.core.language import tr, tr_n
+from semblance.core.library.records import unique_name
 
 #: So many judgements rarely show yet.
 FEW = 10

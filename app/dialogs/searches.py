@@ -21,17 +21,17 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.context import Context
-from app.dialogs.parts import column_of, give_size, go_button
-from app.models.thumbnails import ThumbnailSource
-from app.operations import keeping
-from app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
-from app.widgets.empty_state import EmptyState
-from app.widgets.lettering import lettering
-from app.widgets.menus import Menu
-from app.widgets.reading_order import Dialog
-from core.language import tr, tr_n
-from core.workflows.searches.keeping import SavedSearch
+from semblance.app.context import Context
+from semblance.app.dialogs.parts import column_of, give_size, go_button
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import keeping
+from semblance.app.theme import BASE, SMALL, colour, plain_tip, set_look, theme
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.lettering import lettering
+from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.reading_order import Dialog
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.searches.keeping import SavedSearch
 
 _SIDE = 56
 
@@ -169,7 +169,7 @@ class SearchesDialog(Dialog):
             super().keyPressEvent(event)
 
     def _then(self, job: object) -> None:
-        from app.jobs import Job
+        from semblance.app.jobs import Job
 
         if isinstance(job, Job):
             job.done.connect(self._renew_after)

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from core.language import tr
-from core.library.columns import CaseColumns, Indices, no_cases
-from core.reports.distances import FEWEST, digits_for, distance_text
+from semblance.core.language import tr
+from semblance.core.library.columns import CaseColumns, Indices, no_cases
+from semblance.core.reports.distances import FEWEST, digits_for, distance_text
 
 #: What a thumb says of a case.
 JUDGED = {1: tr("like the query"), -1: tr("not like the query")}

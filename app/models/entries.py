@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.language import tr
+from semblance.core.language import tr
 
 _WORD_START, _INSIDE, _SCATTERED, _CATEGORY, _OTHER = 4000, 3000, 2000, 1000, 500
 #: Words between words: they find what has them, and keep nothing else out.

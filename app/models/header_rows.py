@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from app.theme import plain_tip, theme
-from core.imaging.dicom.listing import HeaderLine
-from core.language import shown, tr
+from semblance.app.theme import plain_tip, theme
+from semblance.core.imaging.dicom.listing import HeaderLine
+from semblance.core.language import shown, tr
 
 COLUMNS = (tr("Tag"), tr("Name"), tr("VR"), tr("Value"))
 HIDDEN = tr("hidden")

@@ -10,8 +10,8 @@ import hashlib
 import json
 from pathlib import Path
 
-import resources
-from core.language import ENGLISH, chosen, tr
+from semblance import resources
+from semblance.core.language import ENGLISH, chosen, tr
 
 #: What the translations of a language were made from: page -> digest.
 MADE_FROM = "of.json"

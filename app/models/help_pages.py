@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import resources
-from app.models import help_files
-from core.language import named, tr
-from core.parameters import Parameter
+from semblance import resources
+from semblance.app.models import help_files
+from semblance.core.language import named, tr
+from semblance.core.parameters import Parameter
 
 FIRST = "start"
 #: Where there is no such page, the list of words is shown.
@@ -141,7 +141,7 @@ def _registry(folder: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _learners() -> Iterator[tuple[str, str, str]]:
-    from core.metrics.registry import learners
+    from semblance.core.metrics.registry import learners
 
     for one in learners():
         eats = ", ".join(sorted(one.accepts)) or tr("nothing but the numbers themselves")
@@ -152,7 +152,7 @@ def _learners() -> Iterator[tuple[str, str, str]]:
 
 
 def _extractors() -> Iterator[tuple[str, str, str]]:
-    from core.features.registry import extractors
+    from semblance.core.features.registry import extractors
 
     for one in extractors():
         facts = [(tr("Name"), f"`{one.name}`"), (tr("Version"), str(one.version))]
@@ -160,7 +160,7 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
 
 
 def _kinds() -> Iterator[tuple[str, str, str]]:
-    from core.library.importers.registry import importers
+    from semblance.core.library.importers.registry import importers
 
     for one in importers():
         headers = tr("yes, by codes unless told otherwise") if one.reads_headers else tr("no")
@@ -169,7 +169,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
 
 
 def _protocols() -> Iterator[tuple[str, str, str]]:
-    from core.evaluation.protocols.registry import protocols
+    from semblance.core.evaluation.protocols.registry import protocols
 
     for one in protocols():
         facts = [

@@ -9,14 +9,14 @@ from typing import Any, overload
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from core.language import tr
-from core.library.columns import CaseColumns, no_cases
-from core.searches.contradictions import Contradiction
-from core.searches.influence import Influence
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Entry
-from core.searches.search import Search
-from core.workflows.searches.refining import asked_key
+from semblance.core.language import tr
+from semblance.core.library.columns import CaseColumns, no_cases
+from semblance.core.searches.contradictions import Contradiction
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Entry
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.refining import asked_key
 
 NONE = -1
 #: The whole :class:`LedgerRow`.

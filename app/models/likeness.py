@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.language import tr
-from core.workflows.metrics.slider_steps import Slider, SliderStep, gather, slider_of
+from semblance.core.language import tr
+from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep, gather, slider_of
 
 if TYPE_CHECKING:
-    from app.state import State
+    from semblance.app.state import State
 
 
 def sliders(state: State) -> dict[str, Slider]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.language import known, named, say, tr
+from semblance.core.language import known, named, say, tr
 
 
 def measured_words(measured_on: str) -> str:

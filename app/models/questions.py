@@ -7,14 +7,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.context import Context
-from app.jobs import Job
-from app.operations import questioning, refining
-from core.errors import SemblanceError
-from core.language import tr
-from core.searches.query import Query
-from core.searches.questions import Answer
-from core.workflows.searches.questioning import AskedNext
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.operations import questioning, refining
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.searches.questions import Answer
+from semblance.core.workflows.searches.questioning import AskedNext
 
 #: Library, metric, groups left out, query and ledger that questions are about; others begin anew.
 _Key = tuple[Path | None, str, tuple[str, ...], Query | None, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.models.deck import Deck
+from semblance.app.models.deck import Deck
 
 NONE = -1
 

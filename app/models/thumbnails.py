@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 from shiboken6 import isValid
 
-from app.timers import one_shot
-from core.language import tr
+from semblance.app.timers import one_shot
+from semblance.core.language import tr
 
 LIMIT_BYTES = 32 * 1024 * 1024
 BATCH = 24

@@ -8,14 +8,14 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.context import Context
-from app.jobs import Lane
-from app.operations import searching
-from app.operations.refining import author
-from core.errors import SemblanceError
-from core.language import tr, tr_n
-from core.workflows.searches import concepts
-from core.workflows.searches.concepts import ConceptFacts
+from semblance.app.context import Context
+from semblance.app.jobs import Lane
+from semblance.app.operations import searching
+from semblance.app.operations.refining import author
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.searches import concepts
+from semblance.core.workflows.searches.concepts import ConceptFacts
 
 _CHANNEL = "concepts"
 #: Changes that can be taken back: each keeps the cases it was of.
@@ -56,7 +56,7 @@ class Concepts(QObject):
 
     @property
     def there(self) -> set[str]:
-        """What commands can need, as far as it is there; see :attr:`app.state.State.there`."""
+        """What commands can need, as far as it is there; see :attr:`semblance.app.state.State.there`."""
         writable = self._state.library is not None and self._state.library.writable
         return ({"concepts"} if self.facts and writable else set()) | (
             {"concepts changed"} if self._undo else set()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.context import Context
-from app.operations import library
-from core.language import tr
-from core.workflows import demo
+from semblance.app.context import Context
+from semblance.app.operations import library
+from semblance.core.language import tr
+from semblance.core.workflows import demo
 
 
 def open_demo(context: Context) -> None:

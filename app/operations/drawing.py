@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from app.context import Context
-from app.jobs import Job, Lane
-from core.language import tr
-from core.reports.curves import Curve
-from core.reports.map_figure import MapDrawing
-from core.reports.sheet import Page, ThemeName
-from core.workflows.reports import drawing
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.reports.curves import Curve
+from semblance.core.reports.map_figure import MapDrawing
+from semblance.core.reports.sheet import Page, ThemeName
+from semblance.core.workflows.reports import drawing
 
 
 def draw(

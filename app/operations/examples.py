@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.context import Context
-from app.operations import searching
-from app.state import State
-from core.language import tr
-from core.searches.query import Query
+from semblance.app.context import Context
+from semblance.app.operations import searching
+from semblance.app.state import State
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
 
 #: More would move the query to the middle of everything.
 MOST = 40

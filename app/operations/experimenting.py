@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.context import Context
-from app.jobs import Job, Lane
-from core.experiments.spec import ExperimentSpec
-from core.language import tr
-from core.workflows.experiments import experimenting
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.language import tr
+from semblance.core.workflows.experiments import experimenting
 
 Document = Mapping[str, Any]
 Then = Callable[[Document], object]

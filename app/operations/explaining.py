@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.context import Context
-from app.jobs import Lane
-from app.operations import searching
-from core.errors import SemblanceError
-from core.language import tr
-from core.searches.search import Search
-from core.workflows.searches import agreeing, explaining
-from core.workflows.searches.agreeing import Agreement
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.explaining import Why
+from semblance.app.context import Context
+from semblance.app.jobs import Lane
+from semblance.app.operations import searching
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import agreeing, explaining
+from semblance.core.workflows.searches.agreeing import Agreement
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.explaining import Why
 
 #: Channels of what the Why panel asks.
 WHY, PICTURES = "why", "why pictures"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.context import Context
-from app.jobs import Job, Lane
-from core.language import tr
-from core.workflows.library import exported
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.workflows.library import exported
 
 
 def note(context: Context, what: str, kind: str) -> None:

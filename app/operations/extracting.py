@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.context import Context
-from app.jobs import Job
-from app.operations import library, searching
-from core.features.registry import extractor_class
-from core.language import named, tr, tr_n
-from core.parameters import Value
-from core.workflows.features import extracting
-from core.workflows.features.extracting import ExtractResult
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.operations import library, searching
+from semblance.core.features.registry import extractor_class
+from semblance.core.language import named, tr, tr_n
+from semblance.core.parameters import Value
+from semblance.core.workflows.features import extracting
+from semblance.core.workflows.features.extracting import ExtractResult
 
 
 def extract(

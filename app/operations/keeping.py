@@ -7,15 +7,15 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.operations import searching
-from app.timers import one_shot
-from core.language import shown, tr
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
-from core.workflows.searches import keeping
-from core.workflows.searches.keeping import Reopened, SavedSearch
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.operations import searching
+from semblance.app.timers import one_shot
+from semblance.core.language import shown, tr
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.workflows.searches import keeping
+from semblance.core.workflows.searches.keeping import Reopened, SavedSearch
 
 #: Changes that follow each other faster are kept together.
 PAUSE_MS = 150

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from app.context import Context
-from app.jobs import Job, Jobs, Lane
-from app.operations import keeping, searching
-from core.language import shown, tr, tr_n
-from core.workflows.library import importing, opening, relinking
-from core.workflows.library.importing import ImportResult
-from core.workflows.library.opening import LibrarySnapshot
-from core.workflows.searches import keeping as kept
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Jobs, Lane
+from semblance.app.operations import keeping, searching
+from semblance.core.language import shown, tr, tr_n
+from semblance.core.workflows.library import importing, opening, relinking
+from semblance.core.workflows.library.importing import ImportResult
+from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.searches import keeping as kept
 
 #: What is to happen once the library was read again: its path, and what to do.
 _waiting: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.models.likeness import current, sliders
-from app.operations import library, searching
-from core.language import tr
-from core.workflows.metrics import slider
-from core.workflows.metrics.slider_steps import BEGIN, Slider, SliderStep
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches import asking
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.models.likeness import current, sliders
+from semblance.app.operations import library, searching
+from semblance.core.language import tr
+from semblance.core.workflows.metrics import slider
+from semblance.core.workflows.metrics.slider_steps import BEGIN, Slider, SliderStep
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches import asking
 
 
 def move(context: Context, step: SliderStep) -> None:

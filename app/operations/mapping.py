@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.context import Context
-from app.jobs import Job
-from core.language import tr
-from core.workflows.evaluation import mapping
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.core.language import tr
+from semblance.core.workflows.evaluation import mapping
 
 
 def make_map(context: Context) -> Job | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from app.context import Context
-from app.jobs import Job
-from app.operations import exporting, library, searching
-from core.language import tr
-from core.workflows.metrics import metric_exchange
-from core.workflows.reports import cards
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.operations import exporting, library, searching
+from semblance.core.language import tr
+from semblance.core.workflows.metrics import metric_exchange
+from semblance.core.workflows.reports import cards
 
 
 def write_card(context: Context, name: str, path: Path) -> Job | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.viewer.picture_view import PictureView
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.language import tr
-from core.workflows.imaging import looking
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.viewer.picture_view import PictureView
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import looking
 
 
 def outline_mass(

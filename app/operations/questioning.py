@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.operations import refining as judging
-from core.errors import SemblanceError
-from core.language import tr
-from core.searches.questions import Answer, judgements_of
-from core.workflows.searches import questioning, refining
-from core.workflows.searches.questioning import AskedNext
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.operations import refining as judging
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.searches.questions import Answer, judgements_of
+from semblance.core.workflows.searches import questioning, refining
+from semblance.core.workflows.searches.questioning import AskedNext
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 
 
 def ask(

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.operations import library, searching
-from core.errors import BadInput, SemblanceError
-from core.language import tr
-from core.library.records import account
-from core.searches.influence import Influence
-from core.searches.judgement import Judgement
-from core.searches.search import new_ledger
-from core.workflows.metrics import training
-from core.workflows.searches import refining
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.operations import library, searching
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.language import tr
+from semblance.core.library.records import account
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.judgement import Judgement
+from semblance.core.searches.search import new_ledger
+from semblance.core.workflows.metrics import training
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 
 #: Where the user's name is kept; empty while the one of the system is used.
 AUTHOR = "author"
@@ -98,7 +98,7 @@ def finish(context: Context) -> None:
 
 
 def check_metric(context: Context) -> None:
-    """Find out whether clicks can refine the current metric, for :attr:`app.state.State.refusal`."""
+    """Find out whether clicks can refine the current metric, for :attr:`semblance.app.state.State.refusal`."""
     state = context.state
     if state.path is None or state.metric is None:
         return

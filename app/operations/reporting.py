@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.context import Context
-from app.jobs import Job
-from app.operations import exporting, searching
-from core.language import tr
-from core.reports.options import ReportOptions
-from core.searches.search import Search
-from core.workflows.reports import reporting, sealing
-from core.workflows.reports.reporting import BatchResult
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.operations import exporting, searching
+from semblance.core.language import tr
+from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.search import Search
+from semblance.core.workflows.reports import reporting, sealing
+from semblance.core.workflows.reports.reporting import BatchResult
 
 
 def write_report(context: Context, path: Path, options: ReportOptions | None = None) -> Job | None:

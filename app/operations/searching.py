@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from app.context import Context
-from app.jobs import Lane
-from core.errors import SemblanceError
-from core.imaging.formats import PICTURE_SUFFIXES
-from core.imaging.region import Region
-from core.language import tr
-from core.searches.query import Query
-from core.workflows.searches import asking, differing
-from core.workflows.searches.asking import Asked
+from semblance.app.context import Context
+from semblance.app.jobs import Lane
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.formats import PICTURE_SUFFIXES
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import asking, differing
+from semblance.core.workflows.searches.asking import Asked
 
 #: What is made ready in the asking process while nothing is asked; it goes on where it was dropped.
 READY = "made ready"

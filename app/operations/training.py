@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.operations import library, searching
-from app.state import TrainingRun
-from core.language import named, tr
-from core.workflows.evaluation import hardest
-from core.workflows.evaluation.hardest import Hardest
-from core.workflows.metrics import training
-from core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.operations import library, searching
+from semblance.app.state import TrainingRun
+from semblance.core.language import named, tr
+from semblance.core.workflows.evaluation import hardest
+from semblance.core.workflows.evaluation.hardest import Hardest
+from semblance.core.workflows.metrics import training
+from semblance.core.workflows.metrics.training import CurvePoint, TrainRequest, TrainResult
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.context import Context
-from app.jobs import Job, Lane
-from core.language import tr
-from core.searches.search import Search
-from core.workflows.evaluation import two_metrics
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.core.language import tr
+from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation import two_metrics
 
 
 def compare(context: Context, left: str | Search, right: str | Search) -> Job | None:

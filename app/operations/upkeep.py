@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.operations import library as libraries
-from core.imaging.limits import size_text
-from core.language import tr
-from core.workflows.library import exported
-from core.workflows.upkeep import backing_up, checking
-from core.workflows.upkeep.backing_up import RestoreResult
-from core.workflows.upkeep.findings import CheckResult
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.operations import library as libraries
+from semblance.core.imaging.limits import size_text
+from semblance.core.language import tr
+from semblance.core.workflows.library import exported
+from semblance.core.workflows.upkeep import backing_up, checking
+from semblance.core.workflows.upkeep.backing_up import RestoreResult
+from semblance.core.workflows.upkeep.findings import CheckResult
 
 
 def back_up(context: Context, file: Path) -> None:

@@ -6,10 +6,10 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton
 
-from app.icons import icon
-from app.widgets.panel import Panel
-from app.widgets.panel_header import PanelHeader
-from core.language import tr
+from semblance.app.icons import icon
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import PanelHeader
+from semblance.core.language import tr
 
 RANKING = (tr("Ranking"), tr("Back to the ranking (Esc)"))
 

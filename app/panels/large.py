@@ -14,35 +14,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.icons import icon
-from app.jobs import SHOW_AFTER_MS, Job, Lane
-from app.operations import searching
-from app.panels.full_page import FullPage
-from app.panels.query.facts import QueryFacts
-from app.panels.query.notice import QueryNotice
-from app.panels.query.region_search import REGION, WHOLE, RegionSearch
-from app.panels.query.source import QuerySource, inside
-from app.theme import news, set_look, theme
-from app.timers import one_shot
-from app.viewer.own_presets import own_presets
-from app.viewer.picture_menu import picture_menu
-from app.viewer.picture_pane import PicturePane
-from app.viewer.picture_view import PictureView
-from app.viewer.plane_views import PlaneViews
-from app.viewer.slice_bar import RATE, RATES
-from app.viewer.slice_strip import SliceStrip
-from app.viewer.tool_row import ToolRow
-from app.widgets.boxes import hbox, vbox
-from app.widgets.rule import Rule
-from app.widgets.segmented import Segmented
-from app.widgets.words import Words
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.language import tr
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import ViewedPicture
+from semblance.app.context import Context
+from semblance.app.icons import icon
+from semblance.app.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.operations import searching
+from semblance.app.panels.full_page import FullPage
+from semblance.app.panels.query.facts import QueryFacts
+from semblance.app.panels.query.notice import QueryNotice
+from semblance.app.panels.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.panels.query.source import QuerySource, inside
+from semblance.app.theme import news, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.viewer.own_presets import own_presets
+from semblance.app.viewer.picture_menu import picture_menu
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.plane_views import PlaneViews
+from semblance.app.viewer.slice_bar import RATE, RATES
+from semblance.app.viewer.slice_strip import SliceStrip
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.words import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import ViewedPicture
 
 _SIDE = 296
 _RATE = "cine_rate"

@@ -16,23 +16,23 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.models.deck import Deck
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching
-from app.theme import news, plain_tip, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import chip_pixmap
-from app.widgets.panel import Panel
-from app.widgets.panel_header import header_button
-from app.widgets.scrolled import Scrolled
-from app.widgets.search_field import SearchField
-from app.widgets.view_switch import ViewSwitch
-from core.language import figure, tr, tr_n
-from core.library.columns import NO_FINDING
-from core.searches.query import Query
+from semblance.app.context import Context
+from semblance.app.models.deck import Deck
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.theme import news, plain_tip, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.core.language import figure, tr, tr_n
+from semblance.core.library.columns import NO_FINDING
+from semblance.core.searches.query import Query
 
 #: Findings listed before the list begins to scroll.
 LISTED = 8

@@ -1,4 +1,4 @@
-"""One panel alone in a window of its own, to look at: ``python -m app.panels.query.panel --picture FILE``."""
+"""One panel alone in a window of its own, to look at: ``python -m semblance.app.panels.query.panel --picture FILE``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.operations import library, searching
-from app.settings import Settings
-from app.state import State
-from app.theme import set_theme
-from app.widgets import focus_ring
-from core.imaging.region import Region
-from core.searches.query import Query
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.operations import library, searching
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.theme import set_theme
+from semblance.app.widgets import focus_ring
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
 
 
 def preview(make: Callable[[Context], QWidget], width: int, height: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.state import State
-from core.language import tr
+from semblance.app.state import State
+from semblance.core.language import tr
 
 
 def extracting(state: State) -> tuple[str, str]:

@@ -8,13 +8,13 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import SMALL, TICK, colour, theme
-from app.widgets.lettering import CENTRE, RIGHT, lettering
-from core.language import tr
-from core.reports.axes import Scale, count_ticks, tick_text, value_ticks
-from core.reports.curves import interval_text
-from core.reports.sheet import Box
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.theme import SMALL, TICK, colour, theme
+from semblance.app.widgets.lettering import CENTRE, RIGHT, lettering
+from semblance.core.language import tr
+from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
+from semblance.core.reports.curves import interval_text
+from semblance.core.reports.sheet import Box
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 
 _EMPTY = tr("The curve begins with the first answer.")
 

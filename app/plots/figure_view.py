@@ -22,15 +22,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QMenu, QSizePolicy, QWidget
 
-from app.context import Context
-from app.icons import icon
-from app.operations import drawing
-from app.theme import colour, font, news, theme
-from app.timers import one_shot
-from app.widgets.menus import Menu
-from core.language import tr
-from core.reports.curves import Curve, in_words
-from core.reports.sheet import Page, ThemeName
+from semblance.app.context import Context
+from semblance.app.icons import icon
+from semblance.app.operations import drawing
+from semblance.app.theme import colour, font, news, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.menus import Menu
+from semblance.core.language import tr
+from semblance.core.reports.curves import Curve, in_words
+from semblance.core.reports.sheet import Page, ThemeName
 
 #: A pause in resizing before the plot is drawn anew.
 REDRAW_MS = 120
@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 
 
 class FigureView(QWidget):
-    """Shows ``kind`` of plot (``core.reports.curves.KINDS``); drawn again when its room or the theme changes.
+    """Shows ``kind`` of plot (``semblance.core.reports.curves.KINDS``); drawn again when its room or the theme changes.
 
     Until the new picture is there the old one is shown in the new size. ``entered``: the cases behind it are
     wanted, where :meth:`let_enter` was called.

@@ -8,16 +8,16 @@ import numpy as np
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from app.context import Context
-from app.plots.training_plot import Course, TrainingPlot
-from app.state import TrainingRun
-from app.theme import news, set_look, theme
-from app.timers import one_shot
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from core.language import tr
-from core.reports.curves import TrainingCurve, in_words, relative_objective
-from core.workflows.metrics.training import CurvePoint
+from semblance.app.context import Context
+from semblance.app.plots.training_plot import Course, TrainingPlot
+from semblance.app.state import TrainingRun
+from semblance.app.theme import news, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.core.language import tr
+from semblance.core.reports.curves import TrainingCurve, in_words, relative_objective
+from semblance.core.workflows.metrics.training import CurvePoint
 
 #: The curve is drawn at most this often, however fast points come.
 REDRAW_MS = 70

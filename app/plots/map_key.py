@@ -6,9 +6,9 @@ import numpy as np
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
-from app.plots.map_raster import shape_of, stamp
-from app.theme import finding_colour, theme
-from app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.plots.map_raster import shape_of, stamp
+from semblance.app.theme import finding_colour, theme
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 
 _GAP = 6
 

@@ -6,13 +6,13 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.models.thumbnails import ThumbnailSource
-from app.plots.map_points import NONE, MapPoints
-from app.theme import BASE, SMALL, TICK, colour, theme
-from app.widgets.finding_chip import SIDE, chip_pixmap
-from app.widgets.lettering import lettering
-from core.language import tr
-from core.library.columns import NO_FINDING, CaseColumns, PictureState
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.plots.map_points import NONE, MapPoints
+from semblance.app.theme import BASE, SMALL, TICK, colour, theme
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.lettering import lettering
+from semblance.core.language import tr
+from semblance.core.library.columns import NO_FINDING, CaseColumns, PictureState
 
 #: The nearest cases that are ringed, and those whose rank is written.
 RINGED, NUMBERED = 20, 10

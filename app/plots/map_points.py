@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.plots.map_raster import inside_outline
+from semblance.app.plots.map_raster import inside_outline
 
 Rows = npt.NDArray[np.int64]
 Points = npt.NDArray[np.float32]

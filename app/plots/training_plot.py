@@ -12,11 +12,11 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsView, QSizePolicy, QWidget
 
-from app.theme import SMALL, TICK, colour, news, theme
-from app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
-from core.language import tr
-from core.reports.axes import Scale, count_ticks, tick_text, value_ticks
-from core.reports.sheet import Box
+from semblance.app.theme import SMALL, TICK, colour, news, theme
+from semblance.app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
+from semblance.core.language import tr
+from semblance.core.reports.axes import Scale, count_ticks, tick_text, value_ticks
+from semblance.core.reports.sheet import Box
 
 Values = npt.NDArray[np.float64]
 #: Points of a line for each pixel of its width; more cannot be seen.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath
 
-from app.theme import theme
-from app.viewer import tools
-from app.viewer.outlines import stroke
-from app.viewer.region_tool import ARROWS
+from semblance.app.theme import theme
+from semblance.app.viewer import tools
+from semblance.app.viewer.outlines import stroke
+from semblance.app.viewer.region_tool import ARROWS
 
 #: Tools for which arrows aim, and Enter or the space bar clicks there.
 AIMED = frozenset((tools.SEGMENT, tools.POLYGON))

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter, QPainterPath
 
-from app.theme import theme
-from app.viewer.outlines import stroke, to_widget
-from app.viewer.viewport import Viewport
-from core.imaging.region import Region, region_of_mask
+from semblance.app.theme import theme
+from semblance.app.viewer.outlines import stroke, to_widget
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.imaging.region import Region, region_of_mask
 
 #: Radius in widget pixels: the first one, the least, the greatest, and the factor of a step.
 RADIUS, LEAST, MOST, GROWTH = 12.0, 2.0, 120.0, 1.25

@@ -8,11 +8,11 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app import theme as looks
-from app.theme import colour, theme
-from app.viewer.window_level import Window, window_text
-from core.imaging.display import DisplayPicture
-from core.language import tr
+from semblance.app import theme as looks
+from semblance.app.theme import colour, theme
+from semblance.app.viewer.window_level import Window, window_text
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.language import tr
 
 HEIGHT = 36
 INSET = 6

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.viewer.viewport import Viewport
-from app.viewer.window_level import Window
-from core.imaging.display import DisplayPicture
+from semblance.app.viewer.viewport import Viewport
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.display import DisplayPicture
 
 
 def linked_view(source: Viewport, target: Viewport) -> Viewport:

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF, QTransform
 
-from app.theme import colour
-from app.viewer.viewport import Viewport
-from core.imaging.outline import Ellipse, MaskOutline, Polygon
-from core.imaging.region import Region
+from semblance.app.theme import colour
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
+from semblance.core.imaging.region import Region
 
 _CASING, _LINE = 3.5, 1.5
 

@@ -9,9 +9,9 @@ from math import ceil
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 
-from app.theme import OUTCOME, SMALL, colour, font, theme
-from app.viewer.viewport import Viewport
-from core.language import in_marks
+from semblance.app.theme import OUTCOME, SMALL, colour, font, theme
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.language import in_marks
 
 MARGIN = 8
 #: Sides below which a picture has no room for words, or for its scale.

@@ -6,10 +6,10 @@ import json
 
 from PySide6.QtWidgets import QInputDialog, QWidget
 
-from app.settings import Settings
-from app.viewer.picture_view import PictureView
-from app.viewer.window_level import Preset
-from core.language import tr
+from semblance.app.settings import Settings
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.window_level import Preset
+from semblance.core.language import tr
 
 _KEY = "presets"
 #: Keys of the first own presets; 3 to 7 are those of computed tomography.

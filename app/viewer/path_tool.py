@@ -7,11 +7,11 @@ from math import ceil, floor, hypot
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QPolygonF
 
-from app.theme import theme
-from app.viewer.outlines import stroke
-from app.viewer.viewport import Viewport
-from core.imaging.outline import Polygon
-from core.imaging.region import Region
+from semblance.app.theme import theme
+from semblance.app.viewer.outlines import stroke
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.imaging.outline import Polygon
+from semblance.core.imaging.region import Region
 
 #: Widget pixels: a click this near to the first corner closes the polygon; a stroke has a corner this often.
 CLOSE, STEP = 8, 3

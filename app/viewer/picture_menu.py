@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from app.context import Context
-from app.operations import exporting
-from app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
-from app.viewer.picture_view import PictureView
-from app.widgets.menus import Menu
-from core.language import tr
+from semblance.app.context import Context
+from semblance.app.operations import exporting
+from semblance.app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.widgets.menus import Menu
+from semblance.core.language import tr
 
 
 def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:

@@ -8,17 +8,17 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.jobs import Jobs
-from app.viewer.histogram import HistogramStrip
-from app.viewer.picture_view import PictureView
-from app.viewer.slice_bar import SliceBar
-from app.viewer.slices import Slices
-from core.imaging.address import PictureAddress
-from core.imaging.display import DisplayPicture
-from core.imaging.planes import planes_of
-from core.imaging.region import Region
-from core.language import tr
-from core.workflows.imaging.looking import ViewedPicture
+from semblance.app.jobs import Jobs
+from semblance.app.viewer.histogram import HistogramStrip
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.slice_bar import SliceBar
+from semblance.app.viewer.slices import Slices
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.planes import planes_of
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.workflows.imaging.looking import ViewedPicture
 
 #: Attributes of a case worth a corner of the picture, where the file itself says nothing.
 _NOTED = ("modality", "body_part", "view", "laterality")

@@ -21,19 +21,19 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
-from app import theme as looks
-from app.viewer import tools, words
-from app.viewer.pointer import Pointer
-from app.viewer.region_tool import ARROWS, RegionTool
-from app.viewer.rendering import Renderer
-from app.viewer.view_keys import ZOOM_STEP, ViewKeys
-from app.viewer.view_painting import paint_focus, paint_view
-from app.viewer.viewport import Orientation, Viewport
-from app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
-from core.imaging.display import DisplayPicture
-from core.imaging.planes import Edges
-from core.imaging.region import Region
-from core.language import tr
+from semblance.app import theme as looks
+from semblance.app.viewer import tools, words
+from semblance.app.viewer.pointer import Pointer
+from semblance.app.viewer.region_tool import ARROWS, RegionTool
+from semblance.app.viewer.rendering import Renderer
+from semblance.app.viewer.view_keys import ZOOM_STEP, ViewKeys
+from semblance.app.viewer.view_painting import paint_focus, paint_view
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.planes import Edges
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
 
 _BY_KEYBOARD = (
     Qt.FocusReason.TabFocusReason,
@@ -44,7 +44,7 @@ _BY_KEYBOARD = (
 
 
 class PictureView(QWidget):
-    """Shows a :class:`core.imaging.display.DisplayPicture`, fitted until the user zooms.
+    """Shows a :class:`semblance.core.imaging.display.DisplayPicture`, fitted until the user zooms.
 
     ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
     ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel;
@@ -182,7 +182,7 @@ class PictureView(QWidget):
 
     def set_tool(self, name: str) -> None:
         """Raises:
-        ValueError: not one of :data:`app.viewer.tools.ALL`.
+        ValueError: not one of :data:`semblance.app.viewer.tools.ALL`.
         """
         if name not in tools.NAMES:
             raise ValueError(name)

@@ -7,19 +7,19 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
-from app.viewer.picture_pane import PicturePane
-from app.viewer.picture_view import PictureView
-from app.viewer.window_level import same_values
-from app.widgets.boxes import vbox
-from app.widgets.empty_state import EmptyState
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.planes import Plane, Voxel, planes_of
-from core.language import tr
-from core.workflows.imaging import planes
-from core.workflows.imaging.looking import StackFacts
-from core.workflows.imaging.planes import ViewedPlane
+from semblance.app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.window_level import same_values
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.planes import Plane, Voxel, planes_of
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import planes
+from semblance.core.workflows.imaging.looking import StackFacts
+from semblance.core.workflows.imaging.planes import ViewedPlane
 
 _BESIDE = (1, 2)
 _NAMES = {

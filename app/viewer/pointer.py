@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
-from app.viewer import tools
-from app.viewer.aim import AIMED, Aim
-from app.viewer.brush_tool import BrushTool
-from app.viewer.path_tool import PathTool
-from app.viewer.region_tool import CLICK, RegionTool, cursor_for
-from app.viewer.ruler import Ruler
-from app.viewer.window_level import Window, dragged
+from semblance.app.viewer import tools
+from semblance.app.viewer.aim import AIMED, Aim
+from semblance.app.viewer.brush_tool import BrushTool
+from semblance.app.viewer.path_tool import PathTool
+from semblance.app.viewer.region_tool import CLICK, RegionTool, cursor_for
+from semblance.app.viewer.ruler import Ruler
+from semblance.app.viewer.window_level import Window, dragged
 
 if TYPE_CHECKING:
-    from app.viewer.picture_view import PictureView
+    from semblance.app.viewer.picture_view import PictureView
 
 #: Widget pixels around a line of the cross that still take hold of it.
 _REACH = 5

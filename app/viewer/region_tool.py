@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen
 
-from app.theme import colour, theme
-from app.viewer.outlines import box_of, paint_region
-from app.viewer.viewport import Viewport
-from core.imaging.outline import Ellipse, MaskOutline
-from core.imaging.region import Region
+from semblance.app.theme import colour, theme
+from semblance.app.viewer.outlines import box_of, paint_region
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.imaging.outline import Ellipse, MaskOutline
+from semblance.core.imaging.region import Region
 
 #: Widget pixels around a handle or border that still take hold of it.
 REACH = 7

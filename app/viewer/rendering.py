@@ -10,9 +10,9 @@ import numpy.typing as npt
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage
 
-from app.viewer.viewport import Orientation, Viewport
-from app.viewer.window_level import Window
-from core.imaging.display import DisplayPicture
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.display import DisplayPicture
 
 #: Pixels windowed at once (about 5 ms); beyond it a coarser level is good enough.
 MOST_PIXELS = 4_000_000

@@ -7,11 +7,11 @@ from math import hypot
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath
 
-from app.theme import SMALL, font
-from app.viewer.outlines import stroke
-from app.viewer.overlay import cased_text
-from app.viewer.viewport import Viewport
-from core.language import in_marks
+from semblance.app.theme import SMALL, font
+from semblance.app.viewer.outlines import stroke
+from semblance.app.viewer.overlay import cased_text
+from semblance.app.viewer.viewport import Viewport
+from semblance.core.language import in_marks
 
 REACH = 8
 _TICK = 5.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QSizePolicy, QSlider, QToolButton, QWidget
 
-from app.icons import icon
-from app.theme import set_look
-from app.viewer.slices import Slices
-from app.widgets.boxes import vbox
-from app.widgets.menus import Menu
-from core.language import tr
+from semblance.app.icons import icon
+from semblance.app.theme import set_look
+from semblance.app.viewer.slices import Slices
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.menus import Menu
+from semblance.core.language import tr
 
 #: Slices a second while they run by themselves: the first rate, and those the menu offers.
 RATE, RATES = 12, (4, 8, 12, 20, 30)

@@ -9,18 +9,18 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.jobs import Job, Jobs, Lane
-from app.theme import SMALL, colour, font, news, theme
-from app.timers import one_shot
-from app.viewer.rendering import Renderer
-from app.viewer.viewport import Viewport
-from app.viewer.window_level import Window, same_values
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.display import DisplayPicture
-from core.language import tr
-from core.workflows.imaging import planes
-from core.workflows.imaging.looking import StackFacts, ViewedSlice
+from semblance.app.jobs import Job, Jobs, Lane
+from semblance.app.theme import SMALL, colour, font, news, theme
+from semblance.app.timers import one_shot
+from semblance.app.viewer.rendering import Renderer
+from semblance.app.viewer.viewport import Viewport
+from semblance.app.viewer.window_level import Window, same_values
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import planes
+from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
 #: A window that is still being resized is waited for.

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.jobs import Job, Jobs, Lane
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
-from core.language import tr
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import StackFacts, ViewedSlice
+from semblance.app.jobs import Job, Jobs, Lane
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
 
 #: Slices asked for at once, and how often; few, so that a jump elsewhere does not wait for them.
 BATCH, IN_FLIGHT = 12, 2

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import BASE, colour, font, news, theme
-from app.viewer import tools
-from app.widgets.boxes import hbox
-from app.widgets.menus import Menu, open_below
-from app.widgets.panel_header import header_button
-from app.widgets.rule import Rule
-from core.language import tr
+from semblance.app.theme import BASE, colour, font, news, theme
+from semblance.app.viewer import tools
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.rule import Rule
+from semblance.core.language import tr
 
 #: Tools that have their button in the narrowest row; a menu has the others.
 FEWEST = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.language import tr
+from semblance.core.language import tr
 
 SELECT, RECTANGLE, ELLIPSE, POLYGON = "select", "rectangle", "ellipse", "polygon"
 FREEHAND, SEGMENT, BRUSH, RULER = "freehand", "segment", "brush", "ruler"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
-from app.viewer import tools
-from app.viewer.region_tool import ARROWS
+from semblance.app.viewer import tools
+from semblance.app.viewer.region_tool import ARROWS
 
 if TYPE_CHECKING:
-    from app.viewer.picture_view import PictureView
+    from semblance.app.viewer.picture_view import PictureView
 
 ZOOM_STEP = 1.25
 _PAN = 32

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from app.theme import colour, theme
-from app.viewer import words
-from app.viewer.outlines import paint_region
-from app.viewer.overlay import draw_edges, draw_words, letter_inset
-from app.viewer.rendering import SQUARES_FROM, Renderer
-from app.viewer.viewport import Orientation, Viewport
-from core.imaging.planes import Edges
+from semblance.app.theme import colour, theme
+from semblance.app.viewer import words
+from semblance.app.viewer.outlines import paint_region
+from semblance.app.viewer.overlay import draw_edges, draw_words, letter_inset
+from semblance.app.viewer.rendering import SQUARES_FROM, Renderer
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.core.imaging.planes import Edges
 
 if TYPE_CHECKING:
-    from app.viewer.picture_view import PictureView
+    from semblance.app.viewer.picture_view import PictureView
 
 #: Widget pixels that the lines of the cross leave free around the crossing and at the edges, for letters.
 _GAP, _EDGE = 10, 24

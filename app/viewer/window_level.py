@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.display import DisplayPicture
-from core.language import figure, tr
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.language import figure, tr
 
 
 @dataclass(frozen=True)

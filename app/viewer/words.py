@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.viewer.window_level import Window, window_text
-from core.imaging.display import DisplayPicture
-from core.imaging.region import Region
-from core.language import figure, in_marks, tr
+from semblance.app.viewer.window_level import Window, window_text
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.region import Region
+from semblance.core.language import figure, in_marks, tr
 
 
 def zoom_text(zoom: float) -> str:

@@ -6,10 +6,10 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.icons import icon_pixmap
-from app.theme import SMALL, colour, plain_tip, theme
-from app.widgets.lettering import lettering
-from core.language import tr
+from semblance.app.icons import icon_pixmap
+from semblance.app.theme import SMALL, colour, plain_tip, theme
+from semblance.app.widgets.lettering import lettering
+from semblance.core.language import tr
 
 HEIGHT = 18
 _PAD, _ICON, _GAP = 6, 12, 3

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from app.theme import news, theme
-from core.evaluation.reliability import Bin
-from core.language import figure, in_marks, tr
-from core.reports.curves import interval_text
+from semblance.app.theme import news, theme
+from semblance.core.evaluation.reliability import Bin
+from semblance.core.language import figure, in_marks, tr
+from semblance.core.reports.curves import interval_text
 
 ROW = 24
 _HEADS = (tr("estimate"), tr("cases"), tr("mean"), tr("observed"))

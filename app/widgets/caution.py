@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from app.widgets.boxes import hbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.sign import Sign
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.sign import Sign
 
 
 class Caution(QWidget):

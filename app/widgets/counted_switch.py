@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStyle, QStyleOptionButton
 
-from core.language import figure
+from semblance.core.language import figure
 
 
 class CountedSwitch(QCheckBox):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.theme import news, set_look, theme
-from app.widgets.boxes import vbox
-from app.widgets.sign import Sign
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.sign import Sign
 
 WIDEST = 320
 

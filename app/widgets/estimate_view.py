@@ -6,9 +6,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import colour, theme
-from app.widgets.finding_chip import SIDE, chip_pixmap
-from core.language import tr
+from semblance.app.theme import colour, theme
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.core.language import tr
 
 #: Code and letter of a finding's chip; ``None``: no chip, for all other findings together.
 Pole = tuple[int, str] | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from app.theme import news, theme
-from app.widgets.elided_label import ElidedLabel
+from semblance.app.theme import news, theme
+from semblance.app.widgets.elided_label import ElidedLabel
 
 NAMES = 88
 #: Pixels at least between a name and its value.

@@ -7,11 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
-from app.theme import theme
-from app.widgets.boxes import hbox
-from core.errors import BadArguments
-from core.language import named, tr
-from core.parameters import Parameter, Value
+from semblance.app.theme import theme
+from semblance.app.widgets.boxes import hbox
+from semblance.core.errors import BadArguments
+from semblance.core.language import named, tr
+from semblance.core.parameters import Parameter, Value
 
 
 class FileField(QWidget):

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.theme import colour, theme
-from app.widgets.segmented import Segmented
+from semblance.app.theme import colour, theme
+from semblance.app.widgets.segmented import Segmented
 
 _RINGED = (QAbstractButton, QComboBox, QSlider, QTabBar, Segmented)
 _INSIDE = (QAbstractItemView, QScrollArea, QTextBrowser)

@@ -1,4 +1,4 @@
-"""Every widget of the program: ``python -m app.widgets.gallery [--page NAME] [--theme light]``."""
+"""Every widget of the program: ``python -m semblance.app.widgets.gallery [--page NAME] [--theme light]``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.models.deck import Deck
-    from app.models.thumbnails import Done
+    from semblance.app.models.deck import Deck
+    from semblance.app.models.thumbnails import Done
 
 PAGES = ("states", "panels", "grid", "start", "palette")
 
@@ -51,8 +51,8 @@ def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
 
 def sample_deck(cases: int = 250, *, ranked: bool = True) -> Deck:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
-    from app.models.deck import Deck
-    from core.library.columns import PictureState, case_columns
+    from semblance.app.models.deck import Deck
+    from semblance.core.library.columns import PictureState, case_columns
 
     chance = np.random.default_rng(1)
     findings = [("malignant", "benign", None)[int(n)] for n in chance.choice(3, cases, p=[0.48, 0.45, 0.07])]
@@ -88,7 +88,7 @@ def page(name: str) -> QWidget:
     Raises:
         KeyError: no such page.
     """
-    from app.widgets import gallery_pages
+    from semblance.app.widgets import gallery_pages
 
     made: dict[str, Callable[[], QWidget]] = {
         "states": gallery_pages.states,
@@ -101,7 +101,7 @@ def page(name: str) -> QWidget:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m app.widgets.gallery", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m semblance.app.widgets.gallery", description=__doc__)
     parser.add_argument("--page", choices=PAGES, default="states")
     parser.add_argument("--theme", choices=("dark", "light"), default="dark")
     parser.add_argument("--text", type=float, default=1.0, metavar="FACTOR", help="text size")
@@ -116,8 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.theme import set_theme
-    from app.widgets import focus_ring
+    from semblance.app.theme import set_theme
+    from semblance.app.widgets import focus_ring
 
     app = QApplication(sys.argv[:1])
     set_theme(app, options.theme, options.text)

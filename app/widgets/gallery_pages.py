@@ -17,28 +17,28 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.icons import icon, icon_names
-from app.models.entries import Entry
-from app.models.thumbnails import Thumbnails
-from app.theme import set_look
-from app.widgets.badge import KINDS, Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import FindingChip
-from app.widgets.gallery import answer, sample_deck
-from app.widgets.message_bar import MessageBar
-from app.widgets.panel_header import PanelHeader, TabHeader
-from app.widgets.parameter_form import ParameterForm
-from app.widgets.progress_line import ProgressLine
-from app.widgets.search_field import SearchField
-from app.widgets.section_header import SectionHeader
-from app.widgets.segmented import Segmented
-from app.widgets.start_page import StartPage
-from app.widgets.view_switch import ViewSwitch
-from core.library.letters import finding_letters
-from core.parameters import Parameter
+from semblance.app.icons import icon, icon_names
+from semblance.app.models.entries import Entry
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.theme import set_look
+from semblance.app.widgets.badge import KINDS, Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.gallery import answer, sample_deck
+from semblance.app.widgets.message_bar import MessageBar
+from semblance.app.widgets.panel_header import PanelHeader, TabHeader
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.start_page import StartPage
+from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.core.library.letters import finding_letters
+from semblance.core.parameters import Parameter
 
 FINDINGS = ("malignant", "benign", "normal", "cyst", "polyp", "adenoma", "fibrosis", "mass")
 PARAMETERS = (
@@ -144,7 +144,7 @@ def start() -> QWidget:
 
 def palette() -> QWidget:
     """The command palette over a panel, with two letters typed."""
-    from app.windows.palette import CommandPalette
+    from semblance.app.windows.palette import CommandPalette
 
     page, column = _page("panel", 720, 520)
     column.addStretch(1)

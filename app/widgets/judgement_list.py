@@ -25,13 +25,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.icons import icon_pixmap
-from app.models.ledger_rows import NONE, ROW, LedgerRow, LedgerRows, ago
-from app.models.thumbnails import ThumbnailSource
-from app.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
-from app.widgets.lettering import RIGHT, lettering
-from core.language import shown, tr
-from core.searches.judgement import Kind
+from semblance.app.icons import icon_pixmap
+from semblance.app.models.ledger_rows import NONE, ROW, LedgerRow, LedgerRows, ago
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.theme import BASE, SMALL, colour, news, plain_tip, set_look, theme
+from semblance.app.widgets.lettering import RIGHT, lettering
+from semblance.core.language import shown, tr
+from semblance.core.searches.judgement import Kind
 
 HEIGHT, PICTURE, EDGE = 40, 30, 12
 #: Judgements seen in the lowest window.
@@ -44,7 +44,7 @@ _ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down"}
 
 
 class JudgementList(QListView):
-    """Shows :class:`~app.models.ledger_rows.LedgerRows`.
+    """Shows :class:`~semblance.app.models.ledger_rows.LedgerRows`.
 
     ``undo_wanted(ids)`` and ``redo_wanted(ids)``: lists of entries, by the arrow, Delete or Enter ·
     ``chosen(id)``: the current judgement, -1 for none · ``case_wanted(case_row)``: a double click.

@@ -9,7 +9,7 @@ from typing import TypeVar
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QStaticText, QTransform
 
-from app.theme import colour, font
+from semblance.app.theme import colour, font
 
 _NARROWER = (88, 80)
 _REMEMBERED = 2048

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.icons import icon
-from app.theme import set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.sign import Sign
-from app.widgets.words import Words
-from core.language import tr, tr_n
+from semblance.app.icons import icon
+from semblance.app.theme import set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.sign import Sign
+from semblance.app.widgets.words import Words
+from semblance.core.language import tr, tr_n
 
 SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
@@ -30,7 +30,7 @@ Action = tuple[str, Callable[[], object]]
 
 
 class Told(Protocol):
-    """What a message is made of; see :class:`app.messages.Message`."""
+    """What a message is made of; see :class:`semblance.app.messages.Message`."""
 
     @property
     def level(self) -> str: ...

@@ -8,10 +8,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from app.theme import set_look
-from core.errors import BadArguments
-from core.language import figure, in_english, shown, tr
-from core.parameters import Parameter, Value
+from semblance.app.theme import set_look
+from semblance.core.errors import BadArguments
+from semblance.core.language import figure, in_english, shown, tr
+from semblance.core.parameters import Parameter, Value
 
 _STEPS: dict[int, int] = {
     Qt.Key.Key_Up: 1,

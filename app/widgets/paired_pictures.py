@@ -10,9 +10,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.models.thumbnails import as_image
-from app.theme import TICK, colour, font, theme
-from core.language import tr
+from semblance.app.models.thumbnails import as_image
+from semblance.app.theme import TICK, colour, font, theme
+from semblance.core.language import tr
 
 _DARK, _LIGHT = "#000000", "#FFFFFF"
 

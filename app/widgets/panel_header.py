@@ -8,12 +8,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
 
-from app.icons import icon
-from app.theme import BASE, font, news, set_look, theme
-from app.widgets.boxes import hbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.scrolled_past import Choice
-from core.language import tr
+from semblance.app.icons import icon
+from semblance.app.theme import BASE, font, news, set_look, theme
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.scrolled_past import Choice
+from semblance.core.language import tr
 
 HEIGHT = 32
 

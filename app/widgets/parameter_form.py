@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QSizePolicy, QWidget
 
-from app.theme import news, plain_tip, set_look, theme
-from app.widgets.boxes import vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.file_field import FileField
-from app.widgets.number_field import NumberField, value_text
-from app.widgets.scrolled_past import Choice
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.errors import BadArguments
-from core.language import named, shown, tr
-from core.parameters import Parameter, Value
+from semblance.app.theme import news, plain_tip, set_look, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.file_field import FileField
+from semblance.app.widgets.number_field import NumberField, value_text
+from semblance.app.widgets.scrolled_past import Choice
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.errors import BadArguments
+from semblance.core.language import named, shown, tr
+from semblance.core.parameters import Parameter, Value
 
 _Editor = NumberField | FileField | QComboBox | QCheckBox
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.widgets.boxes import hbox, vbox
-from app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.panel_header import PanelHeader
 
 
 class PictureHead(PanelHeader):

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem
 
-from app.theme import plain_tip
-from core.language import shown
+from semblance.app.theme import plain_tip
+from semblance.core.language import shown
 
 
 class PlainTable(QTableWidget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame
 
-from app.theme import set_look
+from semblance.app.theme import set_look
 
 
 class Rule(QFrame):

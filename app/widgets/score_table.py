@@ -18,14 +18,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import BASE, SMALL, colour, font, news, plain_tip, theme
-from app.widgets.badge import badge_size, paint_badge
-from app.widgets.lettering import LEFT, RIGHT, lettering
-from app.widgets.reading import for_reading
-from core.language import figure, tr
-from core.reports.axes import DASHES
-from core.reports.curves import interval_text
-from core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.app.theme import BASE, SMALL, colour, font, news, plain_tip, theme
+from semblance.app.widgets.badge import badge_size, paint_badge
+from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
+from semblance.app.widgets.reading import for_reading
+from semblance.core.language import figure, tr
+from semblance.core.reports.axes import DASHES
+from semblance.core.reports.curves import interval_text
+from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
 
 ROW = 24
 _SAMPLE, _GAP, _PAD = 14, 6, 6

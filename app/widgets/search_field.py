@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from app.icons import icon
-from app.timers import one_shot
-from core.language import tr
+from semblance.app.icons import icon
+from semblance.app.timers import one_shot
+from semblance.core.language import tr
 
 PAUSE_MS = 60
 

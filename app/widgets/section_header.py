@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
-from app.icons import icon
-from app.theme import set_look
-from app.widgets.boxes import hbox
-from app.widgets.elided_label import ElidedLabel
-from core.language import tr
+from semblance.app.icons import icon
+from semblance.app.theme import set_look
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.core.language import tr
 
 
 class SectionHeader(QWidget):

@@ -8,9 +8,9 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import BASE, colour, theme
-from app.widgets.lettering import CENTRE, lettering
-from core.language import tr
+from semblance.app.theme import BASE, colour, theme
+from semblance.app.widgets.lettering import CENTRE, lettering
+from semblance.core.language import tr
 
 
 class Segmented(QWidget):

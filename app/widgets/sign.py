@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.icons import icon_pixmap
-from app.theme import news, theme
+from semblance.app.icons import icon_pixmap
+from semblance.app.theme import news, theme
 
 
 class Sign(QWidget):

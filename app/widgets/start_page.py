@@ -30,11 +30,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import colour, news, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.sign import Sign
-from core.language import tr
+from semblance.app.theme import colour, news, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.sign import Sign
+from semblance.core.language import tr
 
 WIDEST = 896
 RECENT = 6

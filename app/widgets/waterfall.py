@@ -10,13 +10,13 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from app.theme import colour, news, plain_tip, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.rule import Rule
-from core.language import in_marks, tr
-from core.reports.distances import FEWEST, distance_text
-from core.reports.wording import signed_text
+from semblance.app.theme import colour, news, plain_tip, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.rule import Rule
+from semblance.core.language import in_marks, tr
+from semblance.core.reports.distances import FEWEST, distance_text
+from semblance.core.reports.wording import signed_text
 
 ROW, BAR = 26, 10
 _NAME, _AMOUNT, _BAR_LEAST, _LEAST = 126, 70, 24, 120

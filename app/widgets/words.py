@@ -5,15 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from app.theme import set_look
-from core.language import shown
+from semblance.app.theme import set_look
+from semblance.core.language import shown
 
 
 class Words(QLabel):
     """Never taken for HTML, whatever a file or a finding is called; what ``core`` says is said in the user's
     language.
 
-    ``role`` is a look of ``app.qss``; ``selectable``: can be marked and copied.
+    ``role`` is a look of ``semblance.app.qss``; ``selectable``: can be marked and copied.
     """
 
     def __init__(self, text: str = "", role: str = "", *, selectable: bool = False) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 
-from app.later import later
-from app.theme import is_worn, theme
-from app.windows.rail import LibraryRail
+from semblance.app.later import later
+from semblance.app.theme import is_worn, theme
+from semblance.app.windows.rail import LibraryRail
 
 if TYPE_CHECKING:
-    from app.windows.docks import Dock
-    from app.windows.main import MainWindow
+    from semblance.app.windows.docks import Dock
+    from semblance.app.windows.main import MainWindow
 
 #: Below this width the Library panel folds to a rail.
 NARROW = 1360
@@ -198,7 +198,7 @@ class Arrangement(QObject):
             QTimer.singleShot(0, self, self._lay_out)
 
     def _lay_out(self) -> None:
-        from app.panels.side.panel import NAMES
+        from semblance.app.panels.side.panel import NAMES
 
         window = self._window
         self._laid_out = True

@@ -8,11 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.jobs import Lane
-from app.windows.warming import TO_COME, TO_OPEN, TO_SHOW, warm_asking, warm_looking
+from semblance.app.jobs import Lane
+from semblance.app.windows.warming import TO_COME, TO_OPEN, TO_SHOW, warm_asking, warm_looking
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 #: What is seen once a library is open, in the order it is built: attributes of the window.
 PARTS = (

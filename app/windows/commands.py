@@ -10,28 +10,28 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
-from app.dialogs.extract import ExtractDialog
-from app.dialogs.header import HeaderDialog
-from app.dialogs.help import HelpDialog
-from app.dialogs.prepare_slider import PrepareSliderDialog
-from app.dialogs.save_refined import SaveRefinedDialog
-from app.operations import demo, extracting, likeness, refining, searching, training
-from app.operations import library as libraries
-from app.panels.ranking.panel import GLIDE
-from app.theme import set_theme
-from app.windows import experiments, going, library_files, metric_files, report_files, upkeep
-from app.windows.example_commands import ExampleCommands
-from app.windows.palette import CommandPalette
-from app.windows.search_commands import SearchCommands
-from core.imaging.address import PictureAddress
-from core.language import LANGUAGES, tr
-from core.searches.query import Query
+from semblance.app.dialogs.extract import ExtractDialog
+from semblance.app.dialogs.header import HeaderDialog
+from semblance.app.dialogs.help import HelpDialog
+from semblance.app.dialogs.prepare_slider import PrepareSliderDialog
+from semblance.app.dialogs.save_refined import SaveRefinedDialog
+from semblance.app.operations import demo, extracting, likeness, refining, searching, training
+from semblance.app.operations import library as libraries
+from semblance.app.panels.ranking.panel import GLIDE
+from semblance.app.theme import set_theme
+from semblance.app.windows import experiments, going, library_files, metric_files, report_files, upkeep
+from semblance.app.windows.example_commands import ExampleCommands
+from semblance.app.windows.palette import CommandPalette
+from semblance.app.windows.search_commands import SearchCommands
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.language import LANGUAGES, tr
+from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
-    from app.panels.library import LibraryPanel
-    from app.panels.ranking.panel import RankingPanel
-    from app.viewer.picture_pane import PicturePane
-    from app.windows.main import MainWindow
+    from semblance.app.panels.library import LibraryPanel
+    from semblance.app.panels.ranking.panel import RankingPanel
+    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.windows.main import MainWindow
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
@@ -331,7 +331,7 @@ class Commands(QObject):
         self._help.show_page(page)
 
     def show_jobs(self) -> None:
-        from app.dialogs.jobs import JobsDialog
+        from semblance.app.dialogs.jobs import JobsDialog
 
         JobsDialog(self._context, self._window).show()
 

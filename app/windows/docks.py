@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QWidget
 
-from app.widgets.boxes import vbox
-from app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.panel_header import PanelHeader
 
 
 class _Title(PanelHeader):

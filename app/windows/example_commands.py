@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
-from app.operations import examples, searching
-from core.language import tr
+from semblance.app.operations import examples, searching
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 
 class ExampleCommands(QObject):

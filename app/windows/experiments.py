@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.language import tr
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
-    from app.dialogs.experiments import ExperimentsDialog
-    from app.windows.main import MainWindow
+    from semblance.app.dialogs.experiments import ExperimentsDialog
+    from semblance.app.windows.main import MainWindow
 
 
 def show(window: MainWindow) -> ExperimentsDialog:
     """Open it, or bring it to the front; closed it is only hidden, and what it measures goes on."""
-    from app.dialogs.experiments import ExperimentsDialog
+    from semblance.app.dialogs.experiments import ExperimentsDialog
 
     there = window.findChild(ExperimentsDialog)
     if there is None:

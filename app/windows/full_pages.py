@@ -9,11 +9,11 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from app.panels.query.source import QuerySource
+from semblance.app.panels.query.source import QuerySource
 
 if TYPE_CHECKING:
-    from app.viewer.picture_pane import PicturePane
-    from app.windows.main import MainWindow
+    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.windows.main import MainWindow
 
 
 class FullPages:
@@ -76,7 +76,7 @@ class FullPages:
         if self.asking and window.ask_next.questions.can_undo:
             window.ask_next.questions.undo()
         else:
-            from app.operations.refining import undo
+            from semblance.app.operations.refining import undo
 
             undo(window.context)
 

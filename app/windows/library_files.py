@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from app.dialogs.import_source import ImportDialog
-from app.dialogs.not_read import NotReadDialog
-from app.operations import drawing, searching
-from app.operations import library as libraries
-from core.language import tr
-from core.searches.query import Query
+from semblance.app.dialogs.import_source import ImportDialog
+from semblance.app.dialogs.not_read import NotReadDialog
+from semblance.app.operations import drawing, searching
+from semblance.app.operations import library as libraries
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 _FOLDER = "last_folder"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QLockFile
 
-from app.context import Context
-from core.language import tr
+from semblance.app.context import Context
+from semblance.core.language import tr
 
 
 class LibraryLock:

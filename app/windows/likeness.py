@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
-from app.context import Context
-from app.models import likeness
-from app.theme import news, plain_tip, set_look, theme
-from core.language import tr
-from core.workflows.metrics.slider_steps import Slider, SliderStep
+from semblance.app.context import Context
+from semblance.app.models import likeness
+from semblance.app.theme import news, plain_tip, set_look, theme
+from semblance.core.language import tr
+from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep
 
 _BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
@@ -103,7 +103,7 @@ class LikenessSlider(QWidget):
         self._rank_by(step)
 
     def _rank_by(self, step: SliderStep) -> None:
-        from app.operations.likeness import move
+        from semblance.app.operations.likeness import move
 
         move(self._context, step)
 
@@ -111,7 +111,7 @@ class LikenessSlider(QWidget):
         """Once for a slider: its first ranking at each step takes a second in a large library."""
         if self._steps is not None and self._ready != (self._state.path, self._steps.name):
             self._ready = (self._state.path, self._steps.name)
-            from app.operations.likeness import warm
+            from semblance.app.operations.likeness import warm
 
             warm(self._context, self._steps)
 

@@ -24,49 +24,49 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.actions import COMMANDS, Actions
-from app.context import Context
-from app.jobs import Jobs
-from app.later import Idle, later
-from app.messages import Message, Messages
-from app.settings import Settings
-from app.state import State
-from app.theme import news
-from app.widgets.boxes import vbox
-from app.widgets.message_bar import MessageBar
-from app.widgets.reading_order import move_on
-from app.widgets.start_page import StartPage
-from app.windows.arrangement import Arrangement
-from app.windows.beginning import PARTS, steps
-from app.windows.full_pages import FullPages
-from app.windows.library_lock import LibraryLock
-from app.windows.likeness import LikenessSlider
-from app.windows.pickers import make_pickers
-from app.windows.status import StatusLine
-from app.windows.top_bar import TopBar
+from semblance.app.actions import COMMANDS, Actions
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.later import Idle, later
+from semblance.app.messages import Message, Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.theme import news
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.message_bar import MessageBar
+from semblance.app.widgets.reading_order import move_on
+from semblance.app.widgets.start_page import StartPage
+from semblance.app.windows.arrangement import Arrangement
+from semblance.app.windows.beginning import PARTS, steps
+from semblance.app.windows.full_pages import FullPages
+from semblance.app.windows.library_lock import LibraryLock
+from semblance.app.windows.likeness import LikenessSlider
+from semblance.app.windows.pickers import make_pickers
+from semblance.app.windows.status import StatusLine
+from semblance.app.windows.top_bar import TopBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.models.thumbnails import Thumbnails
-    from app.operations.concepts import Concepts
-    from app.panels.asking.ask_next import AskNextPanel
-    from app.panels.asking.ask_section import AskSection
-    from app.panels.comparing.compare import ComparePanel
-    from app.panels.comparing.two_metrics import TwoMetricsPanel
-    from app.panels.evaluation.panel import EvaluationPanel
-    from app.panels.large import LargePanel
-    from app.panels.library import LibraryPanel
-    from app.panels.query.panel import QueryPanel
-    from app.panels.ranking.judgement_strip import JudgementStrip
-    from app.panels.ranking.panel import RankingPanel
-    from app.panels.side.panel import SidePanel
-    from app.panels.side.train import TrainPanel
-    from app.windows.commands import Commands
-    from app.windows.docks import Dock
-    from app.windows.map_links import MapLinks
-    from app.windows.parts import Parts
-    from app.windows.search_view import SearchView
+    from semblance.app.models.thumbnails import Thumbnails
+    from semblance.app.operations.concepts import Concepts
+    from semblance.app.panels.asking.ask_next import AskNextPanel
+    from semblance.app.panels.asking.ask_section import AskSection
+    from semblance.app.panels.comparing.compare import ComparePanel
+    from semblance.app.panels.comparing.two_metrics import TwoMetricsPanel
+    from semblance.app.panels.evaluation.panel import EvaluationPanel
+    from semblance.app.panels.large import LargePanel
+    from semblance.app.panels.library import LibraryPanel
+    from semblance.app.panels.query.panel import QueryPanel
+    from semblance.app.panels.ranking.judgement_strip import JudgementStrip
+    from semblance.app.panels.ranking.panel import RankingPanel
+    from semblance.app.panels.side.panel import SidePanel
+    from semblance.app.panels.side.train import TrainPanel
+    from semblance.app.windows.commands import Commands
+    from semblance.app.windows.docks import Dock
+    from semblance.app.windows.map_links import MapLinks
+    from semblance.app.windows.parts import Parts
+    from semblance.app.windows.search_view import SearchView
 
 MINIMUM = (1024, 640)
 USUAL = (1440, 900)
@@ -165,13 +165,13 @@ class MainWindow(QMainWindow):
 
     @later
     def _parts(self) -> Parts:
-        from app.windows.parts import Parts
+        from semblance.app.windows.parts import Parts
 
         return Parts(self)
 
     @later
     def commands(self) -> Commands:
-        from app.windows.commands import Commands
+        from semblance.app.windows.commands import Commands
 
         return Commands(self)
 
@@ -229,13 +229,13 @@ class MainWindow(QMainWindow):
 
     @later
     def map_links(self) -> MapLinks:
-        from app.windows.map_links import MapLinks
+        from semblance.app.windows.map_links import MapLinks
 
         return MapLinks(self)
 
     @later
     def search_view(self) -> SearchView:
-        from app.windows.search_view import SearchView
+        from semblance.app.windows.search_view import SearchView
 
         return SearchView(self)
 
@@ -278,13 +278,13 @@ class MainWindow(QMainWindow):
 
     def open_library(self, path: Path) -> None:
         """Open the library at ``path``; for looking only where another window has it."""
-        from app.operations.library import open_library
+        from semblance.app.operations.library import open_library
 
         self._chosen = True
         open_library(self.context, path.absolute())
 
     def _bring_in(self, source: Path) -> None:
-        from app.windows.library_files import bring_in
+        from semblance.app.windows.library_files import bring_in
 
         bring_in(self, source)
 

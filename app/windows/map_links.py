@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, Qt
 
-from app.theme import theme
+from semblance.app.theme import theme
 
 if TYPE_CHECKING:
-    from app.panels.evaluation.map import MapPanel
-    from app.windows.main import MainWindow
+    from semblance.app.panels.evaluation.map import MapPanel
+    from semblance.app.windows.main import MainWindow
 
 #: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
 HEIGHT = 400

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QFileDialog
 
-from app.dialogs.metric_card import MetricCardDialog
-from app.operations import metrics
-from core.language import tr
-from core.workflows.metrics.metric_exchange import SUFFIX
+from semblance.app.dialogs.metric_card import MetricCardDialog
+from semblance.app.operations import metrics
+from semblance.core.language import tr
+from semblance.core.workflows.metrics.metric_exchange import SUFFIX
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 _FILES = tr("Metric (*{ending})", ending=SUFFIX)
 

@@ -29,14 +29,14 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.icons import icon_pixmap
-from app.models.entries import Entry, Match, matches
-from app.theme import BASE, SMALL, colour, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.lettering import RIGHT, lettering
-from app.widgets.rule import Rule
-from app.widgets.sign import Sign
-from core.language import tr
+from semblance.app.icons import icon_pixmap
+from semblance.app.models.entries import Entry, Match, matches
+from semblance.app.theme import BASE, SMALL, colour, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.lettering import RIGHT, lettering
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.sign import Sign
+from semblance.core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
 _ROW = 32

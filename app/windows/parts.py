@@ -9,30 +9,30 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.jobs import Lane
-from app.models.thumbnails import Done, Thumbnails
-from app.operations import library as libraries
-from app.operations import refining, searching
-from app.operations.concepts import Concepts
-from app.panels.evaluation.panel import EvaluationPanel
-from app.panels.library import LibraryPanel
-from app.panels.query.panel import QueryPanel
-from app.panels.ranking.judgement_strip import JudgementStrip
-from app.panels.ranking.panel import RankingPanel
-from app.panels.side.panel import SidePanel
-from app.widgets.menus import Menu
-from app.windows.docks import Dock
-from core.language import tr
-from core.searches.query import Query
-from core.workflows.imaging import looking
+from semblance.app.jobs import Lane
+from semblance.app.models.thumbnails import Done, Thumbnails
+from semblance.app.operations import library as libraries
+from semblance.app.operations import refining, searching
+from semblance.app.operations.concepts import Concepts
+from semblance.app.panels.evaluation.panel import EvaluationPanel
+from semblance.app.panels.library import LibraryPanel
+from semblance.app.panels.query.panel import QueryPanel
+from semblance.app.panels.ranking.judgement_strip import JudgementStrip
+from semblance.app.panels.ranking.panel import RankingPanel
+from semblance.app.panels.side.panel import SidePanel
+from semblance.app.widgets.menus import Menu
+from semblance.app.windows.docks import Dock
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
 
 if TYPE_CHECKING:
-    from app.panels.asking.ask_next import AskNextPanel
-    from app.panels.comparing.compare import ComparePanel
-    from app.panels.comparing.two_metrics import TwoMetricsPanel
-    from app.panels.large import LargePanel
-    from app.viewer.picture_pane import PicturePane
-    from app.windows.main import MainWindow
+    from semblance.app.panels.asking.ask_next import AskNextPanel
+    from semblance.app.panels.comparing.compare import ComparePanel
+    from semblance.app.panels.comparing.two_metrics import TwoMetricsPanel
+    from semblance.app.panels.large import LargePanel
+    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.windows.main import MainWindow
 
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
 THUMBNAIL = 160
@@ -79,7 +79,7 @@ class Parts:
         return made
 
     def compare(self) -> ComparePanel:
-        from app.panels.comparing.compare import ComparePanel
+        from semblance.app.panels.comparing.compare import ComparePanel
 
         window = self._window
         made = ComparePanel(self._context, window.thumbnails)
@@ -90,7 +90,7 @@ class Parts:
         return made
 
     def large(self) -> LargePanel:
-        from app.panels.large import LargePanel
+        from semblance.app.panels.large import LargePanel
 
         window = self._window
         made = LargePanel(self._context)
@@ -101,7 +101,7 @@ class Parts:
         return made
 
     def two_metrics(self) -> TwoMetricsPanel:
-        from app.panels.comparing.two_metrics import TwoMetricsPanel
+        from semblance.app.panels.comparing.two_metrics import TwoMetricsPanel
 
         window = self._window
         made = TwoMetricsPanel(self._context, window.thumbnails)
@@ -113,7 +113,7 @@ class Parts:
         return made
 
     def ask_next(self) -> AskNextPanel:
-        from app.panels.asking.ask_next import AskNextPanel
+        from semblance.app.panels.asking.ask_next import AskNextPanel
 
         window = self._window
         made = AskNextPanel(self._context)

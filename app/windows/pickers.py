@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction
 
-from app.context import Context
-from app.windows.top_bar import Picker
-from core.language import tr, tr_n
-from core.workflows.metrics.slider_steps import slider_of
+from semblance.app.context import Context
+from semblance.app.windows.top_bar import Picker
+from semblance.core.language import tr, tr_n
+from semblance.core.workflows.metrics.slider_steps import slider_of
 
 if TYPE_CHECKING:
-    from core.workflows.library.opening import MetricFacts
+    from semblance.core.workflows.library.opening import MetricFacts
 
 
 def make_pickers(context: Context) -> list[Picker]:
@@ -28,7 +28,7 @@ def make_pickers(context: Context) -> list[Picker]:
         ]
 
     def _open(path: Path) -> None:
-        from app.operations.library import open_library
+        from semblance.app.operations.library import open_library
 
         if path != state.path:
             open_library(context, path)
@@ -45,7 +45,7 @@ def make_pickers(context: Context) -> list[Picker]:
         ]
 
     def choose(name: str) -> None:
-        from app.operations import likeness
+        from semblance.app.operations import likeness
 
         likeness.choose(context, name)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
-from app.theme import news, theme
-from app.widgets.boxes import vbox
-from app.widgets.panel import Panel
-from app.widgets.panel_header import header_button
-from core.language import tr
+from semblance.app.theme import news, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.core.language import tr
 
 WIDTH = 40
 

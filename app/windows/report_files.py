@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtWidgets import QDialog, QFileDialog
 
-from app.dialogs.report import ReportDialog, queries_of
-from app.operations import reporting
-from core.language import tr
+from semblance.app.dialogs.report import ReportDialog, queries_of
+from semblance.app.operations import reporting
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 
 def write(window: MainWindow) -> None:

@@ -8,13 +8,13 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 from shiboken6 import isValid
 
-from app.dialogs.searches import SearchesDialog
-from app.operations import keeping
-from app.panels.query.source import QuerySource
-from core.language import tr
+from semblance.app.dialogs.searches import SearchesDialog
+from semblance.app.operations import keeping
+from semblance.app.panels.query.source import QuerySource
+from semblance.core.language import tr
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 
 class SearchCommands(QObject):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.operations.keeping import SearchKeeper
-from app.viewer.viewport import Orientation
-from app.viewer.window_level import Window
+from semblance.app.operations.keeping import SearchKeeper
+from semblance.app.viewer.viewport import Orientation
+from semblance.app.viewer.window_level import Window
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 
 class SearchView(QObject):

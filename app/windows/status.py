@@ -5,15 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
-from app.context import Context
-from app.icons import icon
-from app.jobs import SHOW_AFTER_MS, Job
-from app.theme import news, set_look, theme
-from app.timers import one_shot
-from app.widgets.boxes import hbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.progress_line import ProgressLine
-from core.language import tr, tr_n
+from semblance.app.context import Context
+from semblance.app.icons import icon
+from semblance.app.jobs import SHOW_AFTER_MS, Job
+from semblance.app.theme import news, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.core.language import tr, tr_n
 
 HEIGHT = 28
 #: How long news stay.

@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from app.actions import COMMANDS, MENUS, Actions
-from app.icons import icon, icon_pixmap
-from app.theme import colour, font, news, set_look, theme
-from app.widgets.menus import Menu
-from app.widgets.rule import Rule
-from app.windows.likeness import LikenessSlider
-from core.language import tr
+from semblance.app.actions import COMMANDS, MENUS, Actions
+from semblance.app.icons import icon, icon_pixmap
+from semblance.app.theme import colour, font, news, set_look, theme
+from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.rule import Rule
+from semblance.app.windows.likeness import LikenessSlider
+from semblance.core.language import tr
 
 HEIGHT = 40
 #: Below this width the pickers show their value without its label.

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from app.dialogs.check_library import CheckDialog
-from app.dialogs.exports import ExportsDialog
-from app.operations import drawing, upkeep
-from core.language import tr
-from core.library.records import SUFFIX
-from core.workflows.upkeep.findings import CheckResult
+from semblance.app.dialogs.check_library import CheckDialog
+from semblance.app.dialogs.exports import ExportsDialog
+from semblance.app.operations import drawing, upkeep
+from semblance.core.language import tr
+from semblance.core.library.records import SUFFIX
+from semblance.core.workflows.upkeep.findings import CheckResult
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 _BACKUP = tr("Backup of a library (*.zip)")
 

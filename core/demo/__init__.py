@@ -1,5 +1,5 @@
 """The generated demo library: plainly synthetic pictures that look like radiology."""
 
-from core.demo.generate import DemoPictures, generate
+from semblance.core.demo.generate import DemoPictures, generate
 
 __all__ = ["DemoPictures", "generate"]

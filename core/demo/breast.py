@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.demo.noise import Field, Noise, ridges
-from core.demo.strokes import Strokes, wandering
+from semblance.core.demo.noise import Field, Noise, ridges
+from semblance.core.demo.strokes import Strokes, wandering
 
 #: Millimetres per pixel of the pictures of masses.
 PIXEL_MM = 0.18

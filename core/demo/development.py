@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.film import Film
-from core.demo.noise import Field, softened
+from semblance.core.demo.film import Film
+from semblance.core.demo.noise import Field, softened
 
 Grey = npt.NDArray[np.uint8]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.noise import Field, Noise
-from core.demo.strokes import Points, Strokes
+from semblance.core.demo.noise import Field, Noise
+from semblance.core.demo.strokes import Points, Strokes
 
 _FINER = 3
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from core.demo import mammogram
-from core.demo.pictures import NOTICE, RADIOGRAPHS, Order, write
-from core.engine import Engine, Task
-from core.errors import SemblanceError
-from core.language import say
-from core.tasks import SILENT, Reporter
+from semblance.core.demo import mammogram
+from semblance.core.demo.pictures import NOTICE, RADIOGRAPHS, Order, write
+from semblance.core.engine import Engine, Task
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
 
 #: Raised whenever the same seed gives other pictures.
 VERSION = 1

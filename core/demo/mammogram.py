@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.breast import FAT, Breast, Site, breast, tissue
-from core.demo.mass import Mass, mass, place
-from core.demo.noise import Field, Noise
+from semblance.core.demo.breast import FAT, Breast, Site, breast, tissue
+from semblance.core.demo.mass import Mass, mass, place
+from semblance.core.demo.noise import Field, Noise
 
 SIZE = 256
 

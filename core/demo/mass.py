@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.breast import FAT, PIXEL_MM, Tissue
-from core.demo.noise import Field, Noise
-from core.demo.strokes import Strokes, wandering
+from semblance.core.demo.breast import FAT, PIXEL_MM, Tissue
+from semblance.core.demo.noise import Field, Noise
+from semblance.core.demo.strokes import Strokes, wandering
 
 
 @dataclass(frozen=True)

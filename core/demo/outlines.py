@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.strokes import Points
+from semblance.core.demo.strokes import Points
 
 Pairs = Sequence[tuple[float, float]]
 

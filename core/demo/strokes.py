@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from core.demo.noise import Field
+from semblance.core.demo.noise import Field
 
 Points = npt.NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
-from core.engine.worker import Progress, limit_threads
+from semblance.core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
+from semblance.core.engine.worker import Progress, limit_threads
 
 __all__ = [
     "MAX_WORKERS",

@@ -8,10 +8,10 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, Self
 
-from core.engine.pool import WorkerEnded
-from core.errors import SemblanceError
-from core.language import say
-from core.tasks import Cancelled
+from semblance.core.engine.pool import WorkerEnded
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.tasks import Cancelled
 
 #: How long a scheduler and its workers may take to answer.
 PATIENCE_S = 20
@@ -19,7 +19,7 @@ _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
 
 
 class ClusterTask:
-    """Work under way on a cluster, as :class:`core.engine.Task`.
+    """Work under way on a cluster, as :class:`semblance.core.engine.Task`.
 
     What has begun runs to its end there; cancelled, its result is dropped.
     """

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from core.engine import worker
-from core.errors import SemblanceError
-from core.language import say
-from core.tasks import Cancelled
+from semblance.core.engine import worker
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.tasks import Cancelled
 
 #: Tasks that can be under way at once; each owns one byte of the shared stop flags.
 SLOTS = 256

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
 
-from core.tasks import Cancelled, Reporter
+from semblance.core.tasks import Cancelled, Reporter
 
 #: News are sent at most this often, so that a fast loop does not drown its listener.
 NEWS_INTERVAL_S = 0.05
@@ -43,7 +43,7 @@ def limit_threads() -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """News of :meth:`core.tasks.Reporter.progress`."""
+    """News of :meth:`semblance.core.tasks.Reporter.progress`."""
 
     done: int
     total: int | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.evaluation.data import EvaluationData
-from core.language import say
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.language import say
 
 PREFIX = "builtin:"
 NAMES = ("breast_cancer", "digits", "iris", "wine")

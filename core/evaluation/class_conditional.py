@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.evaluation.neighbours import TIE, PairDistances, ranked_blocks
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.neighbours import TIE, PairDistances, ranked_blocks
+from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -95,7 +95,7 @@ def finding_neighbours(
     """Of every query the ``k`` nearest of each finding, numbered below ``n_findings``.
 
     ``findings`` (n,) are the gallery's. Cases of the query's own patient do not answer, as in
-    :func:`core.evaluation.neighbours.ranked_blocks`.
+    :func:`semblance.core.evaluation.neighbours.ranked_blocks`.
 
     Raises:
         BadInput: no case at all.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.findings_map import DROPPED, check_findings_map
-from core.evaluation.splits import patients_known
-from core.language import say
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.findings_map import DROPPED, check_findings_map
+from semblance.core.evaluation.splits import patients_known
+from semblance.core.language import say
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def prepare(
 ) -> EvaluationData:
     """The cases to evaluate: those with a finding, findings renamed or dropped, at most ``max_cases``.
 
-    ``findings`` comes from :func:`core.evaluation.findings_map.parse_findings_map`.
+    ``findings`` comes from :func:`semblance.core.evaluation.findings_map.parse_findings_map`.
 
     Raises:
         BadArguments: a finding no case has; ``max_cases`` below the number of findings.

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData
-from core.evaluation.intervals import over_queries
-from core.evaluation.neighbours import distances_after_steps
-from core.evaluation.result import number_or_none
-from core.evaluation.roc import auc_with_interval, defined, roc
-from core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
-from core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
-from core.language import say
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.result import number_or_none
+from semblance.core.evaluation.roc import auc_with_interval, defined, roc
+from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.splits import Rows, check_no_leak, patient_codes, patients_known
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.distance import Distance
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.distance import Distance
+    from semblance.core.metrics.metric import Metric
 
 HELD_OUT_PATIENTS = say("held-out patients")
 HELD_OUT_CASES = say("held-out cases, unknown patients")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from core.errors import BadArguments
-from core.language import say
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
 
 DROPPED = "-"
 _HINT = say("Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out).")

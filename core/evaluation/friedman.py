@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import Matrix
-from core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.intervals import Matrix
+from semblance.core.evaluation.result import EvaluationResult
 
 #: Scores with one of these words in their name are the better the smaller they are.
 _SMALLER = ("error", "loss")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.calibration import HeldOutVotes
-from core.retrieval.index import Index, Rows
-from core.retrieval.ranking import Query, rank
-from core.retrieval.scan import ScanIndex
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.calibration import HeldOutVotes
+from semblance.core.retrieval.index import Index, Rows
+from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.tasks import SILENT, Reporter
 
 #: Held-out cases asked at most; more change nothing that can be seen.
 MOST = 4000
@@ -37,7 +37,7 @@ def held_out_votes(
 
     ``coordinates`` (n, m) and ``ties`` (n, d) are what ``index`` holds; ``findings`` (n,), ``None`` for a
     case without; ``patients`` (n,) "" where unknown; ``keys`` (n,) as in
-    :func:`core.retrieval.ranking.rank`; ``rows`` (n,) ids of the cases. ``None`` where there are fewer than
+    :func:`semblance.core.retrieval.ranking.rank`; ``rows`` (n,) ids of the cases. ``None`` where there are fewer than
     two findings, or no one to ask.
 
     Raises:

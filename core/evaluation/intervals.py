@@ -56,7 +56,7 @@ def over_repeats(values: Sequence[float | None]) -> Summary:
     """Mean, standard deviation and 95 % t interval over repeats; that of fractions stays within 0..1.
 
     The interval says how well the mean over random splits of *these* cases is known; repeats share cases,
-    so differences between learners are judged by :mod:`core.evaluation.significance` instead.
+    so differences between learners are judged by :mod:`semblance.core.evaluation.significance` instead.
 
     Raises:
         ValueError: no value at all.

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.neighbour_map import ROUNDS, attraction, rounds
-from core.language import say
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.neighbour_map import ROUNDS, attraction, rounds
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.distance import Distance
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.distance import Distance
+    from semblance.core.metrics.metric import Metric
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.evaluation.friedman import Friedman
+from semblance.core.evaluation.friedman import Friedman
 
 ALPHA = 0.05
 

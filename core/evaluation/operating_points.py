@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.evaluation.roc import Truth, Vector, defined
-from core.evaluation.splits import Rows
+from semblance.core.evaluation.roc import Truth, Vector, defined
+from semblance.core.evaluation.splits import Rows
 
 #: How often patients are drawn.
 DRAWS = 500

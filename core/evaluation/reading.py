@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.builtin_tables import PREFIX, builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import together
-from core.features.registry import extractor_class
-from core.library import open_library
-from core.library.importers.tables_csv import Table, read_table
+from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import together
+from semblance.core.features.registry import extractor_class
+from semblance.core.library import open_library
+from semblance.core.library.importers.tables_csv import Table, read_table
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.library.records import FeatureSet
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import FeatureSet
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.intervals import wilson
+from semblance.core.evaluation.intervals import wilson
 
 Vector = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]

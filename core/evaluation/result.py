@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.intervals import Summary, over_repeats
-from core.evaluation.printed_values import Printed
-from core.evaluation.roc import Roc, average
-from core.evaluation.significance import Comparison, corrected_t_test
+from semblance.core.evaluation.intervals import Summary, over_repeats
+from semblance.core.evaluation.printed_values import Printed
+from semblance.core.evaluation.roc import Roc, average
+from semblance.core.evaluation.significance import Comparison, corrected_t_test
 
 Vector = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.evaluation.neighbours import PairDistances, Ranked, ranked_blocks
-from core.evaluation.scores import Matrix, Rows
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.neighbours import PairDistances, Ranked, ranked_blocks
+from semblance.core.evaluation.scores import Matrix, Rows
+from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """How well a distance retrieves and votes: one number per query, to be averaged or resampled.
 
-All but the triplets' are functions of :class:`core.evaluation.neighbours.Ranked` blocks; another one is
+All but the triplets' are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks; another one is
 another field computed from the same blocks.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.neighbours import BLOCK, PairDistances, Ranked, ranked_blocks, tie_numbers
-from core.retrieval.vote import vote_weights
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.neighbours import BLOCK, PairDistances, Ranked, ranked_blocks, tie_numbers
+from semblance.core.retrieval.vote import vote_weights
+from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import corrected_variance, t_quantile
+from semblance.core.evaluation.intervals import corrected_variance, t_quantile
 
 #: Pairs up to which all signs are gone through.
 _MOST_EXACT = 50

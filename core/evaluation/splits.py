@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 Rows = npt.NDArray[np.intp]
 #: Begins the names that :func:`together` makes for cases of one picture and no known patient.

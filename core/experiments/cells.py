@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.registry import get_protocol
-from core.evaluation.protocols.runner import FAILURES, PLAIN, fit_and_measure, in_words, repeat_seed
-from core.evaluation.result import Measured, Queries, number_or_none
-from core.evaluation.roc import Roc, average
-from core.experiments.selection import choose, inner_split_seed
-from core.experiments.sources import Cases, whole_split
-from core.experiments.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
-from core.language import say
-from core.parameters import Value
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.registry import get_protocol
+from semblance.core.evaluation.protocols.runner import FAILURES, PLAIN, fit_and_measure, in_words, repeat_seed
+from semblance.core.evaluation.result import Measured, Queries, number_or_none
+from semblance.core.evaluation.roc import Roc, average
+from semblance.core.experiments.selection import choose, inner_split_seed
+from semblance.core.experiments.sources import Cases, whole_split
+from semblance.core.experiments.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
+from semblance.core.language import say
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.evaluation.protocols.protocol import Protocol
-    from core.evaluation.protocols.runner import Plan
-    from core.metrics.training import TrainingPoint
+    from semblance.core.evaluation.protocols.protocol import Protocol
+    from semblance.core.evaluation.protocols.runner import Plan
+    from semblance.core.metrics.training import TrainingPoint
 
 #: Cases and splits a worker keeps between cells.
 _KEPT = 2
@@ -109,7 +109,7 @@ def run_cell(
     """
     from threadpoolctl import threadpool_limits
 
-    from core.metrics.training import versions
+    from semblance.core.metrics.training import versions
 
     begin = time.thread_time()
     choice, learner = spec.protocols[cell.protocol], spec.variants()[cell.learner]
@@ -167,8 +167,8 @@ def _measured(
     seeded: int,
     reporter: Reporter,
 ) -> dict[str, Any]:
-    from core.metrics.registry import make_learner
-    from core.metrics.steps.sequence import chosen_steps, steps_text
+    from semblance.core.metrics.registry import make_learner
+    from semblance.core.metrics.steps.sequence import chosen_steps, steps_text
 
     reporter.check_cancelled()
     choice = spec.variants()[cell.learner]
@@ -216,7 +216,7 @@ class _Points(Reporter):
         self.points: list[TrainingPoint] = []
 
     def partial(self, result: object) -> None:
-        from core.metrics.training import TrainingPoint
+        from semblance.core.metrics.training import TrainingPoint
 
         if isinstance(result, TrainingPoint):
             self.points.append(result)

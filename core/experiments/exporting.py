@@ -9,16 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import SemblanceError
-from core.experiments import tables
-from core.experiments.naming import cases_title, learner_title, protocol_title, ranks_shown, score_title
-from core.experiments.results import document
-from core.experiments.running import Finished
-from core.experiments.spec import ExperimentSpec
-from core.language import say
-from core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
-from core.reports.saving import put_file
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import SemblanceError
+from semblance.core.experiments import tables
+from semblance.core.experiments.naming import (
+    cases_title,
+    learner_title,
+    protocol_title,
+    ranks_shown,
+    score_title,
+)
+from semblance.core.experiments.results import document
+from semblance.core.experiments.running import Finished
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.language import say
+from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.saving import put_file
+from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
 #: What the repeated run is compared by.

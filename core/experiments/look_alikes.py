@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import patient_codes
-from core.imaging.fingerprint import fingerprint, pairs_alike
-from core.library import open_library
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.imaging.fingerprint import fingerprint, pairs_alike
+from semblance.core.library import open_library
 
 #: Pictures looked at, at most: a fingerprint takes 0.8 ms, and all of them are compared with all.
 MOST_PICTURES = 4000

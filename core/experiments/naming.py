@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.errors import BadArguments
-from core.evaluation.protocols.registry import protocol_class
-from core.language import named, say
-from core.metrics.registry import learner_class
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.language import named, say
+from semblance.core.metrics.registry import learner_class
 
 _SCORES = {
     "retrieval_accuracy": say("Retrieval accuracy"),

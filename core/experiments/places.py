@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from core.engine import Engine, Task
-from core.engine.cluster import Cluster
+from semblance.core.engine import Engine, Task
+from semblance.core.engine.cluster import Cluster
 
 
 class Local:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.friedman import friedman_of_means, holm
-from core.evaluation.intervals import over_repeats
-from core.evaluation.nemenyi import nemenyi_json
-from core.evaluation.protocols.registry import protocol_class
-from core.evaluation.result import LearnerResult, Measured, summarise
-from core.evaluation.significance import corrected_t_test, wilcoxon_test
-from core.experiments.cells import Cell, splits_of
-from core.experiments.running import Finished
-from core.language import say
-from core.metrics.training import versions
+from semblance.core.evaluation.friedman import friedman_of_means, holm
+from semblance.core.evaluation.intervals import over_repeats
+from semblance.core.evaluation.nemenyi import nemenyi_json
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.evaluation.result import LearnerResult, Measured, summarise
+from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
+from semblance.core.experiments.cells import Cell, splits_of
+from semblance.core.experiments.running import Finished
+from semblance.core.language import say
+from semblance.core.metrics.training import versions
 
 #: Steps where none are named: those that suit the cases.
 USUAL_STEPS = say("usual steps")

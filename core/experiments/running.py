@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from core.engine import WorkerEnded
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.evaluation.protocols.registry import protocol_class
-from core.experiments.cells import Cell, cells_of, run_cell
-from core.experiments.sources import read_cases
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
-from core.language import say
-from core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.engine import WorkerEnded
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.experiments.cells import Cell, cells_of, run_cell
+from semblance.core.experiments.sources import read_cases
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 #: A cell whose worker was killed is tried so often.
 _TRIES = 3
@@ -29,7 +29,7 @@ _TELLING = 0.05
 
 
 class Work(Protocol):
-    """A cell under way: :class:`core.engine.Task`, or one on a cluster."""
+    """A cell under way: :class:`semblance.core.engine.Task`, or one on a cluster."""
 
     @property
     def future(self) -> Any:
@@ -41,7 +41,7 @@ class Work(Protocol):
 
 
 class Runner(Protocol):
-    """Where cells run: see :mod:`core.experiments.places`."""
+    """Where cells run: see :mod:`semblance.core.experiments.places`."""
 
     @property
     def workers(self) -> int: ...

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.runner import FAILURES, PreparedSplit, Trial, fit_and_measure
-from core.evaluation.result import Measured, number_or_none
-from core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
-from core.evaluation.splits import folds, patient_codes
-from core.language import say
-from core.parameters import Value
-from core.tasks import Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.runner import FAILURES, PreparedSplit, Trial, fit_and_measure
+from semblance.core.evaluation.result import Measured, number_or_none
+from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.splits import folds, patient_codes
+from semblance.core.language import say
+from semblance.core.parameters import Value
+from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
-    from core.evaluation.data import EvaluationData
-    from core.metrics.learner import Learner
-    from core.metrics.steps import Step
+    from semblance.core.evaluation.data import EvaluationData
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.steps import Step
 
 CRITERION, INNER_FOLDS = "retrieval_accuracy@10", 3
 _CRITERIA = ("retrieval_accuracy", "knn_accuracy")

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.evaluation.builtin_tables import PREFIX
-from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.reading import Source, read_source
-from core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
-from core.experiments.look_alikes import look_alikes
-from core.experiments.spec import CasesSpec
-from core.features.registry import extractor_class
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.reading import Source, read_source
+from semblance.core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
+from semblance.core.experiments.look_alikes import look_alikes
+from semblance.core.experiments.spec import CasesSpec
+from semblance.core.features.registry import extractor_class
+from semblance.core.language import say
 
 Rows = npt.NDArray[np.intp]
 

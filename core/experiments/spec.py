@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePath
 from typing import Any, Self
 
-from core.errors import BadArguments
-from core.evaluation.builtin_tables import PREFIX
-from core.evaluation.protocols.registry import protocol_class
-from core.experiments.selection import CRITERION, INNER_FOLDS, check_criterion
-from core.language import say
-from core.metrics.registry import learner_class
-from core.metrics.steps.sequence import parse_steps
-from core.parameters import Parameter, Value, checked
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.experiments.selection import CRITERION, INNER_FOLDS, check_criterion
+from semblance.core.language import say
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.steps.sequence import parse_steps
+from semblance.core.parameters import Parameter, Value, checked
 
 #: How a grid of parameters is used: chosen inside training parts, or every combination a learner of its own.
 NESTED, EACH = "nested", "each"

@@ -10,10 +10,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput, SemblanceError
-from core.experiments.spec import ExperimentSpec
-from core.language import say
-from core.reports.saving import put_file
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.language import say
+from semblance.core.reports.saving import put_file
 
 SPEC, CELLS, CASES = "experiment.json", "cells", "cases.json"
 _WORK = ".work-"

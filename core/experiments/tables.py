@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from core.evaluation.friedman import smaller_is_better
-from core.experiments.naming import cases_title, learner_title, protocol_title, score_title
-from core.reports.cells import csv_text
+from semblance.core.evaluation.friedman import smaller_is_better
+from semblance.core.experiments.naming import cases_title, learner_title, protocol_title, score_title
+from semblance.core.reports.cells import csv_text
 
 Document = Mapping[str, Any]
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.features.edges import edge_directions
-from core.features.extractor import Extractor, FeatureName
-from core.features.pixels import finite, resampled
-from core.features.wavelets import details
-from core.imaging.picture import LUMA, Picture
-from core.imaging.region import Region
-from core.language import say
+from semblance.core.features.edges import edge_directions
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.features.wavelets import details
+from semblance.core.imaging.picture import LUMA, Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
 
 Floats = npt.NDArray[np.float32]
 

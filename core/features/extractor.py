@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.features.local.form import DescriptorForm
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.volume import Stack
-from core.parameters import Parameter, Value, checked
+from semblance.core.features.local.form import DescriptorForm
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Stack
+from semblance.core.parameters import Parameter, Value, checked
 
 
 @dataclass(frozen=True)

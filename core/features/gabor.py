@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor, FeatureName
-from core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
-from core.features.pixels import finite, resampled
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.language import say
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
 
 
 @functools.cache

@@ -11,17 +11,17 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
-from core.features.extractor import Extractor, FeatureName
-from core.features.onnx_model import identity
-from core.features.onnx_session import Session, session_of
-from core.features.onnx_settings import read_settings
-from core.features.pixels import finite, resampled
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.volume import Stack
-from core.language import say
-from core.parameters import Parameter, Value
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.onnx_model import identity
+from semblance.core.features.onnx_session import Session, session_of
+from semblance.core.features.onnx_settings import read_settings
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
 

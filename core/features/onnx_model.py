@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 #: A message of protobuf cannot be larger.
 _MOST_BYTES = (1 << 31) - 1

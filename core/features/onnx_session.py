@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.features.onnx_settings import EncoderSettings
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.features.onnx_settings import EncoderSettings
+from semblance.core.language import say
 
 Floats = npt.NDArray[np.float32]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 _MOST_BYTES = 1 << 20
 _LARGEST = 2048

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor, FeatureName
-from core.features.pixels import finite, resampled
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.language import say
-from core.parameters import Parameter, Value
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value
 
 #: Pixels of one side of the squares that pixels are grouped into for explanations.
 _BLOCK = 7

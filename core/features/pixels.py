@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.picture import Picture
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.picture import Picture
+from semblance.core.language import say
 
 
 def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.NDArray[np.float32]:

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.features.extractor import Extractor, FeatureName
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
 
 
 class Raw(Extractor):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from core.errors import BadArguments
-from core.features.colour_edge_texture import ColourEdgeTexture
-from core.features.extractor import Extractor
-from core.features.gabor import Gabor
-from core.features.local.textons import Textons
-from core.features.local.visual_words import VisualWords
-from core.features.lung_texture.extractor import LungTexture
-from core.features.mass.extractor import Mass
-from core.features.onnx_encoder import OnnxEncoder
-from core.features.pixel_rows import Pixels
-from core.features.polyp.extractor import Polyp
-from core.features.raw import Raw
-from core.language import say
-from core.parameters import Value
+from semblance.core.errors import BadArguments
+from semblance.core.features.colour_edge_texture import ColourEdgeTexture
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.gabor import Gabor
+from semblance.core.features.local.textons import Textons
+from semblance.core.features.local.visual_words import VisualWords
+from semblance.core.features.lung_texture.extractor import LungTexture
+from semblance.core.features.mass.extractor import Mass
+from semblance.core.features.onnx_encoder import OnnxEncoder
+from semblance.core.features.pixel_rows import Pixels
+from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.features.raw import Raw
+from semblance.core.language import say
+from semblance.core.parameters import Value
 
 _EXTRACTORS: tuple[type[Extractor], ...] = (
     Gabor,

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.lib.format as npy
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from core.imaging.package import Package
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from semblance.core.imaging.package import Package
+from semblance.core.language import say
 
 _HEADER_BYTES = 16_384
 _KINDS = "biufU"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.imaging.region import Region, region_of_mask
-from core.language import say
+from semblance.core.errors import BadArguments
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say
 
 
 def brushed(

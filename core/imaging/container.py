@@ -14,19 +14,19 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.arrays import ArrayFile, check_row
-from core.imaging.formats import DICOM, HEAD_BYTES, sniff
-from core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
-from core.imaging.package import Package, open_plainly, read_file
-from core.imaging.picture import Picture
-from core.imaging.raster import decode, unit_range
-from core.imaging.region import Region
-from core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
-from core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
-from core.imaging.volume import Spacing, Stack
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.arrays import ArrayFile, check_row
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
+from semblance.core.imaging.package import Package, open_plainly, read_file
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.raster import decode, unit_range
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
+from semblance.core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.language import say
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
@@ -107,7 +107,7 @@ class PictureReader:
         return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
 
     def _frame_of(self, file: BinaryIO, address: PictureAddress, region: Region | None) -> Picture:
-        from core.imaging.dicom.pictures import DicomPictures
+        from semblance.core.imaging.dicom.pictures import DicomPictures
 
         pictures = DicomPictures(file, str(address), self.max_pixels)
         frame = shown_slice(len(pictures), region) if address.frame is None else address.frame
@@ -161,7 +161,7 @@ class PictureReader:
         with self.dicom_file(address) as file:
             if file is None:
                 return False
-            from core.imaging.dicom.pictures import DicomPictures
+            from semblance.core.imaging.dicom.pictures import DicomPictures
 
             return len(DicomPictures(file, str(address), self.max_pixels)) > 1
 
@@ -186,7 +186,7 @@ class PictureReader:
         return array_stack(found, str(address), self._array_spacing(address))
 
     def _of_frames(self, address: PictureAddress) -> Stack:
-        from core.imaging.dicom.pictures import DicomStack
+        from semblance.core.imaging.dicom.pictures import DicomStack
 
         if address.member:
             file: BinaryIO = io.BytesIO(self.read_bytes(address))
@@ -201,11 +201,11 @@ class PictureReader:
         for part in address.slices[:3]:
             with self.dicom_file(part) as file:
                 if file is not None:
-                    from core.imaging.dicom.reading import open_dicom
+                    from semblance.core.imaging.dicom.reading import open_dicom
 
                     headers.append(open_dicom(file, str(part)).dataset)
         if headers:
-            from core.imaging.dicom.pictures import series_facts
+            from semblance.core.imaging.dicom.pictures import series_facts
 
             stack.spacing_mm, stack.directions = series_facts(headers)
         return stack
@@ -354,7 +354,7 @@ def picture_of(values: npt.NDArray[Any], name: str) -> Picture:
     """An array as a picture: (h, w), (h, w, 1) or (h, w, 3) of any numbers.
 
     Bytes and 16-bit unsigned numbers are kept, true and false become white and black, anything else is
-    brought to 0..1 as :func:`core.imaging.raster.unit_range` tells.
+    brought to 0..1 as :func:`semblance.core.imaging.raster.unit_range` tells.
 
     Raises:
         BadInput: another shape, no pixels, or no number in any of them.

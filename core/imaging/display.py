@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.picture import Picture, ValueWindow
+from semblance.core.imaging.picture import Picture, ValueWindow
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 picture of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.

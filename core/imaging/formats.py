@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from core.errors import BadInput
-from core.imaging.dicom.reading import looks_like_dicom
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.reading import looks_like_dicom
+from semblance.core.language import say
 
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
@@ -89,7 +89,7 @@ def check_whole(file: BinaryIO, name: str) -> None:
             "Copy it again from where it came, or leave it out.",
         )
     if sniff(head) == DICOM:
-        from core.imaging.dicom.pictures import check_dicom
+        from semblance.core.imaging.dicom.pictures import check_dicom
 
         check_dicom(file, name)
 

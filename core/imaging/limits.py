@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.language import say
+from semblance.core.language import say
 
 #: Pixels of one picture; checked against the header before anything is decoded.
 MAX_PIXELS = 200_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from semblance.core.language import say
 
 #: Share of the free memory that one volume may take.
 SHARE = 0.6

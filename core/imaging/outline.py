@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 #: Corners of a polygon, and runs of a mask, beyond which a stored one is taken for damaged.
 MAX_POINTS = 100_000

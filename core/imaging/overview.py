@@ -7,9 +7,9 @@ import io
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.thumbnail import thumbnail
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import thumbnail
 
 #: The colour of regions on pictures, and of the casing that sets it off from them.
 _LINE, _CASING = (185, 179, 255), (16, 16, 18)

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from semblance.core.language import say
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _METHODS = {

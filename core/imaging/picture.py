@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.region import Region
+from semblance.core.imaging.region import Region
 
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.picture import Picture
-from core.imaging.volume import Spacing, Volume
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.volume import Spacing, Volume
 
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 _NAMES = {"S": "Axial", "I": "Axial", "A": "Coronal", "P": "Coronal", "L": "Sagittal", "R": "Sagittal"}

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
-from core.imaging.limits import MAX_PIXELS
-from core.imaging.picture import Picture
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.picture import Picture
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.outline import MaskOutline, Outline, outline_from_json
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import MaskOutline, Outline, outline_from_json
+from semblance.core.language import say
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.imaging.limits import size_text
-from core.imaging.outline import Ellipse, Polygon
-from core.imaging.package import read_file
-from core.imaging.picture import Picture
-from core.imaging.raster import decode
-from core.imaging.region import Region, region_of_mask
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import size_text
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.package import read_file
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.raster import decode
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say
 
 FORMAT = "semblance-regions"
 VERSION = 1

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
-from core.imaging.outline import Polygon
-from core.imaging.picture import Picture
-from core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
-from core.imaging.region import Region, region_of_mask
-from core.language import say
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.outline import Polygon
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say
 
 Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
@@ -87,7 +87,7 @@ def segment_at(
     where wide black margins tell of a whole mammogram, larger ones elsewhere.
     ``polarity``: whether the mass is brighter or darker than what surrounds it; ``auto`` tries both.
     ``method``: ``radial``, a smooth closed line that every ray from the click meets once
-    (:mod:`core.imaging.radial`), or ``walker``, the random walker of L. Grady, IEEE PAMI 28(11), 2006,
+    (:mod:`semblance.core.imaging.radial`), or ``walker``, the random walker of L. Grady, IEEE PAMI 28(11), 2006,
     started from that line, which can take any shape.
 
     Never empty, the same for the same picture, and quick whatever the picture's size: about

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.picture import Picture
-from core.imaging.raster import unit_range
-from core.imaging.volume import ArrayStack, Spacing, Stack, Volume
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.raster import unit_range
+from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
+from semblance.core.language import say
 
 #: The array beside volumes that tells mm along slices, rows and columns.
 SPACING = "spacing"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.imaging.limits import MAX_PIXELS
-from core.imaging.picture import Picture, Values
-from core.imaging.raster import load
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.raster import load
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -74,7 +74,7 @@ def inspect(
     """The facts of a picture file's bytes. All of it is decoded, so damage is found here.
 
     Raises:
-        BadInput: as :func:`core.imaging.raster.decode`.
+        BadInput: as :func:`semblance.core.imaging.raster.decode`.
     """
     loaded = load(data, name, frame=frame, max_pixels=max_pixels, at_least=longest)
     if loaded.deep is not None:

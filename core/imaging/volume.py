@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from core.imaging.picture import Picture, Values
-from core.imaging.region import Region
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
 
 Spacing = tuple[float, float, float]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 
 def check_is_library(path: Path) -> None:
@@ -18,7 +18,7 @@ def check_is_library(path: Path) -> None:
     Raises:
         BadInput: nothing is at ``path``, or something else.
     """
-    from core.library.records import CATALOGUE, ROOMS
+    from semblance.core.library.records import CATALOGUE, ROOMS
 
     for room in ROOMS:
         if (path / room).is_symlink():
@@ -45,15 +45,15 @@ def check_is_library(path: Path) -> None:
 
 
 def open_library(path: Path, *, writable: bool | None = None) -> Library:
-    """:meth:`core.library.library.Library.open`, loading the database only now: the window imports the
+    """:meth:`semblance.core.library.library.Library.open`, loading the database only now: the window imports the
     workflows for their types and must start without it."""
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
     return Library.open(path, writable=writable)
 
 
 def open_or_create_library(path: Path) -> Library:
-    """:meth:`core.library.library.Library.open_or_create`, loading the database only now."""
-    from core.library.library import Library
+    """:meth:`semblance.core.library.library.Library.open_or_create`, loading the database only now."""
+    from semblance.core.library.library import Library
 
     return Library.open_or_create(path)

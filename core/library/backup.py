@@ -20,19 +20,19 @@ from typing import IO, Any
 
 import numpy as np
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
-from core.imaging.package import open_plainly
-from core.language import say
-from core.library import schema
-from core.library.damage import complaints
-from core.library.database import has_no_room, in_words, plain_errors
-from core.library.export_log import FILE as EXPORTS
-from core.library.feature_stores import DESCRIPTION, chunk_file
-from core.library.library import sweep
-from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
-from core.library.salvage import copy_catalogue
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from semblance.core.imaging.package import open_plainly
+from semblance.core.language import say
+from semblance.core.library import schema
+from semblance.core.library.damage import complaints
+from semblance.core.library.database import has_no_room, in_words, plain_errors
+from semblance.core.library.export_log import FILE as EXPORTS
+from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.library import sweep
+from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
+from semblance.core.library.salvage import copy_catalogue
+from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
 MAX_MANIFEST_BYTES, MAX_FILES = 256 << 20, 2_000_000

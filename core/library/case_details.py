@@ -7,12 +7,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.library.database import in_parts
-from core.library.records import CaseDetails
-from core.library.schema import HAS_PICTURE, cases, files, sources
-from core.library.slice_tables import NO_SLICES, Read, slice_addresses
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.library.database import in_parts
+from semblance.core.library.records import CaseDetails
+from semblance.core.library.schema import HAS_PICTURE, cases, files, sources
+from semblance.core.library.slice_tables import NO_SLICES, Read, slice_addresses
 
 
 def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:

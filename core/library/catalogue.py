@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.errors import BadInput
-from core.imaging.region import Region
-from core.language import say
-from core.library.case_details import case_details
-from core.library.database import check_version, connect, in_parts, plain_errors, transaction
-from core.library.forgetting import forget_failures, forget_numbers
-from core.library.records import (
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.library.case_details import case_details
+from semblance.core.library.database import check_version, connect, in_parts, plain_errors, transaction
+from semblance.core.library.forgetting import forget_failures, forget_numbers
+from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
     CaseLabels,
@@ -26,8 +26,8 @@ from core.library.records import (
     now,
     unique_name,
 )
-from core.library.schema import HAS_PICTURE, cases, files, slices, sources
-from core.library.slice_tables import slices_of_source, write_slices
+from semblance.core.library.schema import HAS_PICTURE, cases, files, slices, sources
+from semblance.core.library.slice_tables import slices_of_source, write_slices
 
 
 class Catalogue:

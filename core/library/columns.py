@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import numpy.typing as npt
 
-from core.library.letters import finding_letters
+from semblance.core.library.letters import finding_letters
 
 Indices = npt.NDArray[np.intp]
 NO_FINDING = -1

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from core.errors import BadArguments, BadInput
-from core.language import say
-from core.library.catalogue import Catalogue
-from core.library.records import ConceptRecord, MarkRecord, now
-from core.library.schema import concept_marks, concepts
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.records import ConceptRecord, MarkRecord, now
+from semblance.core.library.schema import concept_marks, concepts
 
 #: Longer names would not fit where they are shown.
 LONGEST = 40

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from core.imaging.picture import Picture
-    from core.imaging.region import Region
-    from core.imaging.volume import Volume
+    from semblance.core.imaging.picture import Picture
+    from semblance.core.imaging.region import Region
+    from semblance.core.imaging.volume import Volume
 
 _PIECE = 1 << 20
 

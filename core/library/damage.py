@@ -12,10 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.language import say
-from core.library import schema
-from core.library.database import BUSY_S, has_no_room, in_words, made_by_newer
-from core.library.row_sums import allow_sums, changed_rows, quoted, text_of
+from semblance.core.language import say
+from semblance.core.library import schema
+from semblance.core.library.database import BUSY_S, has_no_room, in_words, made_by_newer
+from semblance.core.library.row_sums import allow_sums, changed_rows, quoted, text_of
 
 #: What SQLite says when asked whether a file is whole.
 WHOLE = "ok"

@@ -13,11 +13,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 
-from core.errors import BadInput, SemblanceError
-from core.language import say
-from core.library import schema
-from core.library.records import CATALOGUE
-from core.library.row_sums import COLUMNS, allow_sums, keeping_sums, renewing_sums, summed_columns
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.language import say
+from semblance.core.library import schema
+from semblance.core.library.records import CATALOGUE
+from semblance.core.library.row_sums import COLUMNS, allow_sums, keeping_sums, renewing_sums, summed_columns
 
 #: Writers wait this long for each other before they give up.
 BUSY_S = 30

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.errors import SemblanceError
-from core.language import say
-from core.library.records import CATALOGUE, account, now
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.library.records import CATALOGUE, account, now
 
 FILE = "exports.log"
 #: Exports that are listed at most, the newest of them.

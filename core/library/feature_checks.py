@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.language import say
-from core.library.catalogue import Catalogue
-from core.library.feature_sets import FeatureSets
-from core.library.feature_stores import DESCRIPTION, chunk_file, create_store
-from core.library.forgetting import FORGOTTEN
-from core.library.records import CHUNK, FeatureSet
-from core.library.schema import cases, feature_chunks
-from core.tasks import SILENT, Reporter
+from semblance.core.language import say
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.feature_sets import FeatureSets
+from semblance.core.library.feature_stores import DESCRIPTION, chunk_file, create_store
+from semblance.core.library.forgetting import FORGOTTEN
+from semblance.core.library.records import CHUNK, FeatureSet
+from semblance.core.library.schema import cases, feature_chunks
+from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)

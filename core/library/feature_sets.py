@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.errors import BadArguments, BadInput
-from core.language import say
-from core.library.catalogue import Catalogue
-from core.library.feature_stores import create_store, sum_of_chunk
-from core.library.forgetting import forget_numbers
-from core.library.records import CHUNK, FeatureSet, now
-from core.library.schema import HAS_PICTURE, cases, feature_chunks, feature_failures, feature_sets
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.feature_stores import create_store, sum_of_chunk
+from semblance.core.library.forgetting import forget_numbers
+from semblance.core.library.records import CHUNK, FeatureSet, now
+from semblance.core.library.schema import HAS_PICTURE, cases, feature_chunks, feature_failures, feature_sets
 
 
 class FeatureSets:

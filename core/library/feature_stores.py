@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.library.records import CHUNK
+from semblance.core.library.records import CHUNK
 
 #: What describes a store.
 DESCRIPTION = "zarr.json"

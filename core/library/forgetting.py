@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 import sqlalchemy as sa
 
-from core.library.schema import feature_chunks, feature_failures
+from semblance.core.library.schema import feature_chunks, feature_failures
 
 #: Stands in a chunk where a case had its numbers.
 FORGOTTEN = -1

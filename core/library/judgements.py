@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from core.library.catalogue import Catalogue
-from core.library.records import JudgementRecord
-from core.library.schema import judgements
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.records import JudgementRecord
+from semblance.core.library.schema import judgements
 
 
 class JudgementTable:

@@ -16,19 +16,19 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.imaging.deidentify import Pseudonyms
-from core.language import say
-from core.library import check_is_library
-from core.library.catalogue import Catalogue
-from core.library.concepts import ConceptTable
-from core.library.database import create_tables, has_no_room, not_writable, plain_errors
-from core.library.feature_sets import FeatureSets
-from core.library.judgements import JudgementTable
-from core.library.pseudonyms import pseudonyms_of
-from core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, MetricRecord, now
-from core.library.schema import metrics, searches
-from core.library.thumbnails import ThumbnailStore
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.language import say
+from semblance.core.library import check_is_library
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.concepts import ConceptTable
+from semblance.core.library.database import create_tables, has_no_room, not_writable, plain_errors
+from semblance.core.library.feature_sets import FeatureSets
+from semblance.core.library.judgements import JudgementTable
+from semblance.core.library.pseudonyms import pseudonyms_of
+from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, MetricRecord, now
+from semblance.core.library.schema import metrics, searches
+from semblance.core.library.thumbnails import ThumbnailStore
 
 _MAKING = ".making"
 _ABANDONED_S = 24 * 3600
@@ -137,7 +137,7 @@ class Library:
         return JudgementTable(self.catalogue, ledger)
 
     def pseudonyms(self) -> Pseudonyms:
-        """See :func:`core.library.pseudonyms.pseudonyms_of`."""
+        """See :func:`semblance.core.library.pseudonyms.pseudonyms_of`."""
         return pseudonyms_of(self.catalogue)
 
     # Metrics

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.errors import BadInput
-from core.imaging.deidentify import Pseudonyms
-from core.language import say
-from core.library.catalogue import Catalogue
-from core.library.schema import meta
+from semblance.core.errors import BadInput
+from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.language import say
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.schema import meta
 
 _KEY = "pseudonym key"
 

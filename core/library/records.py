@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.language import say
+from semblance.core.errors import BadArguments
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
 
 SUFFIX = ".semblance"
 CATALOGUE = "catalogue.sqlite"
@@ -167,7 +167,7 @@ class MetricRecord:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """A click in plain values; see :class:`core.searches.judgement.Judgement`."""
+    """A click in plain values; see :class:`semblance.core.searches.judgement.Judgement`."""
 
     kind: str
     query: str

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.library.row_sums import quoted, sum_of_row, text_of
+from semblance.core.library.row_sums import quoted, sum_of_row, text_of
 
 _INTEGER_BITS = 64
 #: Kinds of values whose bytes stand in the file as they are.

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from core.library import schema
-from core.library.damage import columns_of, kept_columns, read_only, readable
-from core.library.database import BUSY_S, create_tables
-from core.library.row_repair import bring_back
-from core.library.row_sums import allow_sums, differs, keep_sums, quoted, renewal, sums_of, text_of
+from semblance.core.library import schema
+from semblance.core.library.damage import columns_of, kept_columns, read_only, readable
+from semblance.core.library.database import BUSY_S, create_tables
+from semblance.core.library.row_repair import bring_back
+from semblance.core.library.row_sums import allow_sums, differs, keep_sums, quoted, renewal, sums_of, text_of
 
 _IMPORTED_AGAIN = ("files", "cases", "slices")
 #: What is imported or extracted again, or would teach something false: better none than one that was changed.

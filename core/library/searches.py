@@ -8,11 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.errors import BadArguments
-from core.language import say
-from core.library.catalogue import Catalogue
-from core.library.records import now, unique_name
-from core.library.schema import judgements, searches
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.records import now, unique_name
+from semblance.core.library.schema import judgements, searches
 
 #: Names in brackets are the program's own: the search in the window, and what was deleted.
 _OWN = "("

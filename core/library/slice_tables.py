@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.library.database import in_parts
-from core.library.records import CaseRecord, Slice
-from core.library.schema import cases, files, slices
+from semblance.core.library.database import in_parts
+from semblance.core.library.records import CaseRecord, Slice
+from semblance.core.library.schema import cases, files, slices
 
 Read = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from core.library.database import BUSY_S
+from semblance.core.library.database import BUSY_S
 
 _PART = 500
 

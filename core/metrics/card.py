@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from core.errors import BadInput
-from core.language import say
-from core.parameters import Value
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.parameters import Value
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments
-from core.language import say
-from core.parameters import Parameter, Value, checked
-from core.tasks import Reporter
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value, checked
+from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.metric import Metric
 
 
 class Learner(abc.ABC):

@@ -10,21 +10,21 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.card import MetricCard
-from core.metrics.distance import Matrix
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.memory import check_features
-from core.metrics.inputs.rows import training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.training import TrainingPoint, begin_card
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.inputs.memory import check_features
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What there is to learn from; see :meth:`core.metrics.learner.Learner.fit`."""
+    """What there is to learn from; see :meth:`semblance.core.metrics.learner.Learner.fit`."""
 
     X: Matrix
     y: npt.ArrayLike | None

@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.metric import Metric
-from core.metrics.steps.impute import Impute
-from core.metrics.steps.without import Without
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.without import Without
 
 
 def explained_groups(metric: Metric) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance, Matrix, Part
-from core.metrics.distances.linear import LinearDistance, parts_by_group
-from core.metrics.inputs.rows import as_rows
-from core.metrics.steps.sequence import apply_steps
-from core.metrics.steps.step import Step
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distances.linear import LinearDistance, parts_by_group
+from semblance.core.metrics.inputs.rows import as_rows
+from semblance.core.metrics.steps.sequence import apply_steps
+from semblance.core.metrics.steps.step import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Metric:
     feature_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from core.metrics.storage import content_hash
+        from semblance.core.metrics.storage import content_hash
 
         groups = self.feature_groups or tuple(say("feature {n}", n=n) for n in range(1, self.n_features + 1))
         if len(groups) != self.n_features:
@@ -156,7 +156,7 @@ class Metric:
         return names
 
     def save(self, path: Path) -> None:
-        """Store at ``path``; see :func:`core.metrics.storage.save_metric`."""
-        from core.metrics.storage import save_metric
+        """Store at ``path``; see :func:`semblance.core.metrics.storage.save_metric`."""
+        from semblance.core.metrics.storage import save_metric
 
         save_metric(self, path)

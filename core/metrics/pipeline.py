@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.steps.impute import Impute
-from core.metrics.steps.mrmr import MRMR
-from core.metrics.steps.sequence import fit_steps
-from core.metrics.steps.standardise import Standardise
-from core.metrics.steps.step import Step
-from core.tasks import Reporter
+from semblance.core.language import say
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.mrmr import MRMR
+from semblance.core.metrics.steps.sequence import fit_steps
+from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.steps.step import Step
+from semblance.core.tasks import Reporter
 
 
 def fit_metric(

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors import BadArguments
-from core.language import say
-from core.metrics.comparators.convnet import ConvNet
-from core.metrics.comparators.distboost import DistBoost
-from core.metrics.comparators.euclidean import Euclidean
-from core.metrics.comparators.itml import ITML
-from core.metrics.comparators.l1 import L1
-from core.metrics.comparators.lda import LDA
-from core.metrics.comparators.lmnn import LMNN
-from core.metrics.comparators.mahalanobis import Mahalanobis
-from core.metrics.comparators.mmc import MMC
-from core.metrics.comparators.nca import NCA
-from core.metrics.comparators.ncmc import NCMC
-from core.metrics.comparators.pca import PrincipalComponents
-from core.metrics.comparators.rca import RCA
-from core.metrics.learner import Learner
-from core.metrics.online.clicks import LEARNER as CLICKS
-from core.metrics.papers.bdm import BDM, BDMV
-from core.metrics.papers.bdm_kernel import BDMKernel
-from core.metrics.papers.boostmetric import BoostMetric
-from core.metrics.papers.ccml import CCML
-from core.metrics.papers.conv_ccml import ConvCCML
-from core.metrics.papers.metricboost import MetricBoost
-from core.metrics.papers.passive_aggressive import PassiveAggressive
-from core.parameters import checked
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.metrics.comparators.convnet import ConvNet
+from semblance.core.metrics.comparators.distboost import DistBoost
+from semblance.core.metrics.comparators.euclidean import Euclidean
+from semblance.core.metrics.comparators.itml import ITML
+from semblance.core.metrics.comparators.l1 import L1
+from semblance.core.metrics.comparators.lda import LDA
+from semblance.core.metrics.comparators.lmnn import LMNN
+from semblance.core.metrics.comparators.mahalanobis import Mahalanobis
+from semblance.core.metrics.comparators.mmc import MMC
+from semblance.core.metrics.comparators.nca import NCA
+from semblance.core.metrics.comparators.ncmc import NCMC
+from semblance.core.metrics.comparators.pca import PrincipalComponents
+from semblance.core.metrics.comparators.rca import RCA
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.online.clicks import LEARNER as CLICKS
+from semblance.core.metrics.papers.bdm import BDM, BDMV
+from semblance.core.metrics.papers.bdm_kernel import BDMKernel
+from semblance.core.metrics.papers.boostmetric import BoostMetric
+from semblance.core.metrics.papers.ccml import CCML
+from semblance.core.metrics.papers.conv_ccml import ConvCCML
+from semblance.core.metrics.papers.metricboost import MetricBoost
+from semblance.core.metrics.papers.passive_aggressive import PassiveAggressive
+from semblance.core.parameters import checked
 
 _LEARNERS: tuple[type[Learner], ...] = (
     Euclidean,

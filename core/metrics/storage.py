@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance
-from core.metrics.distances import DISTANCES
-from core.metrics.steps import STEPS, Step
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.distances import DISTANCES
+from semblance.core.metrics.steps import STEPS, Step
 
 if TYPE_CHECKING:
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.metric import Metric
 
 FORMAT = "semblance-metric"
 #: Raised by one whenever an older program could not read the file.
@@ -167,7 +167,7 @@ def load_metric(path: str | Path) -> Metric:
 
 
 def _read(archive: zipfile.ZipFile) -> Metric:
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.metric import Metric
 
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) > MAX_ENTRIES or sum(info.file_size for info in entries.values()) > MAX_BYTES:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance
-from core.metrics.learner import Learner
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.learner import Learner
 
 
 @dataclass(frozen=True, eq=False)

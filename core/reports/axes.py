@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.language import in_marks, tr
-from core.reports.sheet import TEXT, TICK, Box, Run, Sheet, Values
+from semblance.core.language import in_marks, tr
+from semblance.core.reports.sheet import TEXT, TICK, Box, Run, Sheet, Values
 
 #: Dashes of the lines that are not current: plain, dashed, dotted, dash-dot, long.
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2.5), (1.2, 2), (6, 2, 1.2, 2), (9, 3), (3, 1.5, 1.2, 1.5))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.language import figure, known, shown, tr
-from core.reports.axes import Scale, frame, heading, inner_box, style
-from core.reports.curves import CalibrationCurve
-from core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet
+from semblance.core.language import figure, known, shown, tr
+from semblance.core.reports.axes import Scale, frame, heading, inner_box, style
+from semblance.core.reports.curves import CalibrationCurve
+from semblance.core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet
 
 #: From this width on, the numbers stand beside the plot.
 WIDE = 480
@@ -17,7 +17,7 @@ _ROOM = 250
 def calibration_figure(curves: Sequence[CalibrationCurve], page: Page) -> bytes:
     """Observed share over mean estimate of each bin, with its interval and number of cases; the first curve.
 
-    Arguments and errors as of :func:`core.reports.figures.retrieval_accuracy_figure`; ``page.named`` sets the
+    Arguments and errors as of :func:`semblance.core.reports.figures.retrieval_accuracy_figure`; ``page.named`` sets the
     numbers beside the plot.
     """
     sheet = page.sheet()

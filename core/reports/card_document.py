@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.language import say
-from core.reports.document import Fact
+from semblance.core.language import say
+from semblance.core.reports.document import Fact
 
 NOT_MEASURED = say("nothing: no score may be claimed for it")
 

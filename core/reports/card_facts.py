@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from core.language import known, say, say_all, say_n
-from core.metrics.card import MetricCard
-from core.reports.document import Fact
-from core.reports.wording import when
+from semblance.core.language import known, say, say_all, say_n
+from semblance.core.metrics.card import MetricCard
+from semblance.core.reports.document import Fact
+from semblance.core.reports.wording import when
 
 _SCORES = {
     "auc": say("AUC"),

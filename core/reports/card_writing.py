@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import BadArguments
-from core.language import known, say, shown, tr
-from core.reports.card_document import CardDocument, Section, Table
-from core.reports.saving import put_file
+from semblance.core.errors import BadArguments
+from semblance.core.language import known, say, shown, tr
+from semblance.core.reports.card_document import CardDocument, Section, Table
+from semblance.core.reports.saving import put_file
 
 
 def card_markdown(document: CardDocument) -> str:

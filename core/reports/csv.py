@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.reports.cells import csv_text
-from core.reports.document import ReportDocument
+from semblance.core.reports.cells import csv_text
+from semblance.core.reports.document import ReportDocument
 
 
 def report_csv(document: ReportDocument) -> str:

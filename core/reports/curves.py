@@ -10,8 +10,8 @@ from typing import TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from core.language import figure, tr
-from core.reports.cells import csv_text
+from semblance.core.language import figure, tr
+from semblance.core.reports.cells import csv_text
 
 Numbers = tuple[float | None, ...]
 

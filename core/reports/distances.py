@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from core.language import figure
+from semblance.core.language import figure
 
 #: Digits after the point at first, and at most; figures at most of the largest that is looked at.
 FEWEST, MOST, FIGURES = 3, 6, 5

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.imaging.region import Region
-from core.language import counted, known, say, say_all, say_n
-from core.library.letters import finding_letters
-from core.reports.distances import digits_for
-from core.reports.privacy import Eraser, texts_of
+from semblance.core.imaging.region import Region
+from semblance.core.language import counted, known, say, say_all, say_n
+from semblance.core.library.letters import finding_letters
+from semblance.core.reports.distances import digits_for
+from semblance.core.reports.privacy import Eraser, texts_of
 
 #: Said once on every report.
 SUPPORT = say("Support, not a diagnosis.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from datetime import UTC, datetime
 
-from core.reports.document import ReportDocument
-from core.reports.pdf import report_pdf
+from semblance.core.reports.document import ReportDocument
+from semblance.core.reports.pdf import report_pdf
 
 #: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
 SOP_CLASS, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"

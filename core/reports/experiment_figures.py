@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.language import figure, tr
-from core.reports.axes import PAD, heading, tick_text, value_ticks
-from core.reports.sheet import TEXT, TICK, Format, Run, Sheet, ThemeName
+from semblance.core.language import figure, tr
+from semblance.core.reports.axes import PAD, heading, tick_text, value_ticks
+from semblance.core.reports.sheet import TEXT, TICK, Format, Run, Sheet, ThemeName
 
 _STUB = 10
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.language import figure, tr
-from core.reports.axes import (
+from semblance.core.language import figure, tr
+from semblance.core.reports.axes import (
     PAD,
     Entry,
     Scale,
@@ -23,8 +23,8 @@ from core.reports.axes import (
     tick_text,
     value_ticks,
 )
-from core.reports.calibration_figure import calibration_figure
-from core.reports.curves import (
+from semblance.core.reports.calibration_figure import calibration_figure
+from semblance.core.reports.curves import (
     ACCURACY,
     CALIBRATION,
     ROC,
@@ -34,7 +34,7 @@ from core.reports.curves import (
     TrainingCurve,
     relative_objective,
 )
-from core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet, Values
+from semblance.core.reports.sheet import TEXT, TICK, Box, Page, Run, Sheet, Values
 
 #: From this width on, a key with numbers stands beside the plot.
 WIDE = 640

@@ -6,10 +6,10 @@ import base64
 from functools import partial
 from pathlib import Path
 
-from core.language import Said, chosen, known, shown, tr
-from core.reports.distances import distance_text
-from core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
-from core.reports.wording import reach, region_text, signed_text, waterfall, when
+from semblance.core.language import Said, chosen, known, shown, tr
+from semblance.core.reports.distances import distance_text
+from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
+from semblance.core.reports.wording import reach, region_text, signed_text, waterfall, when
 
 _KINDS = (
     (b"\x89PNG", "image/png"),

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from core.reports.document import Fact, ReportDocument
+from semblance.core.reports.document import Fact, ReportDocument
 
 #: Raised when a name changes its meaning.
 VERSION = 1

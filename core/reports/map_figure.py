@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.language import tr
-from core.reports.axes import PAD, heading
-from core.reports.cells import csv_text
-from core.reports.document import FINDING_COLOURS
-from core.reports.sheet import TICK, Box, Format, Sheet, ThemeName
+from semblance.core.language import tr
+from semblance.core.reports.axes import PAD, heading
+from semblance.core.reports.cells import csv_text
+from semblance.core.reports.document import FINDING_COLOURS
+from semblance.core.reports.sheet import TICK, Box, Format, Sheet, ThemeName
 
 #: Matplotlib's marks for the shapes of the findings in the window, in order.
 _MARKS = ("o", "s", "^", "D", "P", "X", "v")

@@ -6,8 +6,8 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import BadArguments, BadInput
-from core.language import say
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
 
 PAGES = ("A4", "letter")
 #: Larger ones are no letterhead.

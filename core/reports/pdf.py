@@ -21,9 +21,9 @@ from reportlab.platypus import (
     TableStyle,
 )
 
-from core.errors import BadArguments
-from core.language import known, say, shown, tr
-from core.reports.document import (
+from semblance.core.errors import BadArguments
+from semblance.core.language import known, say, shown, tr
+from semblance.core.reports.document import (
     SUPPORT,
     UNKNOWN_MARK,
     Fact,
@@ -33,8 +33,8 @@ from core.reports.document import (
     RankedRow,
     ReportDocument,
 )
-from core.reports.pdf_fonts import register, width_of
-from core.reports.pdf_parts import (
+from semblance.core.reports.pdf_fonts import register, width_of
+from semblance.core.reports.pdf_parts import (
     BODY,
     FAINT,
     HEAD,
@@ -58,7 +58,7 @@ from core.reports.pdf_parts import (
     small_figure,
     write,
 )
-from core.reports.wording import reach, region_text, when
+from semblance.core.reports.wording import reach, region_text, when
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
@@ -339,7 +339,7 @@ def _plots(plots: Sequence[Plot], room: float) -> list[Any]:
 
 
 def _figure(plot: Plot, width: float) -> list[Any]:
-    from core.reports.pdf_parts import figure
+    from semblance.core.reports.pdf_parts import figure
 
     told = [paragraph(plot.caption, STRONG_BODY)]
     if plot.measured_on:

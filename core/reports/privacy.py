@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from core.language import Said, say
+from semblance.core.language import Said, say
 
 #: Ids this short are only taken for ids where no letter or digit touches them.
 _SHORT = 3

@@ -8,8 +8,8 @@ import os
 import secrets
 from pathlib import Path
 
-from core.errors import SemblanceError
-from core.language import say
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 

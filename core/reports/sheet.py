@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.language import shown
+from semblance.core.language import shown
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.imaging.region import Region
-from core.language import say
-from core.reports.distances import distance_text
-from core.reports.document import RankedRow
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.reports.distances import distance_text
+from semblance.core.reports.document import RankedRow
 
 #: Parts of a distance shown for a case; the rest are summed.
 PARTS = 5

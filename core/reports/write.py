@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import BadArguments
-from core.language import say
-from core.reports.document import ReportDocument
-from core.reports.saving import put_file
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.reports.document import ReportDocument
+from semblance.core.reports.saving import put_file
 
 
 def _pdf(document: ReportDocument, page: str) -> bytes:
-    from core.reports.pdf import report_pdf
+    from semblance.core.reports.pdf import report_pdf
 
     return report_pdf(document, page)
 
 
 def _html(document: ReportDocument, _page: str) -> bytes:
-    from core.reports.html import report_html
+    from semblance.core.reports.html import report_html
 
     return report_html(document).encode()
 
 
 def _csv(document: ReportDocument, _page: str) -> bytes:
-    from core.reports.csv import report_csv
+    from semblance.core.reports.csv import report_csv
 
     return report_csv(document).encode()
 
 
 def _json(document: ReportDocument, _page: str) -> bytes:
-    from core.reports.json import report_json
+    from semblance.core.reports.json import report_json
 
     return report_json(document).encode()
 
 
 def _dicom(document: ReportDocument, page: str) -> bytes:
-    from core.reports.encapsulated import report_dicom
+    from semblance.core.reports.encapsulated import report_dicom
 
     return report_dicom(document, page)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.retrieval.index import Index, Matrix, Rows
-from core.retrieval.reranking import ClickIndex
-from core.retrieval.scan import ScanIndex
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.scan import ScanIndex
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.online.click_form import Beginning, ClickForm
-from core.retrieval.index import Hits, Matrix, Rows
+from semblance.core.errors import BadInput
+from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.retrieval.index import Hits, Matrix, Rows
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192
@@ -15,7 +15,7 @@ _UNIT = 2.0**-24
 
 
 class ClickIndex:
-    """What :class:`core.retrieval.index.Index` does, for one query and a form set anew with every click.
+    """What :class:`semblance.core.retrieval.index.Index` does, for one query and a form set anew with every click.
 
     |x - q|^2, as it is and under the metric clicks began with, is kept from one click to the next; only the
     projections of x - q on the directions the clicks changed are new. They are made in float32; every row

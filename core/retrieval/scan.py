@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance
-from core.retrieval.index import Hits, Index, Matrix, Rows, checked_query
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance
+from semblance.core.retrieval.index import Hits, Index, Matrix, Rows, checked_query
 
 
 class ScanIndex:
-    """What :class:`core.retrieval.index.Index` does, for a distance that embeds nothing.
+    """What :class:`semblance.core.retrieval.index.Index` does, for a distance that embeds nothing.
 
     The rows are those after the metric's steps, compared in float64 by the distance itself. Rows at equal
     distance are ordered by ``tie_break``, then by row number.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
+from semblance.core.errors import BadInput
 
 Matrix = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 Truth = npt.NDArray[np.bool_]
 Groups = npt.NDArray[np.intp]

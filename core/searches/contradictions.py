@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.language import say
-from core.searches.judgement import Kind
-from core.searches.ledger import Entry
+from semblance.core.language import say
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.ledger import Entry
 
 #: At most so many circles are looked for, the newest clicks first: a thousand wrong clicks make millions.
 MOST = 200

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: How far the query moves away from the middle of what is not meant, in units of their distance; chosen on
 #: ionosphere and balance_scale (benchmarks), with right and with 20 % wrong examples.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.errors import BadInput
-from core.language import say
-from core.library.records import JudgementRecord
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.library.records import JudgementRecord
 
 
 class Kind(StrEnum):

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.errors import BadArguments
-from core.language import say
-from core.library.records import JudgementRecord
-from core.searches.judgement import Judgement
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.library.records import JudgementRecord
+from semblance.core.searches.judgement import Judgement
 
 
 class Store(Protocol):
-    """Where a ledger is kept: :class:`core.library.judgements.JudgementTable`."""
+    """Where a ledger is kept: :class:`semblance.core.library.judgements.JudgementTable`."""
 
     def read(self) -> list[tuple[int, JudgementRecord, int | None]]: ...
     def append(self, made: Sequence[JudgementRecord]) -> list[int]: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from core.imaging.region import Region
+    from semblance.core.imaging.region import Region
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Query:
         Raises:
             KeyError, TypeError, ValueError: other data.
         """
-        from core.imaging.region import Region
+        from semblance.core.imaging.region import Region
 
         image, region = data.get("image"), data.get("region")
         return cls(

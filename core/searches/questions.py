@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.metrics.online.click_form import ClickForm
-from core.searches.judgement import Judgement, Kind
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.searches.judgement import Judgement, Kind
 
 #: Cases are asked about whose doubt p (1 - p) is at least this share of the largest.
 DOUBTFUL = 0.9

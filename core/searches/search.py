@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from core.searches.query import Query
+from semblance.core.searches.query import Query
 
 #: The share of a library's own cases whose nearest neighbour would be called no good match.
 UNUSUAL = 0.01

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.metrics.distance import Matrix
-from core.metrics.online.click_directions import Direction, agreement, beliefs, direction
-from core.metrics.online.click_form import Beginning, ClickForm
-from core.metrics.online.click_learning import Judged, Rows, replay
-from core.searches.judgement import Judgement, Kind
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.online.click_directions import Direction, agreement, beliefs, direction
+from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.online.click_learning import Judged, Rows, replay
+from semblance.core.searches.judgement import Judgement, Kind
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from core.demo import generate
-from core.engine import Engine
-from core.evaluation.held_out_votes import VOTERS
-from core.library import open_library, open_or_create_library
-from core.library.records import CATALOGUE
-from core.searches.query import Query
-from core.tasks import SILENT, Reporter
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.searching import search
+from semblance.core.demo import generate
+from semblance.core.engine import Engine
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.library import open_library, open_or_create_library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.searches.query import Query
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.searching import search
 
 EXTRACTOR = "gabor"
 METRIC = "BDM+V"

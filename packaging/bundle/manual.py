@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.completion import get_completion_script
 
-from app.cli.main import cli
+from semblance.app.cli.main import cli
 
 #: Where each shell looks for completions, below a prefix such as /usr/share.
 COMPLETIONS = {

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from core.engine import limit_threads
+from semblance.core.engine import limit_threads
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import from_findings
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.library.importers.tables_csv import read_table
-from core.metrics.boosting.bit_boosting import best_cut, smoothed_log_ratio
-from core.metrics.boosting.dense_bits import DensePairs
-from core.metrics.steps import parse_steps
+from semblance.core.constraints import from_findings
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics.boosting.bit_boosting import best_cut, smoothed_log_ratio
+from semblance.core.metrics.boosting.dense_bits import DensePairs
+from semblance.core.metrics.steps import parse_steps
 
 Matrix = npt.NDArray[np.float64]
 
@@ -42,7 +42,7 @@ PROGRAM = """
 import re, sys, time
 from pathlib import Path
 from threadpoolctl import threadpool_limits
-from core.metrics import make_learner
+from semblance.core.metrics import make_learner
 from tests.benchmarks.bdm_at_scale import overlapping
 name, n, d, findings, rounds = sys.argv[1], *map(int, sys.argv[2:])
 X, y = overlapping(n, d, findings)

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from core.constraints import from_findings, visual_pairs
-from core.engine import limit_threads
-from core.metrics import make_learner
-from core.metrics.papers.bdm import BDMV
-from core.metrics.steps.pca import PCA
+from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.engine import limit_threads
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.papers.bdm import BDMV
+from semblance.core.metrics.steps.pca import PCA
 from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, row, scores
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.library.importers.tables_csv import read_table
-from core.metrics import make_learner
-from core.metrics.metric import Metric
+from semblance.core.engine import limit_threads
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.metric import Metric
 from tests.benchmarks.bench_metricboost import Matrix, best, fit, row, standardised, whole_fits
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data

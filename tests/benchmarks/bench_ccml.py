@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.library.importers.tables_csv import read_table
-from core.metrics import make_learner
-from core.metrics.neighbours.class_neighbours import Batch, expected_accuracy, make_batch
-from core.metrics.steps import parse_steps
+from semblance.core.engine import limit_threads
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.neighbours.class_neighbours import Batch, expected_accuracy, make_batch
+from semblance.core.metrics.steps import parse_steps
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

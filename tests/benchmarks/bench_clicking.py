@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.library.library import Library
-from core.library.records import CHUNK
-from core.metrics.online.click_learning import Judged, replay
-from core.retrieval.reranking import ClickIndex
-from core.searches.contradictions import contradictions
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Ledger
-from core.searches.query import Query
-from core.searches.search import Search
-from core.searches.teaching import learn
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks
-from core.workflows.searches.refining import judge, thumb
+from semblance.core.engine import limit_threads
+from semblance.core.library.library import Library
+from semblance.core.library.records import CHUNK
+from semblance.core.metrics.online.click_learning import Judged, replay
+from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.searches.contradictions import contradictions
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.searches.teaching import learn
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.refining import judge, thumb
 from tests.benchmarks.harness import Row, table
 from tests.benchmarks.made_up import catalogue
 from tests.helpers import data as real_data

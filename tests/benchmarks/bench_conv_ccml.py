@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols.ccml import CCMLProtocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.splits import HoldOut, holdout
-from core.features.pixel_rows import Pixels
-from core.imaging.picture import Picture
-from core.metrics import make_learner
+from semblance.core.engine import limit_threads
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols.ccml import CCMLProtocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.features.pixel_rows import Pixels
+from semblance.core.imaging.picture import Picture
+from semblance.core.metrics import make_learner
 from tests.benchmarks.harness import Row, Skipped, need, table
 from tests.helpers import data as real_data
 

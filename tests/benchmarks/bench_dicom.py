@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from core.imaging import PictureAddress, PictureReader
-from core.library.importers.dicom import DicomImporter
-from core.library.importers.source import Source
-from core.tasks import SILENT
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.library.importers.dicom import DicomImporter
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT
 from tests.helpers.dicom_files import ct_slice, encoded
 
 RUNS = 5
@@ -29,7 +29,7 @@ LARGE = 4096
 LARGE_PROGRAM = """
 import resource, sys
 from pathlib import Path
-from core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import PictureAddress, PictureReader
 parts = tuple(PictureAddress(path) for path in sorted(Path(sys.argv[1]).iterdir()))
 with PictureReader() as reader, reader.stack(PictureAddress(parts[0].container, slices=parts)) as stack:
     for place in range(0, len(stack), 16):

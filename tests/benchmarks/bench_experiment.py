@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from core.experiments.places import Local
-from core.experiments.running import Finished
-from core.experiments.running import run as measure
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
+from semblance.core.experiments.places import Local
+from semblance.core.experiments.running import Finished
+from semblance.core.experiments.running import run as measure
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
 
 #: scikit-learn's copy of the tested part of optdigits.
 TABLE, CASES, REPEATS, TARGET = "builtin:digits", 1797, 10, 1.8

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.features import make_extractor
-from core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
-from core.imaging import PictureAddress, PictureReader
+from semblance.core.engine import limit_threads
+from semblance.core.features import make_extractor
+from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
+from semblance.core.imaging import PictureAddress, PictureReader
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import limit_threads
-from core.library.library import Library
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Ledger
-from core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.engine import limit_threads
+from semblance.core.library.library import Library
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from tests.benchmarks.bench_clicking import M, _library, row
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
@@ -42,8 +42,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 
 def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
-    from app.operations import searching
-    from core.searches.query import Query
+    from semblance.app.operations import searching
+    from semblance.core.searches.query import Query
     from tests.helpers.windows import open_window
 
     library = _made(path, n)
@@ -87,9 +87,9 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
 
 def _large_ledger(path: Path) -> list[dict[str, Any]]:
     """A search with very many judgements, all taken back by one press of Reset, and put in force again."""
-    from app.operations import refining, searching
-    from core.searches.query import Query
-    from core.searches.search import Search
+    from semblance.app.operations import refining, searching
+    from semblance.core.searches.query import Query
+    from semblance.core.searches.search import Search
     from tests.helpers.windows import open_window
 
     library = _made(path, 2_000)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import limit_threads
-from core.features import make_extractor
-from core.imaging.picture import Picture
-from core.imaging.region import Region, region_of_mask
+from semblance.core.engine import limit_threads
+from semblance.core.features import make_extractor
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region, region_of_mask
 from tests.benchmarks.harness import Row, table
 
 SIDE = 256

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import Engine
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.features.polyp.extractor import Polyp
-from core.imaging.region import Region
-from core.metrics.steps import parse_steps
+from semblance.core.engine import Engine
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.imaging.region import Region
+from semblance.core.metrics.steps import parse_steps
 from tests.helpers.colon_phantoms import study
 from tests.helpers.volumes import stack_of
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.library.importers.tables_csv import read_table
-from core.metrics import make_learner
-from core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
+from semblance.core.engine import limit_threads
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

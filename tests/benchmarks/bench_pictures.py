@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.engine import limit_threads
-from core.imaging.container import PictureReader
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.segmentation import segment_at, segment_in
-from core.library.importers.importer import FoundCase
-from core.library.importers.registry import recognise
-from core.library.importers.source import Source
-from core.tasks import SILENT
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
+from semblance.core.engine import limit_threads
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import segment_at, segment_in
+from semblance.core.library.importers.importer import FoundCase
+from semblance.core.library.importers.registry import recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

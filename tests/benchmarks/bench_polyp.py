@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from core.engine import Engine
-from core.features.polyp.extractor import Polyp
+from semblance.core.engine import Engine
+from semblance.core.features.polyp.extractor import Polyp
 from tests.helpers.volumes import ball_on_wall, ct_of, stack_of
 
 TARGET = 25.0

@@ -11,15 +11,15 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from core.engine import limit_threads
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.reports.reporting import write_search_report
-from core.workflows.searches.batch_queries import all_cases
-from core.workflows.searches.desk import close_desks
+from semblance.core.engine import limit_threads
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.reports.reporting import write_search_report
+from semblance.core.workflows.searches.batch_queries import all_cases
+from semblance.core.workflows.searches.desk import close_desks
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 from tests.helpers.pictures import striped_folder

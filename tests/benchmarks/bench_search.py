@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.engine import limit_threads
-from core.metrics.distances import BitDistance
-from core.retrieval.index import Index
-from core.retrieval.ranking import Query, rank
+from semblance.core.engine import limit_threads
+from semblance.core.metrics.distances import BitDistance
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import Query, rank
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 

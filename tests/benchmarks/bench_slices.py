@@ -23,12 +23,12 @@ _PATIENCE_S = 120.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from app.jobs import Jobs, Lane
-    from app.theme import set_theme
-    from app.viewer.picture_pane import PicturePane
-    from app.windows.warming import warm_looking
-    from core.imaging.address import PictureAddress
-    from core.imaging.memory import give_freed_blocks_back
+    from semblance.app.jobs import Jobs, Lane
+    from semblance.app.theme import set_theme
+    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.windows.warming import warm_looking
+    from semblance.core.imaging.address import PictureAddress
+    from semblance.core.imaging.memory import give_freed_blocks_back
 
     give_freed_blocks_back()
     app = QApplication.instance() or QApplication([])
@@ -99,8 +99,8 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
 
 
 def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
-    from app.jobs import Lane
-    from core.workflows.imaging import looking
+    from semblance.app.jobs import Lane
+    from semblance.core.workflows.imaging import looking
 
     shown: list[Any] = []
     job = jobs.run("", looking.view_file, address, lane=Lane.LOOK, quiet=True)
@@ -124,8 +124,8 @@ def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
 
 
 def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
-    from app.viewer.plane_views import PlaneViews
-    from core.workflows.imaging.looking import StackFacts
+    from semblance.app.viewer.plane_views import PlaneViews
+    from semblance.core.workflows.imaging.looking import StackFacts
 
     views = PlaneViews(jobs, pane)
     views.resize(500, 1000)

@@ -24,9 +24,9 @@ def since_birth():
 
 """
 WINDOW = """
-from app.program import make_application
+from semblance.app.program import make_application
 application = make_application()
-from app.windows.main import MainWindow
+from semblance.app.windows.main import MainWindow
 window = MainWindow()
 window.show()
 application.processEvents()

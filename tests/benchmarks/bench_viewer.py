@@ -18,13 +18,13 @@ STALL_MS, FRAME_MS = 50.0, 16.0
 def run(data: Path | None) -> list[dict[str, Any]]:
     from PySide6.QtWidgets import QApplication
 
-    from app.context import Context
-    from app.jobs import Jobs
-    from app.messages import Messages
-    from app.panels.query.panel import QueryPanel
-    from app.settings import Settings
-    from app.state import State
-    from app.theme import set_theme
+    from semblance.app.context import Context
+    from semblance.app.jobs import Jobs
+    from semblance.app.messages import Messages
+    from semblance.app.panels.query.panel import QueryPanel
+    from semblance.app.settings import Settings
+    from semblance.app.state import State
+    from semblance.app.theme import set_theme
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -60,8 +60,8 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     """The longest time the window's thread was away from its work while the picture came."""
     from PySide6.QtCore import Qt, QTimer
 
-    from app.operations import searching
-    from core.searches.query import Query
+    from semblance.app.operations import searching
+    from semblance.core.searches.query import Query
 
     ticks = [time.perf_counter()]
     timer = QTimer()
@@ -82,7 +82,7 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
 
 
 def _frames(panel: Any, name: str) -> list[dict[str, Any]]:
-    from app.viewer.window_level import Window
+    from semblance.app.viewer.window_level import Window
 
     view = panel.view
 

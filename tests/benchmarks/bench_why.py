@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from core.features.registry import make_extractor
-from core.library.library import Library
-from core.library.records import CHUNK
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks, desk_for
-from core.workflows.searches.explaining import why
+from semblance.core.features.registry import make_extractor
+from semblance.core.library.library import Library
+from semblance.core.library.records import CHUNK
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches.explaining import why
 from tests.benchmarks.made_up import catalogue
 
 N, K = 10_000, 200

@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.engine import limit_threads
-from core.evaluation.reading import library_data
-from core.library import open_library
-from core.metrics.steps import apply_steps, chosen_steps, fit_steps
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
+from semblance.core.engine import limit_threads
+from semblance.core.evaluation.reading import library_data
+from semblance.core.library import open_library
+from semblance.core.metrics.steps import apply_steps, chosen_steps, fit_steps
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
 from tests.benchmarks.harness import Row, need, table
 from tests.helpers import data as real_data
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.library.library import Library
-from core.library.records import CaseRecord, FileRecord
+from semblance.core.library.library import Library
+from semblance.core.library.records import CaseRecord, FileRecord
 
 
 def catalogue(library: Library, n: int) -> npt.NDArray[np.int64]:

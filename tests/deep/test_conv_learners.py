@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics import load_metric, make_learner
-from core.metrics.deep.network import Network, as_pictures
-from core.metrics.training import TrainingPoint
-from core.tasks import Cancelled
+from semblance.core.errors import BadInput
+from semblance.core.metrics import load_metric, make_learner
+from semblance.core.metrics.deep.network import Network, as_pictures
+from semblance.core.metrics.training import TrainingPoint
+from semblance.core.tasks import Cancelled
 from tests.helpers.learners import HOPELESS, PROBLEMS, Listener, problem
 
 torch = pytest.importorskip("torch", reason="needs the extra 'deep': make test-deep")
@@ -185,7 +185,7 @@ def test_weights_that_run_away_are_told(monkeypatch):
         with torch.no_grad():
             training.network.parameters[0].fill_(torch.inf)
 
-    monkeypatch.setattr("core.metrics.deep.training.Training._descend", run_away)
+    monkeypatch.setattr("semblance.core.metrics.deep.training.Training._descend", run_away)
     with pytest.raises(BadInput, match="did not converge"):
         make_learner("convnet", rate=0.1, decay=0.0, rounds=1).fit(*corners(40))
 
@@ -197,7 +197,7 @@ def test_a_kept_metric_is_used_without_torch(tmp_path):
     code = (
         "import sys, numpy as np\n"
         "sys.modules['torch'] = None\n"
-        "from core.metrics import load_metric\n"
+        "from semblance.core.metrics import load_metric\n"
         "metric = load_metric(sys.argv[1])\n"
         "X = np.load(sys.argv[2])\n"
         "print(metric.distances(X, X).shape, len(metric.explain(X[0], X[1])))\n"

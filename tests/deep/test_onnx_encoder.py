@@ -11,14 +11,14 @@ import pytest
 pytest.importorskip("onnxruntime", reason="needs the extra 'deep': make test-deep")
 onnx = pytest.importorskip("onnx", reason="needs the extra 'deep-test': make test-deep")
 
-from core.errors import BadArguments, BadInput  # noqa: E402
-from core.features import make_extractor  # noqa: E402
-from core.imaging.picture import Picture, Values  # noqa: E402
-from core.imaging.region import Region  # noqa: E402
-from core.imaging.volume import ArrayStack, Volume  # noqa: E402
-from core.library import open_library  # noqa: E402
-from core.workflows.features.extracting import extract_features  # noqa: E402
-from core.workflows.library.importing import import_source  # noqa: E402
+from semblance.core.errors import BadArguments, BadInput  # noqa: E402
+from semblance.core.features import make_extractor  # noqa: E402
+from semblance.core.imaging.picture import Picture, Values  # noqa: E402
+from semblance.core.imaging.region import Region  # noqa: E402
+from semblance.core.imaging.volume import ArrayStack, Volume  # noqa: E402
+from semblance.core.library import open_library  # noqa: E402
+from semblance.core.workflows.features.extracting import extract_features  # noqa: E402
+from semblance.core.workflows.library.importing import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402
 from tests.helpers.pictures import striped_folder  # noqa: E402
 

@@ -17,8 +17,8 @@ TOP = Path(__file__).resolve().parents[2]
 CODE = """
 import sys
 from pathlib import Path
-from core.workflows.upkeep.backing_up import back_up
-from core.workflows.upkeep.checking import check_library
+from semblance.core.workflows.upkeep.backing_up import back_up
+from semblance.core.workflows.upkeep.checking import check_library
 from tests.kills.small_disk import on_small_disk
 
 library, log, backup = map(Path, sys.argv[1:4])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the script is f
 
 def repeat(exported, data, out):
     program = out.with_name("the program")
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m app "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m semblance.app "$@"\n')
     program.chmod(0o755)
     environment = os.environ | {
         "PYTHONPATH": str(TOP),

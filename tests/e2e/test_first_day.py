@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.screenshot import settle
-from app.windows.main import MainWindow
-from core.workflows import demo
-from core.workflows.demo import demo_query, make_demo
+from semblance.app.screenshot import settle
+from semblance.app.windows.main import MainWindow
+from semblance.core.workflows import demo
+from semblance.core.workflows.demo import demo_query, make_demo
 from tests.helpers.windows import open_window, wait_for
 
 PATIENCE_MS = 120_000

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from core.language import VARIABLE, folder
+from semblance.core.language import VARIABLE, folder
 from tests.helpers.striped import striped_library
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from app.program import make_application
+from semblance.app.program import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
-from app.operations import searching
-from app.screenshot import settle
-from app.theme import set_theme
-from app.windows.main import MainWindow
-from core.searches.query import Query
+from semblance.app.operations import searching
+from semblance.app.screenshot import settle
+from semblance.app.theme import set_theme
+from semblance.app.windows.main import MainWindow
+from semblance.core.searches.query import Query
 
 set_theme(application, "dark", float(sys.argv[4]))
 window = MainWindow()

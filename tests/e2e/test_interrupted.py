@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.library.library import Library
-from core.library.records import CATALOGUE
-from core.workflows.library.importing import import_source
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.program import semblance, started
 from tests.helpers.waiting import until

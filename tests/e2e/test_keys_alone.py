@@ -10,11 +10,11 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.screenshot import settle
-from app.windows.main import MainWindow
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.app.screenshot import settle
+from semblance.app.windows.main import MainWindow
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

@@ -68,7 +68,7 @@ def test_the_guard_sees_processes_of_the_engine(guarded, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import socket\n"
-        "from core.engine import Engine\n"
+        "from semblance.core.engine import Engine\n"
         "def work(*, reporter):\n    socket.socket().close()\n    return 7\n"
         "if __name__ == '__main__':\n"
         "    with Engine(1) as engine:\n        assert engine.submit(work).result() == 7\n"

@@ -10,9 +10,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.dialogs.extract import ExtractDialog
-from app.dialogs.import_source import ImportDialog
-from app.operations import reporting
+from semblance.app.dialogs.extract import ExtractDialog
+from semblance.app.dialogs.import_source import ImportDialog
+from semblance.app.operations import reporting
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

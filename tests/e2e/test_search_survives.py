@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import load_state
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import load_state
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -26,11 +26,11 @@ from pathlib import Path
 
 
 def main():
-    from app.operations import refining, searching
-    from app.program import make_application
-    from app.windows.main import MainWindow
-    from core.searches.query import Query
-    from core.workflows.library.opening import load_state
+    from semblance.app.operations import refining, searching
+    from semblance.app.program import make_application
+    from semblance.app.windows.main import MainWindow
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.library.opening import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()

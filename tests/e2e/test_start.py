@@ -10,9 +10,9 @@ from pathlib import Path
 
 PROGRAM = """
 import json, sys
-from app.program import make_application
+from semblance.app.program import make_application
 application = make_application()
-from app.windows.main import MainWindow
+from semblance.app.windows.main import MainWindow
 window = MainWindow()
 window.show()
 application.processEvents()
@@ -32,9 +32,9 @@ LATER = (
     "sqlalchemy",
     "numpy",
     "pyqtgraph",
-    "app.windows.parts",
-    "app.windows.commands",
-    "core.metrics.registry",
+    "semblance.app.windows.parts",
+    "semblance.app.windows.commands",
+    "semblance.core.metrics.registry",
 )
 
 

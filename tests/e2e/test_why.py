@@ -7,14 +7,14 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.models.deck import distance_text
-from app.operations import searching
-from app.screenshot import settle
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.desk import close_desks
+from semblance.app.models.deck import distance_text
+from semblance.app.operations import searching
+from semblance.app.screenshot import settle
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import SemblanceError
+from semblance.core.errors import SemblanceError
 from tests.fuzz.mutating import LENGTHS, TOKENS, mutated
 from tests.helpers.bad_pictures import animation, encoded, pages, pattern, png16
 
@@ -67,8 +67,8 @@ def _pictures(place: Path) -> list[bytes]:
 
 
 def _read_picture(data: bytes, place: Path) -> bool:
-    from core.imaging.raster import decode
-    from core.imaging.thumbnail import inspect
+    from semblance.core.imaging.raster import decode
+    from semblance.core.imaging.thumbnail import inspect
 
     try:
         decode(data, "mutated.png").grey()
@@ -84,12 +84,12 @@ def _read_picture(data: bytes, place: Path) -> bool:
 
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
-    from core.imaging.container import PictureReader
-    from core.library.importers.importer import FoundCase, Importer, Rejected
-    from core.library.importers.registry import recognise
-    from core.library.importers.source import Source
-    from core.tasks import SILENT
-    from core.workflows.library.reading import FileReader
+    from semblance.core.imaging.container import PictureReader
+    from semblance.core.library.importers.importer import FoundCase, Importer, Rejected
+    from semblance.core.library.importers.registry import recognise
+    from semblance.core.library.importers.source import Source
+    from semblance.core.tasks import SILENT
+    from semblance.core.workflows.library.reading import FileReader
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))
@@ -265,10 +265,10 @@ def _read_zip(data: bytes, place: Path) -> bool:
 
 
 def _regions(place: Path) -> list[bytes]:
-    from core.imaging.outline import Ellipse, Polygon
-    from core.imaging.picture import Picture
-    from core.imaging.region import Region, region_of_mask
-    from core.imaging.region_files import regions_json
+    from semblance.core.imaging.outline import Ellipse, Polygon
+    from semblance.core.imaging.picture import Picture
+    from semblance.core.imaging.region import Region, region_of_mask
+    from semblance.core.imaging.region_files import regions_json
 
     drawn = [
         Region(3, 4, 20, 10, Ellipse.filling(20, 10)),
@@ -281,7 +281,7 @@ def _regions(place: Path) -> list[bytes]:
 
 
 def _read_regions(data: bytes, place: Path) -> bool:
-    from core.imaging.region_files import read_regions
+    from semblance.core.imaging.region_files import read_regions
 
     (place / "regions.json").write_bytes(data)
     try:
@@ -294,8 +294,8 @@ def _read_regions(data: bytes, place: Path) -> bool:
 
 
 def _metrics(place: Path) -> list[bytes]:
-    from core.metrics import make_learner
-    from core.metrics.storage import save_metric
+    from semblance.core.metrics import make_learner
+    from semblance.core.metrics.storage import save_metric
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 4)), np.repeat(["a", "b"], 20)
@@ -308,7 +308,7 @@ def _metrics(place: Path) -> list[bytes]:
 
 
 def _read_metric(data: bytes, place: Path) -> bool:
-    from core.metrics import load_metric
+    from semblance.core.metrics import load_metric
 
     (place / "mutated.metric").write_bytes(data)
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.searches.search import Search
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.searching import SearchResult
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.searching import SearchResult
 
 
 def asked_for(result: SearchResult | None) -> Asked | None:

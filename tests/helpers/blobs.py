@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
+from semblance.core.evaluation.data import EvaluationData
 
 
 def blobs(n: int = 90, *, patients: int = 0, seed: int = 4) -> EvaluationData:

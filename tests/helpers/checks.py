@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.upkeep.findings import CheckResult
 
 
 def parts_of(result: CheckResult) -> list[str]:

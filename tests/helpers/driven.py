@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -88,13 +88,13 @@ def _there(window: MainWindow) -> dict[str, Any]:
 
 
 def main() -> None:
-    from app.operations import library as libraries
-    from app.operations import searching, training
-    from app.program import make_application
-    from app.screenshot import settle
-    from app.windows.main import MainWindow
-    from core.searches.query import Query
-    from core.workflows.metrics.training import TrainRequest
+    from semblance.app.operations import library as libraries
+    from semblance.app.operations import searching, training
+    from semblance.app.program import make_application
+    from semblance.app.screenshot import settle
+    from semblance.app.windows.main import MainWindow
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.metrics.training import TrainRequest
     from tests.helpers.windows import flush
 
     make_application()

@@ -6,9 +6,9 @@ import os
 import time
 from pathlib import Path
 
-from core.engine import Engine
-from core.errors import BadInput
-from core.tasks import SILENT, Reporter
+from semblance.core.engine import Engine
+from semblance.core.errors import BadInput
+from semblance.core.tasks import SILENT, Reporter
 
 
 class Awkward(Exception):

@@ -41,12 +41,12 @@ def seeds(data: Path | None) -> list[bytes]:
 
 def decode(data: bytes) -> str:
     """What became of one file: "decoded", "no pixels" or "refused"."""
-    from core.errors import BadInput
-    from core.imaging.dicom import cad, dicomdir, segmentations, structures
-    from core.imaging.dicom.geometry import plane_of
-    from core.imaging.dicom.pictures import DicomPictures
-    from core.imaging.dicom.reading import complaints, open_dicom
-    from core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
+    from semblance.core.errors import BadInput
+    from semblance.core.imaging.dicom import cad, dicomdir, segmentations, structures
+    from semblance.core.imaging.dicom.geometry import plane_of
+    from semblance.core.imaging.dicom.pictures import DicomPictures
+    from semblance.core.imaging.dicom.reading import complaints, open_dicom
+    from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
 
     try:
         header = open_dicom(io.BytesIO(data), "mutated", HEADER_TAGS)

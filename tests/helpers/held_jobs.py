@@ -9,12 +9,12 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from app.jobs import Jobs, Lane
-from core.tasks import Reporter
+from semblance.app.jobs import Jobs, Lane
+from semblance.core.tasks import Reporter
 
 
 class HeldTask:
-    """Stands in for :class:`core.engine.Task`."""
+    """Stands in for :class:`semblance.core.engine.Task`."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.future: Future[Any] = Future()
@@ -46,7 +46,7 @@ class _Telling(Reporter):
 
 
 class HeldEngine:
-    """Stands in for :class:`core.engine.Engine`."""
+    """Stands in for :class:`semblance.core.engine.Engine`."""
 
     def __init__(self, held: list[HeldTask]) -> None:
         self._held = held

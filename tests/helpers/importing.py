@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.library.library import Library
+from semblance.core.library.library import Library
 
 
 def facts(library: Path) -> dict[str, tuple[str | None, str | None, str]]:

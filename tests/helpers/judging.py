@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from app.context import Context
-from app.messages import Messages
-from app.operations import searching
-from app.settings import Settings
-from app.state import State
-from core.searches.query import Query
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest
+from semblance.app.context import Context
+from semblance.app.messages import Messages
+from semblance.app.operations import searching
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.tables import PLAIN, table_library
 

@@ -7,10 +7,10 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.calibration import Calibration, calibrate
-from core.evaluation.held_out_votes import held_out_votes
-from core.retrieval.index import Index
-from core.retrieval.ranking import Query, rank
+from semblance.core.evaluation.calibration import Calibration, calibrate
+from semblance.core.evaluation.held_out_votes import held_out_votes
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import Query, rank
 
 Matrix = npt.NDArray[np.float64]
 

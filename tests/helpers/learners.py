@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from core.metrics import learners, make_learner
-from core.tasks import Cancelled, Reporter
+from semblance.core.metrics import learners, make_learner
+from semblance.core.tasks import Cancelled, Reporter
 
 #: What a learner of findings cannot learn anything from.
 HOPELESS = frozenset({"one finding", "only one-case findings", "equal rows"})

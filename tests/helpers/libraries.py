@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.library.library import Library
-from core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
-from core.library.row_sums import keep_sums
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
+from semblance.core.library.row_sums import keep_sums
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.tasks import Cancelled, Reporter
+from semblance.core.tasks import Cancelled, Reporter
 
 
 class Listening(Reporter):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.library.feature_sets import CHUNK
-from core.library.records import CATALOGUE
+from semblance.core.library.feature_sets import CHUNK
+from semblance.core.library.records import CATALOGUE
 
 SCHEMAS = Path(__file__).parent / "schemas"
 #: One text for each version there was.

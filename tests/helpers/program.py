@@ -1,4 +1,4 @@
-"""The program as a process of its own: ``python -m app``."""
+"""The program as a process of its own: ``python -m semblance.app``."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.viewer.tools import RECTANGLE
-from core.imaging.region import Region
+from semblance.app.viewer.tools import RECTANGLE
+from semblance.core.imaging.region import Region
 
 LEFT = Qt.MouseButton.LeftButton
 

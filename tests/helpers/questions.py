@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.library.columns import CaseColumns
-from core.searches.questions import Answer
-from core.workflows.searches.questioning import AskedNext
+from semblance.core.library.columns import CaseColumns
+from semblance.core.searches.questions import Answer
+from semblance.core.workflows.searches.questioning import AskedNext
 
 
 def by_findings(columns: CaseColumns, asked: AskedNext) -> Answer:

@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from core.imaging.region import Region
-from core.reports.document import (
+from semblance.core.imaging.region import Region
+from semblance.core.reports.document import (
     Fact,
     JudgementRow,
     Plot,

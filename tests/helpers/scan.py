@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from core.library.importers.importer import FoundCase, Rejected
-from core.library.importers.registry import get_importer, recognise
-from core.library.importers.source import Source
-from core.tasks import SILENT
+from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.registry import get_importer, recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT
 
 
 class Scan:

@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.calibration import HeldOutVotes, calibrate
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, FindingRoc, IntervalCurve, MetricScores
-from core.features.registry import extractors
-from core.library.columns import case_columns
-from core.workflows.features.fitting import ExtractorFit
-from core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
+from semblance.core.evaluation.calibration import HeldOutVotes, calibrate
+from semblance.core.evaluation.evaluate_metric import (
+    HELD_OUT_PATIENTS,
+    FindingRoc,
+    IntervalCurve,
+    MetricScores,
+)
+from semblance.core.features.registry import extractors
+from semblance.core.library.columns import case_columns
+from semblance.core.workflows.features.fitting import ExtractorFit
+from semblance.core.workflows.library.opening import FeatureSetFacts, LibrarySnapshot, MetricFacts
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.language import ENGLISH, VARIABLE, choose
+from semblance.core.language import ENGLISH, VARIABLE, choose
 
 
 @contextmanager

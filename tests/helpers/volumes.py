@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.volume import ArrayStack, Spacing, Volume
+from semblance.core.imaging.volume import ArrayStack, Spacing, Volume
 
 Numbers = npt.NDArray[np.float64]
 #: Signed distance in mm to the surface, below 0 within tissue, of points (z, y, x) in mm.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
-from app.operations import searching
-from app.program import make_application
-from app.screenshot import settle, turn
-from app.windows.main import MainWindow
-from core.searches.query import Query
+from semblance.app.operations import searching
+from semblance.app.program import make_application
+from semblance.app.screenshot import settle, turn
+from semblance.app.windows.main import MainWindow
+from semblance.core.searches.query import Query
 
 #: A loaded machine may take this long for anything a test waits for.
 PATIENCE_MS = 120_000

@@ -16,7 +16,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from core.tasks import Reporter
+from semblance.core.tasks import Reporter
 from tests.kills.small_disk import on_small_disk
 
 #: "again" imports a source of which many pictures have changed since their numbers were worked out; "migrate"
@@ -54,9 +54,9 @@ class Logging(Reporter):
 
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
-    from core.workflows.features import extracting
-    from core.workflows.library import importing
-    from core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.features import extracting
+    from semblance.core.workflows.library import importing
+    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 
     importing.BATCH, extracting.CHUNK, extracting.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)
@@ -73,10 +73,10 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
 
 def click(library: Path, reporter: Logging) -> None:
     """Judge cases one after the other; goes on where an earlier life was ended."""
-    from core.library.library import Library
-    from core.searches.query import Query
-    from core.searches.search import Search
-    from core.workflows.searches import refining
+    from semblance.core.library.library import Library
+    from semblance.core.searches.query import Query
+    from semblance.core.searches.search import Search
+    from semblance.core.workflows.searches import refining
 
     with Library.open(library) as opened:
         names = [r.case_id for r in opened.catalogue.all_cases()]
@@ -94,7 +94,7 @@ def searched(number: int) -> dict[str, object]:
 
 def save(library: Path, reporter: Logging) -> None:
     """Save searches, every third again under its name."""
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
     with Library.open(library, writable=True) as opened:
         for number in range(SEARCHES):
@@ -103,7 +103,7 @@ def save(library: Path, reporter: Logging) -> None:
 
 
 def migrate(library: Path, reporter: Logging) -> None:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
     with Library.open(library, writable=True) as opened:
         reporter.tell(done=len(opened.catalogue.all_cases()))
@@ -115,7 +115,7 @@ def backup_of(library: Path) -> Path:
 
 
 def back_up(library: Path, reporter: Logging) -> None:
-    from core.workflows.upkeep import backing_up
+    from semblance.core.workflows.upkeep import backing_up
 
     backing_up.back_up(library, backup_of(library))
 
@@ -133,15 +133,6 @@ def main() -> None:
     import PIL.Image
     import sqlalchemy.dialects.sqlite
     import zarr
-
-    import core.evaluation.evaluate_metric
-    import core.library.backup
-    import core.library.library
-    import core.workflows.features.extracting
-    import core.workflows.library.importing
-    import core.workflows.metrics.training
-    import core.workflows.searches.refining
-    import core.workflows.upkeep.backing_up
 
     PIL.Image.init()
     del sqlalchemy, zarr, core

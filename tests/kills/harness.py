@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from core.features.registry import make_extractor
-from core.imaging import open_picture
-from core.library.content import content_of_file
-from core.library.library import Library
-from core.library.records import CATALOGUE
-from core.library.row_sums import changed_rows
-from core.metrics.storage import load_metric
-from core.workflows.upkeep.backing_up import restore
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import open_picture
+from semblance.core.library.content import content_of_file
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.library.row_sums import changed_rows
+from semblance.core.metrics.storage import load_metric
+from semblance.core.workflows.upkeep.backing_up import restore
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import SemblanceError
+from semblance.core.errors import SemblanceError
 
 NEW_USERS, NEW_MOUNTS = 0x10000000, 0x00020000
 READ_ONLY, REMOUNT, PRIVATE, RECURSIVE = 1, 32, 1 << 18, 1 << 14

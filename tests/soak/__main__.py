@@ -33,8 +33,8 @@ def main() -> None:
 
 def soak(place: Path, seconds: float) -> int:
     """Use the window for ``seconds``; 1 if anything grew or failed."""
-    from app.program import SWITCH_INTERVAL_S, make_application
-    from core.imaging.memory import give_freed_blocks_back
+    from semblance.app.program import SWITCH_INTERVAL_S, make_application
+    from semblance.core.imaging.memory import give_freed_blocks_back
     from tests.soak.measuring import Sample, grown, growth
     from tests.soak.using import cycles
     from tests.walks.walking import make_library
@@ -44,7 +44,7 @@ def soak(place: Path, seconds: float) -> int:
     made = make_library(place / "made")
     shutil.copytree(made / "Walk.semblance", made / "Other.semblance")
     make_application()
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
     give_freed_blocks_back()
     window = MainWindow()

@@ -9,14 +9,14 @@ from pathlib import Path
 from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtTest import QTest
 
-from app.operations import examples, keeping, refining, reporting, searching, training
-from app.operations import library as libraries
-from app.panels.evaluation.panel import OVERVIEW
-from app.screenshot import settle, turn
-from app.windows.main import MainWindow
-from core.searches.query import Query
-from core.searches.search import new_ledger
-from core.workflows.metrics.training import TrainRequest
+from semblance.app.operations import examples, keeping, refining, reporting, searching, training
+from semblance.app.operations import library as libraries
+from semblance.app.panels.evaluation.panel import OVERVIEW
+from semblance.app.screenshot import settle, turn
+from semblance.app.windows.main import MainWindow
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import new_ledger
+from semblance.core.workflows.metrics.training import TrainRequest
 from tests.helpers.windows import flush
 
 REPORTS = ("report.pdf", "report.html", "report.json")

@@ -21,9 +21,9 @@ PICTURES = 40
 
 def make_library(folder: Path) -> Path:
     """``folder`` with a trained library, its pictures and files to drop and choose."""
-    from core.workflows.features.extracting import extract_features
-    from core.workflows.library.importing import import_source
-    from core.workflows.metrics.training import TrainRequest, train_metric
+    from semblance.core.workflows.features.extracting import extract_features
+    from semblance.core.workflows.library.importing import import_source
+    from semblance.core.workflows.metrics.training import TrainRequest, train_metric
     from tests.helpers.pictures import striped_folder
     from tests.helpers.tables import write_table
 
@@ -49,16 +49,16 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     """Walk once in this process; what was done, told, stalled and went wrong."""
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
-    from app.operations import demo
-    from app.program import SWITCH_INTERVAL_S, keep_built, make_application
-    from app.screenshot import settle
+    from semblance.app.operations import demo
+    from semblance.app.program import SWITCH_INTERVAL_S, keep_built, make_application
+    from semblance.app.screenshot import settle
     from tests.walks.walker import Walker, stub_dialogs
     from tests.walks.watching import Watch
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()
     application.setQuitOnLastWindowClosed(False)
-    from app.windows.main import MainWindow
+    from semblance.app.windows.main import MainWindow
 
     with tempfile.TemporaryDirectory() as place, said_in(Path.home()).open("w", buffering=1) as said:
         folder = Path(place)

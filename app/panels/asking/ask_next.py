@@ -12,25 +12,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.icons import icon
-from app.jobs import Job, Lane
-from app.models.questions import Questions
-from app.operations import questioning
-from app.panels.asking.ask_progress import AskProgress
-from app.panels.asking.ask_section import KEYS
-from app.panels.full_page import FullPage
-from app.theme import set_look
-from app.timers import one_shot
-from app.viewer.picture_pane import PicturePane
-from app.widgets.boxes import hbox, vbox
-from app.widgets.empty_state import EmptyState
-from app.widgets.picture_head import PictureHead, side_by_side
-from app.widgets.rule import Rule
-from core.language import tr
-from core.searches.questions import Answer
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import ViewedPicture
+from semblance.app.context import Context
+from semblance.app.icons import icon
+from semblance.app.jobs import Job, Lane
+from semblance.app.models.questions import Questions
+from semblance.app.operations import questioning
+from semblance.app.panels.asking.ask_progress import AskProgress
+from semblance.app.panels.asking.ask_section import KEYS
+from semblance.app.panels.full_page import FullPage
+from semblance.app.theme import set_look
+from semblance.app.timers import one_shot
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.picture_head import PictureHead, side_by_side
+from semblance.app.widgets.rule import Rule
+from semblance.core.language import tr
+from semblance.core.searches.questions import Answer
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import ViewedPicture
 
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 

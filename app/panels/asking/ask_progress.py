@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLabel, QWidget
 
-from app.plots.click_curve import ClickCurve
-from app.theme import news, set_look, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.section_header import SectionHeader
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import tr, tr_n
-from core.reports.curves import interval_text
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.plots.click_curve import ClickCurve
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import tr, tr_n
+from semblance.core.reports.curves import interval_text
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 
 SIDE, CURVE = 296, 190
 PATIENCE = tr(

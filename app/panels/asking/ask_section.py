@@ -6,17 +6,17 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.context import Context
-from app.models.questions import Questions
-from app.models.thumbnails import ThumbnailSource
-from app.timers import one_shot
-from app.widgets.boxes import hbox, vbox
-from app.widgets.picture_button import PictureButton
-from app.widgets.rule import Rule
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.language import tr
-from core.searches.questions import Answer
+from semblance.app.context import Context
+from semblance.app.models.questions import Questions
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.picture_button import PictureButton
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.language import tr
+from semblance.core.searches.questions import Answer
 
 #: Keys of the answers, here and in full size.
 KEYS: dict[int, Answer | None] = {

@@ -10,35 +10,35 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 
-from app.context import Context
-from app.icons import icon
-from app.jobs import Job, Lane
-from app.models.deck import Deck
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching
-from app.panels.comparing.compare_facts import WIDTH as FACTS
-from app.panels.comparing.compare_facts import CompareFacts
-from app.panels.comparing.compare_head import CompareHead
-from app.panels.full_page import FullPage
-from app.panels.query.source import inside
-from app.theme import news, theme
-from app.viewer.linking import linked_slice, linked_view, linked_window
-from app.viewer.own_presets import own_presets
-from app.viewer.picture_menu import picture_menu
-from app.viewer.picture_pane import PicturePane
-from app.viewer.tools import RECTANGLE, RULER, SELECT
-from app.widgets.boxes import vbox
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.panel_header import header_button
-from app.widgets.picture_head import side_by_side
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.language import tr
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import ViewedPicture
-from core.workflows.searches.searching import RankedCase
+from semblance.app.context import Context
+from semblance.app.icons import icon
+from semblance.app.jobs import Job, Lane
+from semblance.app.models.deck import Deck
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.panels.comparing.compare_facts import WIDTH as FACTS
+from semblance.app.panels.comparing.compare_facts import CompareFacts
+from semblance.app.panels.comparing.compare_head import CompareHead
+from semblance.app.panels.full_page import FullPage
+from semblance.app.panels.query.source import inside
+from semblance.app.theme import news, theme
+from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.own_presets import own_presets
+from semblance.app.viewer.picture_menu import picture_menu
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.picture_head import side_by_side
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.searches.searching import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width buttons have no words.

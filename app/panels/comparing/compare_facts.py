@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from app.theme import news, theme
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import FindingChip
-from app.widgets.panel import Panel
-from core.language import tr
-from core.library.columns import CaseColumns
-from core.workflows.imaging.looking import ViewedPicture
+from semblance.app.theme import news, theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.panel import Panel
+from semblance.core.language import tr
+from semblance.core.library.columns import CaseColumns
+from semblance.core.workflows.imaging.looking import ViewedPicture
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.

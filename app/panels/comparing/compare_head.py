@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import FindingChip
-from app.widgets.picture_head import PictureHead
-from core.language import tr
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.picture_head import PictureHead
+from semblance.core.language import tr
 
 
 class CompareHead(PictureHead):

@@ -9,18 +9,18 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QWidget
 
-from app.panels.comparing.two_metrics_facts import signed
-from app.theme import news, theme
-from app.widgets.boxes import vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import chip_pixmap
-from app.widgets.reading import for_reading
-from core.evaluation.held_out_votes import VOTERS
-from core.language import tr
-from core.library.columns import NO_FINDING, CaseColumns, no_cases
-from core.reports.curves import interval_text
-from core.workflows.evaluation.two_metrics import Disagreement, Disagreements
+from semblance.app.panels.comparing.two_metrics_facts import signed
+from semblance.app.theme import news, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.app.widgets.reading import for_reading
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.language import tr
+from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
+from semblance.core.reports.curves import interval_text
+from semblance.core.workflows.evaluation.two_metrics import Disagreement, Disagreements
 
 ROW = 24
 #: Width of each column but the last, px at text scale 1.

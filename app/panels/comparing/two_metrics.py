@@ -10,32 +10,32 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.jobs import Job
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching, two_metrics
-from app.panels.comparing.disagreements import DisagreementTable
-from app.panels.comparing.two_metrics_facts import TwoMetricsFacts
-from app.panels.comparing.two_metrics_heads import MetricHeads
-from app.panels.comparing.two_metrics_query import QueryPicture
-from app.panels.full_page import FullPage
-from app.theme import news, theme
-from app.viewer.picture_view import PictureView
-from app.widgets.boxes import hbox, vbox
-from app.widgets.cards.rank_columns import USUAL, RankColumns
-from app.widgets.cards.rank_columns_painter import FAR
-from app.widgets.empty_state import EmptyState
-from app.widgets.nearest_chips import NEAREST
-from app.widgets.panel_header import PanelHeader
-from app.widgets.rule import Rule
-from app.widgets.scrolled import Scrolled
-from app.widgets.segmented import Segmented
-from core.errors import SemblanceError
-from core.language import tr
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.evaluation import scoreboard
-from core.workflows.evaluation.two_metrics import DEPTH, Compared, Disagreements, Line
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching, two_metrics
+from semblance.app.panels.comparing.disagreements import DisagreementTable
+from semblance.app.panels.comparing.two_metrics_facts import TwoMetricsFacts
+from semblance.app.panels.comparing.two_metrics_heads import MetricHeads
+from semblance.app.panels.comparing.two_metrics_query import QueryPicture
+from semblance.app.panels.full_page import FullPage
+from semblance.app.theme import news, theme
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.cards.rank_columns import USUAL, RankColumns
+from semblance.app.widgets.cards.rank_columns_painter import FAR
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.nearest_chips import NEAREST
+from semblance.app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation.two_metrics import DEPTH, Compared, Disagreements, Line
 
 ONE, ALL = "one", "all"
 #: Stands among the metrics for the search as judgements, examples and options have refined it.

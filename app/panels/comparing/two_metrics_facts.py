@@ -8,22 +8,22 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from app.panels.ranking.strip import TRAINED, poorly
-from app.theme import SMALL, colour, finding_colour, news, plain_tip, set_look, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import vbox
-from app.widgets.caution import Caution
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import SIDE, chip_pixmap
-from app.widgets.lettering import lettering
-from app.widgets.nearest_chips import NEAREST
-from core.language import figure, in_marks, tr
-from core.library.columns import NO_FINDING, CaseColumns
-from core.reports.curves import interval_text
-from core.workflows.evaluation import scoreboard
-from core.workflows.evaluation.scoreboard import ScoredMetric
-from core.workflows.evaluation.two_metrics import Compared, Line
-from core.workflows.searches.trusting import Vote
+from semblance.app.panels.ranking.strip import TRAINED, poorly
+from semblance.app.theme import SMALL, colour, finding_colour, news, plain_tip, set_look, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.caution import Caution
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.lettering import lettering
+from semblance.app.widgets.nearest_chips import NEAREST
+from semblance.core.language import figure, in_marks, tr
+from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.reports.curves import interval_text
+from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.evaluation.two_metrics import Compared, Line
+from semblance.core.workflows.searches.trusting import Vote
 
 ROW = 22
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from app.theme import news, theme
-from app.widgets.boxes import hbox
-from app.widgets.nearest_chips import NearestChips
-from app.widgets.reading_order import say_name
-from core.language import tr
+from semblance.app.theme import news, theme
+from semblance.app.widgets.boxes import hbox
+from semblance.app.widgets.nearest_chips import NearestChips
+from semblance.app.widgets.reading_order import say_name
+from semblance.core.language import tr
 
 
 class MetricHeads(QWidget):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.context import Context
-from app.jobs import Job, Lane
-from app.panels.query.source import QuerySource, inside
-from app.viewer.picture_view import PictureView
-from app.widgets.panel_header import PanelHeader
-from core.errors import SemblanceError
-from core.language import tr
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import ViewedPicture
+from semblance.app.context import Context
+from semblance.app.jobs import Job, Lane
+from semblance.app.panels.query.source import QuerySource, inside
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.widgets.panel_header import PanelHeader
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import ViewedPicture
 
 
 class QueryPicture:

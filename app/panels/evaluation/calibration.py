@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.context import Context
-from app.models.measured import measured_note
-from app.panels.evaluation.overview import PlotCell
-from app.plots.figure_view import FigureView
-from app.widgets.bin_table import BinTable
-from app.widgets.boxes import hbox, vbox
-from app.widgets.empty_state import EmptyState
-from core.language import tr
-from core.reports.curves import CALIBRATION
-from core.workflows.evaluation import scoreboard
-from core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.app.context import Context
+from semblance.app.models.measured import measured_note
+from semblance.app.panels.evaluation.overview import PlotCell
+from semblance.app.plots.figure_view import FigureView
+from semblance.app.widgets.bin_table import BinTable
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.core.language import tr
+from semblance.core.reports.curves import CALIBRATION
+from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
 
 TITLE = tr("Calibration of the vote")
 

@@ -14,26 +14,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.jobs import Job
-from app.models.thumbnails import ThumbnailSource
-from app.operations import drawing, mapping, searching
-from app.panels.evaluation.map_key import MapKey
-from app.plots.figure_view import ask_where, theme_name
-from app.plots.map_points import NONE, Rows
-from app.plots.map_view import MapView
-from app.theme import news, set_look, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.words import Words
-from core.errors import SemblanceError
-from core.language import figure, tr, tr_n
-from core.library.columns import NO_FINDING
-from core.reports.map_figure import MapDrawing
-from core.searches.query import Query
-from core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import drawing, mapping, searching
+from semblance.app.panels.evaluation.map_key import MapKey
+from semblance.app.plots.figure_view import ask_where, theme_name
+from semblance.app.plots.map_points import NONE, Rows
+from semblance.app.plots.map_view import MapView
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.words import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.language import figure, tr, tr_n
+from semblance.core.library.columns import NO_FINDING
+from semblance.core.reports.map_figure import MapDrawing
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap
 
 SIDE_WIDTH = 216
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QScrollArea, QWidget
 
-from app.plots.map_key import key_icon, key_size
-from app.theme import news, plain_tip
-from app.widgets.boxes import vbox
-from core.language import figure, tr
-from core.library.columns import NO_FINDING, CaseColumns
+from semblance.app.plots.map_key import key_icon, key_size
+from semblance.app.theme import news, plain_tip
+from semblance.app.widgets.boxes import vbox
+from semblance.core.language import figure, tr
+from semblance.core.library.columns import NO_FINDING, CaseColumns
 
 
 class MapKey(QScrollArea):

@@ -6,16 +6,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.context import Context
-from app.plots.figure_view import FigureView
-from app.plots.live_curve import LiveCurve
-from app.theme import colour, news, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.score_table import BRIEF, ScoreTable
-from core.language import tr
-from core.reports.curves import ACCURACY, ROC
+from semblance.app.context import Context
+from semblance.app.plots.figure_view import FigureView
+from semblance.app.plots.live_curve import LiveCurve
+from semblance.app.theme import colour, news, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.score_table import BRIEF, ScoreTable
+from semblance.core.language import tr
+from semblance.core.reports.curves import ACCURACY, ROC
 
 #: Below this width the table gives its room to the plots; its tab stays.
 TABLE_FROM = 1200

@@ -16,33 +16,33 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.jobs import Job
-from app.later import later
-from app.models.measured import measured_note, split_words
-from app.models.thumbnails import ThumbnailSource
-from app.operations import drawing, searching, training
-from app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
-from app.panels.evaluation.calibration import CalibrationPage
-from app.panels.evaluation.overview import SHORT, Overview, PlotCell
-from app.panels.under_way import extracting
-from app.plots.figure_view import FigureView, ask_where, theme_name
-from app.plots.live_curve import NOTHING, LiveCurve
-from app.theme import set_look
-from app.widgets.boxes import vbox
-from app.widgets.empty_state import EmptyState
-from app.widgets.panel import Panel
-from app.widgets.panel_header import TabHeader
-from app.widgets.reading_order import say_name
-from app.widgets.score_table import FULL, ScoreTable
-from core.language import tr
-from core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
-from core.workflows.evaluation import scoreboard
-from core.workflows.evaluation.scoreboard import ScoredMetric
-from core.workflows.library.opening import LibrarySnapshot
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.later import later
+from semblance.app.models.measured import measured_note, split_words
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import drawing, searching, training
+from semblance.app.panels.evaluation.calibration import TITLE as CALIBRATION_TITLE
+from semblance.app.panels.evaluation.calibration import CalibrationPage
+from semblance.app.panels.evaluation.overview import SHORT, Overview, PlotCell
+from semblance.app.panels.under_way import extracting
+from semblance.app.plots.figure_view import FigureView, ask_where, theme_name
+from semblance.app.plots.live_curve import NOTHING, LiveCurve
+from semblance.app.theme import set_look
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import TabHeader
+from semblance.app.widgets.reading_order import say_name
+from semblance.app.widgets.score_table import FULL, ScoreTable
+from semblance.core.language import tr
+from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
+from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
+from semblance.core.workflows.library.opening import LibrarySnapshot
 
 if TYPE_CHECKING:
-    from app.panels.evaluation.map import MapPanel
+    from semblance.app.panels.evaluation.map import MapPanel
 
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
@@ -158,7 +158,7 @@ class EvaluationPanel(Panel):
 
     @later
     def map(self) -> MapPanel:
-        from app.panels.evaluation.map import MapPanel
+        from semblance.app.panels.evaluation.map import MapPanel
 
         made = MapPanel(self._context, self._thumbnails)
         self._pages.addWidget(made)

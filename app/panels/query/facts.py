@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.widgets.fact_list import FactList
-from app.widgets.finding_chip import FindingChip
-from core.imaging.display import DisplayPicture
-from core.imaging.outline import Ellipse, Polygon
-from core.imaging.region import Region
-from core.language import in_marks, tr
-from core.library.columns import CaseColumns
+from semblance.app.widgets.fact_list import FactList
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.language import in_marks, tr
+from semblance.core.library.columns import CaseColumns
 
 FINDING, PATIENT, SIZE, REGION, SPACING = (
     tr("Finding"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.widgets.empty_state import EmptyState
-from core.errors import SemblanceError
-from core.language import tr
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
 
 
 class QueryNotice(EmptyState):

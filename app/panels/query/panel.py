@@ -16,35 +16,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.jobs import SHOW_AFTER_MS, Job, Lane
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching
-from app.panels.query.facts import QueryFacts, region_words
-from app.panels.query.notice import QueryNotice
-from app.panels.query.region_search import REGION, WHOLE, RegionSearch
-from app.panels.query.source import QuerySource, inside
-from app.panels.side.examples import ExamplesStrip
-from app.theme import news, set_look, theme
-from app.timers import one_shot
-from app.viewer.own_presets import own_presets
-from app.viewer.picture_menu import picture_menu
-from app.viewer.picture_pane import PicturePane
-from app.viewer.tool_row import ToolRow
-from app.widgets.boxes import hbox, vbox
-from app.widgets.drop_target import DropTarget
-from app.widgets.fact_list import NAMES
-from app.widgets.panel import Panel
-from app.widgets.panel_header import PanelHeader
-from app.widgets.segmented import Segmented
-from core.errors import SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.language import tr
-from core.library.columns import PictureState
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import Greys, ViewedPicture
+from semblance.app.context import Context
+from semblance.app.jobs import SHOW_AFTER_MS, Job, Lane
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.panels.query.facts import QueryFacts, region_words
+from semblance.app.panels.query.notice import QueryNotice
+from semblance.app.panels.query.region_search import REGION, WHOLE, RegionSearch
+from semblance.app.panels.query.source import QuerySource, inside
+from semblance.app.panels.side.examples import ExamplesStrip
+from semblance.app.theme import news, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.viewer.own_presets import own_presets
+from semblance.app.viewer.picture_menu import picture_menu
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.drop_target import DropTarget
+from semblance.app.widgets.fact_list import NAMES
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import PanelHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+from semblance.core.library.columns import PictureState
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import Greys, ViewedPicture
 
 #: Below this height the facts go, so that the picture stays.
 FACTS_FROM = 400
@@ -139,7 +139,7 @@ class QueryPanel(Panel):
         self._body.addWidget(widget)
 
     def set_tool(self, name: str) -> None:
-        """One of :data:`app.viewer.tools.ALL`; the picture gets the keyboard."""
+        """One of :data:`semblance.app.viewer.tools.ALL`; the picture gets the keyboard."""
         self._region.set_tool(name)
 
     def focus_target(self) -> QWidget:
@@ -377,6 +377,6 @@ class _Header(PanelHeader):
 
 
 if __name__ == "__main__":
-    from app.panels.preview import preview
+    from semblance.app.panels.preview import preview
 
     preview(QueryPanel, 336, 640)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from app.context import Context
-from app.operations import outlining, searching
-from app.panels.query.source import inside
-from app.viewer.picture_pane import PicturePane
-from app.viewer.tool_row import ToolRow
-from app.widgets.segmented import Segmented
-from core.imaging.region import Region
+from semblance.app.context import Context
+from semblance.app.operations import outlining, searching
+from semblance.app.panels.query.source import inside
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.tool_row import ToolRow
+from semblance.app.widgets.segmented import Segmented
+from semblance.core.imaging.region import Region
 
 REGION, WHOLE = "region", "whole"
 
@@ -45,7 +45,7 @@ class RegionSearch(QObject):
         return self._pane.placed(self._pane.view.region.region)
 
     def set_tool(self, name: str) -> None:
-        """One of :data:`app.viewer.tools.ALL`; the picture gets the keyboard."""
+        """One of :data:`semblance.app.viewer.tools.ALL`; the picture gets the keyboard."""
         self._pane.view.set_tool(name)
         if self._pane.view.picture is not None:
             self._pane.view.setFocus()

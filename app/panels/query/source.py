@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput
+from semblance.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from core.imaging.display import DisplayPicture
-    from core.imaging.region import Region
-    from core.library.columns import CaseColumns
+    from semblance.core.imaging.display import DisplayPicture
+    from semblance.core.imaging.region import Region
+    from semblance.core.library.columns import CaseColumns
 
 
 @dataclass(frozen=True)

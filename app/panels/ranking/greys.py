@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from app.context import Context
-from app.jobs import Lane
-from app.models.thumbnails import Done, Thumbnails, ThumbnailSource
-from app.timers import one_shot
-from core.errors import SemblanceError
-from core.language import tr
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import CardImage
+from semblance.app.context import Context
+from semblance.app.jobs import Lane
+from semblance.app.models.thumbnails import Done, Thumbnails, ThumbnailSource
+from semblance.app.timers import one_shot
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import CardImage
 
 #: Greys that still change are waited for.
 SETTLED_MS = 250

@@ -6,17 +6,17 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.context import Context
-from app.icons import icon_pixmap
-from app.models.ledger_rows import LedgerRow, LedgerRows
-from app.models.thumbnails import ThumbnailSource
-from app.operations import refining
-from app.theme import SMALL, colour, theme
-from app.widgets.boxes import vbox
-from app.widgets.lettering import lettering
-from app.widgets.section_header import SectionHeader
-from core.language import figure, tr
-from core.searches.judgement import Kind
+from semblance.app.context import Context
+from semblance.app.icons import icon_pixmap
+from semblance.app.models.ledger_rows import LedgerRow, LedgerRows
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import refining
+from semblance.app.theme import SMALL, colour, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.lettering import lettering
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.core.language import figure, tr
+from semblance.core.searches.judgement import Kind
 
 PICTURE, STEP = 32, 68
 _ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down", Kind.CLOSER: "target"}

@@ -9,19 +9,19 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton
 
-from app.context import Context
-from app.jobs import Job
-from app.operations import refining
-from app.theme import news, set_look, theme
-from app.widgets.cards.case_grid import NONE, CaseGrid
-from app.widgets.elided_label import ElidedLabel
-from core.errors import BadInput
-from core.language import tr
-from core.library.columns import CaseColumns
-from core.searches.judgement import Judgement, Kind
-from core.searches.query import Query
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.refining import closer, thumb
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.operations import refining
+from semblance.app.theme import news, set_look, theme
+from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.core.errors import BadInput
+from semblance.core.language import tr
+from semblance.core.library.columns import CaseColumns
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.refining import closer, thumb
 
 #: Cases on screen that a lone click is compared with, at most.
 SHOWN = 40

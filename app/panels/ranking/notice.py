@@ -7,14 +7,14 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy
 
-from app.theme import set_look
-from app.widgets.boxes import hbox, vbox
-from app.widgets.sign import Sign
-from app.widgets.words import Words
-from core.language import shown, tr
-from core.reports.distances import distance_text
-from core.searches.search import UNUSUAL
-from core.workflows.searches.searching import SearchResult
+from semblance.app.theme import set_look
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.sign import Sign
+from semblance.app.widgets.words import Words
+from semblance.core.language import shown, tr
+from semblance.core.reports.distances import distance_text
+from semblance.core.searches.search import UNUSUAL
+from semblance.core.workflows.searches.searching import SearchResult
 
 
 class RankingNotice(QFrame):

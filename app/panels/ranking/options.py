@@ -6,12 +6,12 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.context import Context
-from app.operations import searching
-from app.widgets.menus import Menu, open_below
-from app.widgets.panel_header import header_button
-from core.language import tr
-from core.searches.search import UNUSUAL
+from semblance.app.context import Context
+from semblance.app.operations import searching
+from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.panel_header import header_button
+from semblance.core.language import tr
+from semblance.core.searches.search import UNUSUAL
 
 #: The share of variety when diverse results are wanted.
 DIVERSE = 0.3

@@ -7,18 +7,18 @@ from dataclasses import replace
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QFrame
 
-from app.context import Context
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching
-from app.widgets.boxes import hbox, vbox
-from app.widgets.cards.case_strip import CaseStrip, StripCase
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import FindingChip
-from core.language import shown, tr
-from core.library.columns import CaseColumns
-from core.reports.distances import digits_for, distance_text
-from core.retrieval.explanation.words import spoken
-from core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.app.context import Context
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.cards.case_strip import CaseStrip, StripCase
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.core.language import shown, tr
+from semblance.core.library.columns import CaseColumns
+from semblance.core.reports.distances import digits_for, distance_text
+from semblance.core.retrieval.explanation.words import spoken
+from semblance.core.workflows.searches.searching import RankedCase, SearchResult
 
 
 class OtherFindings(QFrame):

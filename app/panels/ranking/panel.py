@@ -7,32 +7,32 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget
 
-from app.context import Context
-from app.models.deck import Deck
-from app.models.thumbnails import ThumbnailSource
-from app.operations import searching
-from app.panels.ranking.greys import QueryGreys
-from app.panels.ranking.judging import RankingJudging
-from app.panels.ranking.notice import RankingNotice
-from app.panels.ranking.options import RankingOptions
-from app.panels.ranking.others import OtherFindings
-from app.panels.ranking.strip import Strip
-from app.panels.under_way import extracting
-from app.theme import theme
-from app.widgets.boxes import vbox
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.counted_switch import CountedSwitch
-from app.widgets.empty_state import EmptyState
-from app.widgets.panel import Panel
-from app.widgets.panel_header import PanelHeader, header_button
-from app.widgets.view_switch import ViewSwitch
-from core.language import figure, named, tr, tr_n
-from core.library.columns import CaseColumns
-from core.searches.query import Query
-from core.workflows.evaluation.scoreboard import is_stale
-from core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.searching import SearchResult
+from semblance.app.context import Context
+from semblance.app.models.deck import Deck
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.panels.ranking.greys import QueryGreys
+from semblance.app.panels.ranking.judging import RankingJudging
+from semblance.app.panels.ranking.notice import RankingNotice
+from semblance.app.panels.ranking.options import RankingOptions
+from semblance.app.panels.ranking.others import OtherFindings
+from semblance.app.panels.ranking.strip import Strip
+from semblance.app.panels.under_way import extracting
+from semblance.app.theme import theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.counted_switch import CountedSwitch
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import PanelHeader, header_button
+from semblance.app.widgets.view_switch import ViewSwitch
+from semblance.core.language import figure, named, tr, tr_n
+from semblance.core.library.columns import CaseColumns
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.searching import SearchResult
 
 #: Below this height the look-alikes with the other finding take one line.
 ROOMY = 520

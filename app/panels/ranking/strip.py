@@ -8,19 +8,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.models.measured import measured_words
-from app.theme import news, plain_tip, theme
-from app.widgets.badge import Badge
-from app.widgets.boxes import hbox, vbox
-from app.widgets.caution import Caution
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.estimate_view import EstimateView, Pole
-from app.widgets.nearest_chips import NearestChips, chip_of
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import counted, figure, in_marks, named, shown, tr
-from core.library.columns import CaseColumns
-from core.workflows.searches.searching import SearchResult
-from core.workflows.searches.trusting import (
+from semblance.app.models.measured import measured_words
+from semblance.app.theme import news, plain_tip, theme
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.caution import Caution
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.estimate_view import EstimateView, Pole
+from semblance.app.widgets.nearest_chips import NearestChips, chip_of
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import counted, figure, in_marks, named, shown, tr
+from semblance.core.library.columns import CaseColumns
+from semblance.core.workflows.searches.searching import SearchResult
+from semblance.core.workflows.searches.trusting import (
     FEWER,
     NO_FINDINGS,
     NOT_CALIBRATED,

@@ -15,23 +15,23 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.operations.concepts import Concepts
-from app.theme import colour, news, set_look, theme
-from app.timers import one_shot
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.menus import Menu, open_below
-from app.widgets.panel import Panel
-from app.widgets.panel_header import header_button
-from app.widgets.reading_order import show_in_scroll_areas
-from app.widgets.scrolled import Scrolled
-from app.widgets.scrolled_past import Slide
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.language import figure, shown, tr
-from core.searches.concepts import MINIMUM, Strength
-from core.workflows.searches.concepts import ConceptFacts
+from semblance.app.context import Context
+from semblance.app.operations.concepts import Concepts
+from semblance.app.theme import colour, news, set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.menus import Menu, open_below
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.reading_order import show_in_scroll_areas
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.scrolled_past import Slide
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.language import figure, shown, tr
+from semblance.core.searches.concepts import MINIMUM, Strength
+from semblance.core.workflows.searches.concepts import ConceptFacts
 
 #: Steps of a slider to either side.
 STEPS = 20

@@ -18,23 +18,23 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QMenu, QWidget
 
-from app.context import Context
-from app.icons import icon_pixmap
-from app.jobs import Lane
-from app.models.thumbnails import ThumbnailSource, as_image
-from app.operations import examples, searching
-from app.theme import BASE, colour, news, theme
-from app.widgets.boxes import vbox
-from app.widgets.cards.case_drag import dragged_case
-from app.widgets.drop_target import dropped_file
-from app.widgets.lettering import CENTRE, lettering
-from app.widgets.menus import Menu
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.language import shown, tr
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.imaging.looking import CardImage
+from semblance.app.context import Context
+from semblance.app.icons import icon_pixmap
+from semblance.app.jobs import Lane
+from semblance.app.models.thumbnails import ThumbnailSource, as_image
+from semblance.app.operations import examples, searching
+from semblance.app.theme import BASE, colour, news, theme
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.cards.case_drag import dragged_case
+from semblance.app.widgets.drop_target import dropped_file
+from semblance.app.widgets.lettering import CENTRE, lettering
+from semblance.app.widgets.menus import Menu
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.language import shown, tr
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.looking import CardImage
 
 TILE, GAP, ACROSS = 44, 8, 6
 _BADGE, _CROSS = 14, 16

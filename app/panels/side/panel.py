@@ -5,18 +5,18 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
-from app.context import Context
-from app.later import later
-from app.models.thumbnails import ThumbnailSource
-from app.operations.concepts import Concepts
-from app.panels.asking.ask_section import AskSection
-from app.panels.side.concepts import ConceptsSection
-from app.panels.side.refine import RefinePanel
-from app.panels.side.train import TrainPanel
-from app.panels.side.why import WhyPanel
-from app.widgets.boxes import vbox
-from app.widgets.panel_header import TabHeader
-from core.language import tr
+from semblance.app.context import Context
+from semblance.app.later import later
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations.concepts import Concepts
+from semblance.app.panels.asking.ask_section import AskSection
+from semblance.app.panels.side.concepts import ConceptsSection
+from semblance.app.panels.side.refine import RefinePanel
+from semblance.app.panels.side.train import TrainPanel
+from semblance.app.panels.side.why import WhyPanel
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.panel_header import TabHeader
+from semblance.core.language import tr
 
 #: Names of the panels and their help pages, in the order of the tabs.
 NAMES = ("why", "train", "refine")

@@ -12,26 +12,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.models.ledger_rows import NONE, LedgerRows
-from app.models.thumbnails import ThumbnailSource
-from app.operations import refining
-from app.panels.side.refine_measures import RefineMeasures
-from app.theme import set_look, theme
-from app.timers import one_shot
-from app.widgets.boxes import hbox, vbox
-from app.widgets.empty_state import EmptyState
-from app.widgets.judgement_list import JudgementList
-from app.widgets.panel import Panel
-from app.widgets.panel_header import header_button
-from app.widgets.reading_order import enable
-from app.widgets.rule import Rule
-from app.widgets.scrolled import Scrolled
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.language import shown, tr, tr_n
-from core.searches.influence import Influence
-from core.searches.search import Search
+from semblance.app.context import Context
+from semblance.app.models.ledger_rows import NONE, LedgerRows
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.operations import refining
+from semblance.app.panels.side.refine_measures import RefineMeasures
+from semblance.app.theme import set_look, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.judgement_list import JudgementList
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.reading_order import enable
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.language import shown, tr, tr_n
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.search import Search
 
 #: Ranks whose movement is told.
 TOP = 20

@@ -6,20 +6,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app.context import Context
-from app.operations import refining
-from app.theme import news, theme
-from app.timers import one_shot
-from app.widgets.badge import Badge
-from app.widgets.boxes import vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.scrolled_past import Slide
-from app.widgets.words import Words
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from core.language import figure, in_marks, tr, tr_n
-from core.searches.search import Search
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.context import Context
+from semblance.app.operations import refining
+from semblance.app.theme import news, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.scrolled_past import Slide
+from semblance.app.widgets.words import Words
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+from semblance.core.language import figure, in_marks, tr, tr_n
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 
 TOP = 20
 #: Clicks that come faster are waited for before the score is measured.

@@ -17,31 +17,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import Context
-from app.jobs import Job
-from app.later import later
-from app.operations import training
-from app.panels.side.train_sources import TrainSources
-from app.theme import news, plain_tip, set_look, theme
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.panel import Panel
-from app.widgets.parameter_form import ParameterForm
-from app.widgets.scrolled import Scrolled
-from app.widgets.scrolled_past import Choice
-from app.widgets.section_header import SectionHeader
-from app.widgets.words import Words
-from core.errors import BadArguments
-from core.language import known, named, tr
-from core.library.records import unique_name
-from core.metrics.learner import Learner
-from core.metrics.registry import grouped_learners, learners
-from core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
-from core.parameters import Parameter, Value
-from core.workflows.metrics.training import HELD_OUT, TrainRequest
+from semblance.app.context import Context
+from semblance.app.jobs import Job
+from semblance.app.later import later
+from semblance.app.operations import training
+from semblance.app.panels.side.train_sources import TrainSources
+from semblance.app.theme import news, plain_tip, set_look, theme
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.scrolled_past import Choice
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.words import Words
+from semblance.core.errors import BadArguments
+from semblance.core.language import known, named, tr
+from semblance.core.library.records import unique_name
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.registry import grouped_learners, learners
+from semblance.core.metrics.steps.sequence import chosen_steps, default_steps, parse_steps, steps_text
+from semblance.core.parameters import Parameter, Value
+from semblance.core.workflows.metrics.training import HELD_OUT, TrainRequest
 
 if TYPE_CHECKING:
-    from app.plots.live_curve import LiveCurve
+    from semblance.app.plots.live_curve import LiveCurve
 
 #: The learner ticked at first; and where there are too few findings to learn from.
 USUAL, NEEDING_NONE = "bdm_v", "euclidean"
@@ -103,7 +103,7 @@ class TrainPanel(Panel):
 
     @later
     def curve(self) -> LiveCurve:
-        from app.plots.live_curve import LiveCurve
+        from semblance.app.plots.live_curve import LiveCurve
 
         made = LiveCurve(self._context, inset=0)
         self._foot.insertWidget(1, made)

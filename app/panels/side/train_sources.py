@@ -8,15 +8,15 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
-from app.state import State
-from app.theme import set_look
-from app.widgets.boxes import vbox
-from app.widgets.section_header import SectionHeader
-from core.errors import BadInput
-from core.language import tr, tr_n
-from core.metrics.learner import Learner
-from core.parameters import Value
-from core.workflows.metrics.supervision import check_takes_judgements
+from semblance.app.state import State
+from semblance.app.theme import set_look
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.core.errors import BadInput
+from semblance.core.language import tr, tr_n
+from semblance.core.metrics.learner import Learner
+from semblance.core.parameters import Value
+from semblance.core.workflows.metrics.supervision import check_takes_judgements
 
 VISUAL = "visual_neighbours"
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
-from app.context import Context
-from app.operations import explaining
-from app.panels.side.why_metric import WhyMetric
-from app.panels.side.why_pictures import WhyPictures
-from app.timers import one_shot
-from app.widgets.boxes import vbox
-from app.widgets.empty_state import EmptyState
-from app.widgets.panel import Panel
-from app.widgets.rule import Rule
-from app.widgets.scrolled import Scrolled
-from app.widgets.section_header import SectionHeader
-from app.widgets.segmented import Segmented
-from app.widgets.waterfall import Line, Waterfall
-from app.widgets.words import Words
-from core.errors import SemblanceError
-from core.language import named, shown, tr
-from core.retrieval.explanation.words import spoken
-from core.workflows.searches.explaining import GroupPart, Why
-from core.workflows.searches.searching import RankedCase
+from semblance.app.context import Context
+from semblance.app.operations import explaining
+from semblance.app.panels.side.why_metric import WhyMetric
+from semblance.app.panels.side.why_pictures import WhyPictures
+from semblance.app.timers import one_shot
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.panel import Panel
+from semblance.app.widgets.rule import Rule
+from semblance.app.widgets.scrolled import Scrolled
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.waterfall import Line, Waterfall
+from semblance.app.widgets.words import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.language import named, shown, tr
+from semblance.core.retrieval.explanation.words import spoken
+from semblance.core.workflows.searches.explaining import GroupPart, Why
+from semblance.core.workflows.searches.searching import RankedCase
 
 #: Lines shown before the smallest parts are summed in one.
 LINES = 9
@@ -256,6 +256,6 @@ def _share_lines(why: Why) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from app.panels.preview import preview
+    from semblance.app.panels.preview import preview
 
     preview(WhyPanel, 312, 720)

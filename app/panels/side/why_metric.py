@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from app.models.measured import measured_words
-from app.state import State
-from app.widgets.badge import Badge
-from app.widgets.boxes import vbox
-from app.widgets.fact_list import FactList
-from app.widgets.section_header import SectionHeader
-from core.errors import BadInput
-from core.language import named, tr, tr_n
-from core.metrics.card import MetricCard
-from core.metrics.registry import learner_title
-from core.workflows.evaluation import scoreboard
-from core.workflows.library.opening import MetricFacts
+from semblance.app.models.measured import measured_words
+from semblance.app.state import State
+from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.boxes import vbox
+from semblance.app.widgets.fact_list import FactList
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.core.errors import BadInput
+from semblance.core.language import named, tr, tr_n
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.registry import learner_title
+from semblance.core.workflows.evaluation import scoreboard
+from semblance.core.workflows.library.opening import MetricFacts
 
 _LEARNER, _TRAINED, _ACCURACY, _SPLIT = tr("Learner"), tr("Trained on"), tr("Accuracy @10"), tr("Split")
 

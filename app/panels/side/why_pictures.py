@@ -5,19 +5,19 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.context import Context
-from app.operations import explaining
-from app.widgets.boxes import hbox, vbox
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.finding_chip import FindingChip
-from app.widgets.paired_pictures import Marked, MarkedPicture
-from app.widgets.panel_header import header_button
-from app.widgets.words import Words
-from core.errors import SemblanceError
-from core.language import tr
-from core.workflows.searches.agreeing import Agreement, Side
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.searching import RankedCase
+from semblance.app.context import Context
+from semblance.app.operations import explaining
+from semblance.app.widgets.boxes import hbox, vbox
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.paired_pictures import Marked, MarkedPicture
+from semblance.app.widgets.panel_header import header_button
+from semblance.app.widgets.words import Words
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.workflows.searches.agreeing import Agreement, Side
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.searching import RankedCase
 
 
 class WhyPictures(QWidget):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QDropEvent
 
-from app.widgets.cards.case_drag import dragged_case
-from core.language import tr
+from semblance.app.widgets.cards.case_drag import dragged_case
+from semblance.core.language import tr
 
 NONE = -1
 CLOSER, FARTHER = tr("closer"), tr("than this")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect
 
-from app.theme import theme
-from app.widgets.cards.card_layout import MARGIN, CardLayout
-from app.widgets.finding_chip import SIDE
+from semblance.app.theme import theme
+from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
+from semblance.app.widgets.finding_chip import SIDE
 
 THUMB = 14
 ALIKE, NOT_ALIKE = 1, -1

@@ -15,17 +15,17 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.models.deck import Deck
-from app.models.selection import Selection
-from app.widgets.cards.card_comparing import Comparing
-from app.widgets.cards.card_layout import NO_PLACE
-from app.widgets.cards.card_painter import CardState
-from app.widgets.cards.card_pieces import on_alike, on_relink, verdict_at
-from app.widgets.cards.card_view import NONE, CardView
-from app.widgets.cards.case_drag import drag, mime_data
-from app.widgets.cards.grid_keys import led_to
-from core.language import tr
-from core.library.columns import PictureState
+from semblance.app.models.deck import Deck
+from semblance.app.models.selection import Selection
+from semblance.app.widgets.cards.card_comparing import Comparing
+from semblance.app.widgets.cards.card_layout import NO_PLACE
+from semblance.app.widgets.cards.card_painter import CardState
+from semblance.app.widgets.cards.card_pieces import on_alike, on_relink, verdict_at
+from semblance.app.widgets.cards.card_view import NONE, CardView
+from semblance.app.widgets.cards.case_drag import drag, mime_data
+from semblance.app.widgets.cards.grid_keys import led_to
+from semblance.core.language import tr
+from semblance.core.library.columns import PictureState
 
 __all__ = ["NONE", "CaseGrid"]
 
@@ -39,7 +39,7 @@ class CaseGrid(CardView):
     ``judged(case_row, 1 or -1)`` with the thumbs, when ``set_judging(True)`` · ``relink_wanted(case_row)`` ·
     ``alike_wanted(case_row)`` a click on the count of folded near-duplicates · ``selection_changed()`` when
     several cases are chosen, ``set_multiple(True)``. ``comparing`` says which
-    of two cases is closer. Cases can be dragged out; see :mod:`app.widgets.cards.case_drag`.
+    of two cases is closer. Cases can be dragged out; see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)

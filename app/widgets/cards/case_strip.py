@@ -18,12 +18,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app import theme as themes
-from app.models.thumbnails import ThumbnailSource
-from app.theme import BASE, SMALL, colour, plain_tip, theme
-from app.widgets.finding_chip import SIDE, chip_pixmap
-from app.widgets.lettering import lettering
-from core.language import tr
+from semblance.app import theme as themes
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.theme import BASE, SMALL, colour, plain_tip, theme
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.lettering import lettering
+from semblance.core.language import tr
 
 #: Height, side of the picture and width of a case, with words beneath each other, and in one line.
 #: A case beside its words is wide enough for "differs in stripes" and as much below.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from app.widgets.cards.card_layout import CardLayout
+from semblance.app.widgets.cards.card_layout import CardLayout
 
 _STEPS: dict[int, tuple[int, int, int]] = {
     Qt.Key.Key_Left: (-1, 0, 0),

@@ -17,16 +17,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
-from app import theme as themes
-from app.models.thumbnails import ThumbnailSource
-from app.theme import plain_tip, theme
-from app.timers import one_shot
-from app.widgets.cards.card_painter import ScaledPictures
-from app.widgets.cards.rank_columns_painter import Geometry, RankPainter
-from core.language import tr
-from core.library.columns import CaseColumns, no_cases
-from core.reports.distances import FEWEST, digits_for, distance_text
-from core.workflows.evaluation.two_metrics import Line
+from semblance.app import theme as themes
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.theme import plain_tip, theme
+from semblance.app.timers import one_shot
+from semblance.app.widgets.cards.card_painter import ScaledPictures
+from semblance.app.widgets.cards.rank_columns_painter import Geometry, RankPainter
+from semblance.core.language import tr
+from semblance.core.library.columns import CaseColumns, no_cases
+from semblance.core.reports.distances import FEWEST, digits_for, distance_text
+from semblance.core.workflows.evaluation.two_metrics import Line
 
 NONE = -1
 LEFT, RIGHT = 0, 1

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 
-from app.icons import icon_pixmap
-from app.models.thumbnails import ThumbnailSource
-from app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
-from app.widgets.cards.card_painter import ScaledPictures
-from app.widgets.finding_chip import SIDE, chip_pixmap
-from app.widgets.lettering import LEFT, RIGHT, lettering
-from core.language import tr
-from core.library.columns import NO_FINDING, CaseColumns
-from core.reports.distances import distance_text
-from core.workflows.evaluation.two_metrics import Line
+from semblance.app.icons import icon_pixmap
+from semblance.app.models.thumbnails import ThumbnailSource
+from semblance.app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
+from semblance.app.widgets.cards.card_painter import ScaledPictures
+from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
+from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
+from semblance.core.language import tr
+from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.reports.distances import distance_text
+from semblance.core.workflows.evaluation.two_metrics import Line
 
 #: Sizes in px at text scale 1: a row's height, a column, the room of the lines, the shift's room.
 ROW, WIDE, BETWEEN, SHIFT = 40, 324, 150, 44

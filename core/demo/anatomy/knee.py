@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.demo.development import Grey, developed
-from core.demo.film import Film, pose
-from core.demo.outlines import blob, ellipse, path, smooth, tube
+from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.film import Film, pose
+from semblance.core.demo.outlines import blob, ellipse, path, smooth, tube
 
 SHAPE = (336, 240)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.demo.development import Grey, developed
-from core.demo.film import Film, pose
-from core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
-from core.demo.strokes import Points
+from semblance.core.demo.development import Grey, developed
+from semblance.core.demo.film import Film, pose
+from semblance.core.demo.outlines import blob, ellipse, mirrored, path, smooth, tube
+from semblance.core.demo.strokes import Points
 
 SHAPE = (272, 332)
 _SIDES = (1.0, -1.0)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.runner import Trial, repeat_seed
-from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
-from core.evaluation.result import Measured, Queries
-from core.evaluation.roc import Roc, auc, defined, roc
-from core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
-from core.evaluation.splits import HoldOut, patient_codes, per_finding
-from core.language import say
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from semblance.core.evaluation.result import Measured, Queries
+from semblance.core.evaluation.roc import Roc, auc, defined, roc
+from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.splits import HoldOut, patient_codes, per_finding
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     pass
@@ -40,7 +40,7 @@ class BDMProtocol(SplitProtocol):
     ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20). ``auc:FINDING``: one finding
     against the rest, by the share of it among the 10 training cases nearest to a tested one; ``auc`` is the
     mean over findings. ``auc_weighted``: the same where nearer cases count more. ``knn_accuracy@K``: the
-    majority of the K nearest training cases. Ties: see :mod:`core.evaluation.neighbours`.
+    majority of the K nearest training cases. Ties: see :mod:`semblance.core.evaluation.neighbours`.
     """
 
     name: ClassVar[str] = "bdm"

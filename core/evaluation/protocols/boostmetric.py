@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.runner import Trial, repeat_seed
-from core.evaluation.protocols.split_protocol import SplitProtocol
-from core.evaluation.result import Measured
-from core.evaluation.scores import Matrix, Rows, mean_over_queries, votes
-from core.evaluation.splits import HoldOut, three_parts
-from core.language import say
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
+from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, votes
+from semblance.core.evaluation.splits import HoldOut, three_parts
+from semblance.core.language import say
 
 VALIDATION = TEST = 0.15
 NEIGHBOURS = 3

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.evaluation.class_conditional import finding_neighbours, wrong_shares
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import PairDistances, metric_distances
-from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
-from core.evaluation.result import Measured
-from core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
-from core.evaluation.splits import HoldOut
-from core.language import say
-from core.tasks import Reporter
+from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import PairDistances, metric_distances
+from semblance.core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
+from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.scores import Matrix, Rows, mean_over_queries, ndcg, votes
+from semblance.core.evaluation.splits import HoldOut
+from semblance.core.language import say
+from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
     pass

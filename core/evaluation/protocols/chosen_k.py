@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.scores import Matrix, Rows, mean_over_findings, mean_over_queries, votes
-from core.evaluation.splits import patient_codes
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import EmbeddedDistances, ScannedDistances, distances_after_steps
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.scores import Matrix, Rows, mean_over_findings, mean_over_queries, votes
+from semblance.core.evaluation.splits import patient_codes
 
 MAX_K = 25
 #: Training cases that ask, at most; the rest only answer.
@@ -33,7 +33,7 @@ class TrainingQueries:
         )
 
     def correct(self, trial: Trial, n_findings: int) -> Matrix:
-        """(q, K) credit of the vote of the 1, 2, ... K nearest, as :func:`core.evaluation.scores.votes`."""
+        """(q, K) credit of the vote of the 1, 2, ... K nearest, as :func:`semblance.core.evaluation.scores.votes`."""
         found = votes(
             self.distances,
             self.findings,

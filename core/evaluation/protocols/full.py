@@ -7,19 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.evaluation.class_conditional import finding_neighbours, wrong_shares
-from core.evaluation.data import EvaluationData
-from core.evaluation.intervals import over_queries
-from core.evaluation.neighbours import PairDistances, metric_distances
-from core.evaluation.operating_points import bootstrap, sensitivity_at
-from core.evaluation.protocols.bdm import at_rank
-from core.evaluation.protocols.runner import Trial, repeat_seed
-from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
-from core.evaluation.reliability import expected_calibration_error
-from core.evaluation.result import Measured, Queries, Vector
-from core.evaluation.retrieval_scores import retrieval_scores
-from core.evaluation.roc import Roc, auc, auc_with_interval, defined, roc
-from core.evaluation.scores import (
+from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.neighbours import PairDistances, metric_distances
+from semblance.core.evaluation.operating_points import bootstrap, sensitivity_at
+from semblance.core.evaluation.protocols.bdm import at_rank
+from semblance.core.evaluation.protocols.runner import Trial, repeat_seed
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
+from semblance.core.evaluation.reliability import expected_calibration_error
+from semblance.core.evaluation.result import Measured, Queries, Vector
+from semblance.core.evaluation.retrieval_scores import retrieval_scores
+from semblance.core.evaluation.roc import Roc, auc, auc_with_interval, defined, roc
+from semblance.core.evaluation.scores import (
     Matrix,
     Rows,
     Votes,
@@ -29,10 +29,10 @@ from core.evaluation.scores import (
     triplet_accuracy,
     votes,
 )
-from core.evaluation.splits import HoldOut, holdout, patient_codes
-from core.language import say
-from core.parameters import Parameter
-from core.tasks import Reporter
+from semblance.core.evaluation.splits import HoldOut, holdout, patient_codes
+from semblance.core.language import say
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
 
 MAX_K = 50
 VOTERS = 10

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.neighbours import metric_distances, tie_numbers
-from core.evaluation.protocols.runner import Plan, Trial, repeat_seed
-from core.evaluation.protocols.split_protocol import SplitProtocol
-from core.evaluation.result import Measured
-from core.evaluation.splits import HoldOut, folds
-from core.language import say
-from core.parameters import Parameter
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
+from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol
+from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.splits import HoldOut, folds
+from semblance.core.language import say
+from semblance.core.parameters import Parameter
 
 if TYPE_CHECKING:
     pass

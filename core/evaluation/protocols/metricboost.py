@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.chosen_k import own_patients
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
-from core.evaluation.result import Measured
-from core.evaluation.scores import mean_over_queries, triplet_accuracy, votes
-from core.evaluation.splits import HoldOut
-from core.language import say
-from core.parameters import Parameter, Value
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.chosen_k import own_patients
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
+from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.scores import mean_over_queries, triplet_accuracy, votes
+from semblance.core.evaluation.splits import HoldOut
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value
 
 FOLDS = 5
 MAX_K = 50

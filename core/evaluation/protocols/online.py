@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
-from core.evaluation.result import Measured, Vector
-from core.evaluation.scores import mean_over_findings, mean_over_queries, votes
-from core.evaluation.splits import HoldOut
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.chosen_k import MAX_K, TrainingQueries
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from semblance.core.evaluation.result import Measured, Vector
+from semblance.core.evaluation.scores import mean_over_findings, mean_over_queries, votes
+from semblance.core.evaluation.splits import HoldOut
 
 if TYPE_CHECKING:
-    from core.metrics.distance import Distance
+    from semblance.core.metrics.distance import Distance
 
 _SHOWN = (1, 3, 5, 10, 25)
 _COMPARED = ("knn_error", "balanced_error", "knn_error@1", "knn_error@5")
@@ -87,7 +87,7 @@ def _measure(trial: Trial) -> Measured:
 
 def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
     """Scores and curves of a learner that takes pairs one after another; none of others."""
-    from core.metrics.papers.passive_aggressive import PassiveAggressive
+    from semblance.core.metrics.papers.passive_aggressive import PassiveAggressive
 
     learner = trial.learner
     if not isinstance(learner, PassiveAggressive) or not trial.points:
@@ -104,7 +104,7 @@ def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
 
 
 def _rank(distance: Distance) -> int:
-    from core.metrics.distances import LinearDistance, MappedDistance
+    from semblance.core.metrics.distances import LinearDistance, MappedDistance
 
     if not isinstance(distance, LinearDistance | MappedDistance) or distance.L is None:
         return distance.n_features

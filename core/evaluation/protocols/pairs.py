@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances, tie_numbers
-from core.evaluation.protocols.chosen_k import TrainingQueries, own_patients
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
-from core.evaluation.result import Measured
-from core.evaluation.roc import auc, roc
-from core.evaluation.scores import Matrix, Rows, votes
-from core.evaluation.splits import HoldOut
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
+from semblance.core.evaluation.protocols.chosen_k import TrainingQueries, own_patients
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
+from semblance.core.evaluation.result import Measured
+from semblance.core.evaluation.roc import auc, roc
+from semblance.core.evaluation.scores import Matrix, Rows, votes
+from semblance.core.evaluation.splits import HoldOut
 
 if TYPE_CHECKING:
-    from core.metrics.metric import Metric
+    from semblance.core.metrics.metric import Metric
 
 #: Pairs of each kind, at most.
 PAIRS = 2000

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.result import EvaluationResult
-from core.language import say
-from core.parameters import Parameter, Value, checked
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value, checked
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.evaluation.protocols.runner import Plan
-    from core.metrics.steps import Step
+    from semblance.core.evaluation.protocols.runner import Plan
+    from semblance.core.metrics.steps import Step
 
 
 @dataclass(frozen=True)

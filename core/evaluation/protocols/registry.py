@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from core.errors import BadArguments
-from core.evaluation.protocols.bdm import BDMProtocol
-from core.evaluation.protocols.boostmetric import BoostMetricProtocol
-from core.evaluation.protocols.ccml import CCMLProtocol
-from core.evaluation.protocols.full import FullProtocol
-from core.evaluation.protocols.matching import MatchingProtocol
-from core.evaluation.protocols.metricboost import MetricBoostProtocol
-from core.evaluation.protocols.online import OnlineProtocol
-from core.evaluation.protocols.pairs import PairsProtocol
-from core.evaluation.protocols.protocol import Protocol
-from core.language import say
-from core.parameters import Value
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.protocols.bdm import BDMProtocol
+from semblance.core.evaluation.protocols.boostmetric import BoostMetricProtocol
+from semblance.core.evaluation.protocols.ccml import CCMLProtocol
+from semblance.core.evaluation.protocols.full import FullProtocol
+from semblance.core.evaluation.protocols.matching import MatchingProtocol
+from semblance.core.evaluation.protocols.metricboost import MetricBoostProtocol
+from semblance.core.evaluation.protocols.online import OnlineProtocol
+from semblance.core.evaluation.protocols.pairs import PairsProtocol
+from semblance.core.evaluation.protocols.protocol import Protocol
+from semblance.core.language import say
+from semblance.core.parameters import Value
 
 _PROTOCOLS: tuple[type[Protocol], ...] = (
     BDMProtocol,

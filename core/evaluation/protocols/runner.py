@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, SemblanceError
-from core.evaluation.data import EvaluationData
-from core.evaluation.printed_values import printed_values
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.result import (
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.printed_values import printed_values
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.result import (
     EvaluationResult,
     Failure,
     LearnerResult,
@@ -23,15 +23,15 @@ from core.evaluation.result import (
     compare,
     summarise,
 )
-from core.evaluation.splits import HoldOut
-from core.language import say
-from core.tasks import SILENT, Reporter
+from semblance.core.evaluation.splits import HoldOut
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.learner import Learner
-    from core.metrics.metric import Metric
-    from core.metrics.steps import Step
-    from core.metrics.training import TrainingPoint
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.metric import Metric
+    from semblance.core.metrics.steps import Step
+    from semblance.core.metrics.training import TrainingPoint
 
 #: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
 FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
@@ -107,7 +107,7 @@ def run_trials(
     """Fit every learner on the training rows of every split of ``plan`` and measure it.
 
     ``compared`` are the scores judged between learners. The rest is as in
-    :meth:`core.evaluation.protocols.protocol.Protocol.run`.
+    :meth:`semblance.core.evaluation.protocols.protocol.Protocol.run`.
     """
     runs = _runs(learners, plan.baselines)
     splits = plan.splits
@@ -148,7 +148,7 @@ def fit_and_measure(
 
 
 def _fit(learner: Learner, prepared: PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
-    from core.metrics.pipeline import attach_steps
+    from semblance.core.metrics.pipeline import attach_steps
 
     begin = time.perf_counter()
     triplets = prepared.triplets if "triplets" in learner.accepts else None
@@ -169,7 +169,7 @@ class PreparedSplit:
         steps: Sequence[Step],
         triplets: Callable[[HoldOut], npt.NDArray[np.int64]] | None,
     ) -> None:
-        from core.metrics.steps import fit_steps
+        from semblance.core.metrics.steps import fit_steps
 
         self.data, self.split = data, split
         self.y = data.y[split.train]
@@ -196,7 +196,7 @@ class _Run:
         self.failure: Failure | None = None
 
     def _make(self, seed: int) -> Learner:
-        from core.metrics.registry import make_learner
+        from semblance.core.metrics.registry import make_learner
 
         return make_learner(self._learner, random_state=seed, **self.spec.params)
 
@@ -232,7 +232,7 @@ class _Share(Reporter):
         self._whole.progress(self._done * _FINE + part, self._total * _FINE, self._what)
 
     def partial(self, result: object) -> None:
-        from core.metrics.training import TrainingPoint
+        from semblance.core.metrics.training import TrainingPoint
 
         if self._keep and isinstance(result, TrainingPoint):
             self.points.append(result)
@@ -271,8 +271,8 @@ def _result(
     steps: Sequence[Step],
     seed: int,
 ) -> EvaluationResult:
-    from core.metrics.steps import steps_text
-    from core.metrics.training import versions
+    from semblance.core.metrics.steps import steps_text
+    from semblance.core.metrics.training import versions
 
     results: list[LearnerResult] = [
         summarise(

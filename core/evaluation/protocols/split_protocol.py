@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from core.errors import BadArguments
-from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
-from core.evaluation.result import EvaluationResult, Measured
-from core.evaluation.splits import HoldOut, folds, halves
-from core.language import say
-from core.parameters import Value
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from semblance.core.evaluation.protocols.runner import Plan, Trial, repeat_seed, run_trials
+from semblance.core.evaluation.result import EvaluationResult, Measured
+from semblance.core.evaluation.splits import HoldOut, folds, halves
+from semblance.core.language import say
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.steps import Step
+    from semblance.core.metrics.steps import Step
 
 
 class SplitProtocol(Protocol):

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from core.features.pixels import finite, resampled
-from core.imaging.picture import LUMA, Picture
-from core.imaging.region import Region
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.picture import LUMA, Picture
+from semblance.core.imaging.region import Region
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

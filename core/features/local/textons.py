@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor, FeatureName
-from core.features.local.form import DescriptorForm
-from core.features.local.places import as_shares, grid_inside, seen
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.language import say
-from core.parameters import Parameter, Value
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.local.form import DescriptorForm
+from semblance.core.features.local.places import as_shares, grid_inside, seen
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
 

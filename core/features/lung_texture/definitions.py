@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.features.definition import Definition
+from semblance.core.features.definition import Definition
 
 FIRST_ORDER, LOW, PAIRS = "First order", "Low attenuation", "Co-occurrence"
 RUNS, DIFFERENCES = "Run length", "Grey-level difference"

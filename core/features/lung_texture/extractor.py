@@ -8,12 +8,20 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor, FeatureName
-from core.features.lung_texture.definitions import DEFINITIONS
-from core.features.lung_texture.grey_levels import Levels, Mask, Table, cooccurrence, levels_of, pairs, runs
-from core.features.pixels import finite
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.lung_texture.definitions import DEFINITIONS
+from semblance.core.features.lung_texture.grey_levels import (
+    Levels,
+    Mask,
+    Table,
+    cooccurrence,
+    levels_of,
+    pairs,
+    runs,
+)
+from semblance.core.features.pixels import finite
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 #: Levels of pairs and differences, and of runs, which would be cut short by more.
 LEVELS, RUN_LEVELS = 32, 16
@@ -36,7 +44,7 @@ class LungTexture(Extractor):
     only; the groups are those of the field).
 
     12 of first order, 5 of low attenuation, 12 of co-occurrence, 8 of run length, 6 of grey-level difference;
-    see :mod:`core.features.lung_texture.definitions`. Pixels outside the outline take no part. Pictures that
+    see :mod:`semblance.core.features.lung_texture.definitions`. Pixels outside the outline take no part. Pictures that
     hold no Hounsfield units are taken for screenshots in the lung window (-1350 to 150 HU).
     """
 

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor, FeatureName
-from core.features.mass.grey import AROUND, breast, margin_and_grey
-from core.features.mass.outline import fourier_factor, outline_points, radial_length, size_and_shape
-from core.features.mass.table import FEATURES, NAMES
-from core.features.pixels import finite, resampled
-from core.imaging.outline import Ellipse
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.segmentation import segment_in
-from core.parameters import Parameter
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.mass.grey import AROUND, breast, margin_and_grey
+from semblance.core.features.mass.outline import fourier_factor, outline_points, radial_length, size_and_shape
+from semblance.core.features.mass.table import FEATURES, NAMES
+from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import segment_in
+from semblance.core.parameters import Parameter
 
 #: Longest side, in pixels, of what is measured: a larger mass or breast is reduced to it.
 LONGEST = 256
@@ -28,7 +28,7 @@ _POWERS = {"mm² or px²": 2, "mm or px": 1, "1/mm or 1/px": -1}
 class Mass(Extractor):
     """38 numbers of a mass: 9 of the whole breast, 29 of the mass and its surround (bdm.txt, section 4.1).
 
-    :data:`core.features.mass.table.FEATURES` says what each is. An outline (polygon, brush, mask) is the mass
+    :data:`semblance.core.features.mass.table.FEATURES` says what each is. An outline (polygon, brush, mask) is the mass
     as drawn. A rectangle, an ellipse and a picture without a region only say where the mass is: it is found
     inside, bright or dark.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.features.mass.outline import entropy
+from semblance.core.features.mass.outline import entropy
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -9,8 +9,8 @@ the largest; ``m`` their mean.
 
 from __future__ import annotations
 
-from core.features.definition import Definition
-from core.features.extractor import FeatureName
+from semblance.core.features.definition import Definition
+from semblance.core.features.extractor import FeatureName
 
 _SIZE, _SHAPE, _RADIAL, _MARGIN = "Size", "Shape", "Radial length", "Margin"
 _CONTRAST, _GREY, _SURROUND, _TEXTURE, _BREAST = "Contrast", "Grey inside", "Grey around", "Texture", "Breast"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.outline import MaskOutline
-from core.imaging.region import Region
-from core.imaging.volume import Spacing, Stack
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import MaskOutline
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.language import say
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

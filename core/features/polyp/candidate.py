@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.features.polyp.block import HALF, Block
-from core.features.polyp.surface import Mask, Numbers, Points, Wall, towards
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.features.polyp.block import HALF, Block
+from semblance.core.features.polyp.surface import Mask, Numbers, Points, Wall, towards
+from semblance.core.language import say
 
 #: The cap ends where the smaller curvature falls below this, per mm, or this share of the largest.
 _FLAT, _CAP_SHARE = 0.02, 0.3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from core.features.definition import Definition
-from core.language import known, say
+from semblance.core.features.definition import Definition
+from semblance.core.language import known, say
 
 #: Deviations of the Gaussians, in mm, through which the wall is looked at.
 SCALES = (1, 2, 3)

@@ -8,18 +8,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
-from core.features.extractor import Extractor, FeatureName
-from core.features.polyp.block import block_of
-from core.features.polyp.candidate import cut_out
-from core.features.polyp.definitions import definitions
-from core.features.polyp.measures import measured
-from core.features.polyp.surface import Wall
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.volume import Spacing, Stack
-from core.language import say
-from core.parameters import Parameter, Value
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.polyp.block import block_of
+from semblance.core.features.polyp.candidate import cut_out
+from semblance.core.features.polyp.definitions import definitions
+from semblance.core.features.polyp.measures import measured
+from semblance.core.features.polyp.surface import Wall
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.language import say
+from semblance.core.parameters import Parameter, Value
 
 
 @functools.cache
@@ -34,7 +34,7 @@ class Polyp(Extractor):
     """96 numbers of a candidate in a CT volume (metricboost.txt 5.3, which names their groups only).
 
     36 of local geometry, 20 of shape and size, 22 of densities, 15 of the surroundings, 3 of the place in the
-    scan; see :mod:`core.features.polyp.definitions` for each. The region is a position (a box of one voxel),
+    scan; see :mod:`semblance.core.features.polyp.definitions` for each. The region is a position (a box of one voxel),
     a box around the candidate, or drawn voxels; without one the middle of the volume is meant. The volume is
     brought to 1 mm, so all is in mm whatever the spacing. Only the place changes when the scan is shifted or
     turned by 90 degrees.

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from core.features.polyp.block import HALF, Block
-from core.features.polyp.candidate import Candidate, faces
-from core.features.polyp.definitions import DEPTHS, FAR, NEAR, SCALES
-from core.features.polyp.surface import AIR, TAGGED, Bend, Mask, Numbers, Wall
+from semblance.core.features.polyp.block import HALF, Block
+from semblance.core.features.polyp.candidate import Candidate, faces
+from semblance.core.features.polyp.definitions import DEPTHS, FAR, NEAR, SCALES
+from semblance.core.features.polyp.surface import AIR, TAGGED, Bend, Mask, Numbers, Wall
 
 #: HU of fat, and of soft tissue with some contrast.
 _FAT, _SOFT = (-200.0, -30.0), (-30.0, 150.0)
@@ -26,7 +26,7 @@ _OWN = 2.0
 
 
 def measured(block: Block, wall: Wall, found: Candidate) -> list[float]:
-    """The numbers in the order of :func:`core.features.polyp.definitions.definitions`."""
+    """The numbers in the order of :func:`semblance.core.features.polyp.definitions.definitions`."""
     weights = _areas(wall, found)
     normal = _mean_normal(wall.bends[2].normal[found.on], weights)
     return [

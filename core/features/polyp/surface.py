@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.features.polyp.definitions import SCALES
+from semblance.core.errors import BadInput
+from semblance.core.features.polyp.definitions import SCALES
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.imaging.dicom.fields import text
+from semblance.core.imaging.dicom.fields import text
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.imaging.dicom.fields import MAX_DEPTH, item, items, numbers, text
-from core.imaging.outline import Ellipse, Polygon
-from core.imaging.region import Region
+from semblance.core.imaging.dicom.fields import MAX_DEPTH, item, items, numbers, text
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.region import Region
 
 if TYPE_CHECKING:
     from pydicom import Dataset

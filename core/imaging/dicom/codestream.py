@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.errors import BadInput
-from core.imaging.dicom.layout import Layout
-from core.imaging.dicom.reading import COPY_AGAIN
-from core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.layout import Layout
+from semblance.core.imaging.dicom.reading import COPY_AGAIN
+from semblance.core.imaging.dicom.syntaxes import DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LS, RLE
+from semblance.core.language import say
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})

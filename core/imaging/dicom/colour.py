@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.dicom.fields import numbers, value
-from core.imaging.dicom.reading import COPY_AGAIN
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.fields import numbers, value
+from semblance.core.imaging.dicom.reading import COPY_AGAIN
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.dicom.fields import item, items, number, numbers
+from semblance.core.imaging.dicom.fields import item, items, number, numbers
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import TYPE_CHECKING
 
-from core.imaging.dicom.fields import text
+from semblance.core.imaging.dicom.fields import text
 
 if TYPE_CHECKING:
     from pydicom import Dataset

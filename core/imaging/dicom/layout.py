@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import BadInput
-from core.imaging.dicom.fields import integer, text, value
-from core.imaging.dicom.reading import COPY_AGAIN, UNDEFINED, Opened
-from core.imaging.dicom.syntaxes import PLAIN, check_syntax
-from core.imaging.limits import MAX_PIXELS
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.fields import integer, text, value
+from semblance.core.imaging.dicom.reading import COPY_AGAIN, UNDEFINED, Opened
+from semblance.core.imaging.dicom.syntaxes import PLAIN, check_syntax
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.language import say
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.imaging.dicom.fields import MAX_DEPTH
-from core.language import say, say_n
+from semblance.core.imaging.dicom.fields import MAX_DEPTH
+from semblance.core.language import say, say_n
 
 if TYPE_CHECKING:
     from pydicom import DataElement, Dataset

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.dicom.codestream import check_codestream, plain_lossless
-from core.imaging.dicom.fields import value
-from core.imaging.dicom.layout import Layout
-from core.imaging.dicom.plain_frames import shaped, without_unused_bits
-from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints
-from core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LOSSLESS, RLE
-from core.imaging.limits import MAX_FILE_BYTES
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.codestream import check_codestream, plain_lossless
+from semblance.core.imaging.dicom.fields import value
+from semblance.core.imaging.dicom.layout import Layout
+from semblance.core.imaging.dicom.plain_frames import shaped, without_unused_bits
+from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints
+from semblance.core.imaging.dicom.syntaxes import DECODERS, DEFLATED_FRAMES, JPEG_EXTENDED, JPEG_LOSSLESS, RLE
+from semblance.core.imaging.limits import MAX_FILE_BYTES
+from semblance.core.language import say
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.
 _LIBJPEG = "pylibjpeg"

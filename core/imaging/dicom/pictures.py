@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.dicom.colour import from_palette, to_rgb
-from core.imaging.dicom.fields import text
-from core.imaging.dicom.geometry import (
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.colour import from_palette, to_rgb
+from semblance.core.imaging.dicom.fields import text
+from semblance.core.imaging.dicom.geometry import (
     aspect_of,
     directions,
     distance_between,
@@ -19,16 +19,16 @@ from core.imaging.dicom.geometry import (
     slice_distance,
     spacing_of,
 )
-from core.imaging.dicom.layout import Layout, layout_of
-from core.imaging.dicom.packed_frames import check_fragments, packed_frame
-from core.imaging.dicom.plain_frames import plain_frame
-from core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
-from core.imaging.dicom.syntaxes import PLAIN
-from core.imaging.dicom.values import LARGEST, grey_range, through_modality_table, values_of
-from core.imaging.limits import MAX_PIXELS
-from core.imaging.picture import Picture
-from core.imaging.volume import Spacing, Stack
-from core.language import say
+from semblance.core.imaging.dicom.layout import Layout, layout_of
+from semblance.core.imaging.dicom.packed_frames import check_fragments, packed_frame
+from semblance.core.imaging.dicom.plain_frames import plain_frame
+from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
+from semblance.core.imaging.dicom.syntaxes import PLAIN
+from semblance.core.imaging.dicom.values import LARGEST, grey_range, through_modality_table, values_of
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset

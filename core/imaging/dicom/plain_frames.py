@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.dicom.layout import Layout
-from core.imaging.dicom.reading import COPY_AGAIN, Opened
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.layout import Layout
+from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened
+from semblance.core.language import say
 
 
 def plain_frame(opened: Opened, layout: Layout, frame: int) -> npt.NDArray[Any]:

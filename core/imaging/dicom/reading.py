@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from core.errors import BadInput
-from core.imaging.dicom.fields import tag_of
-from core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
-from core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.fields import tag_of
+from semblance.core.imaging.dicom.syntaxes import DEFLATED, EXPLICIT_BIG, EXPLICIT_LITTLE, IMPLICIT_LITTLE
+from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset

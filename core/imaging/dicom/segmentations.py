@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.dicom.fields import integer, item, items, text, walk
-from core.imaging.dicom.geometry import Plane, plane_of
-from core.imaging.dicom.pictures import DicomPictures
-from core.imaging.dicom.reading import COPY_AGAIN
-from core.imaging.limits import MAX_ARRAY_BYTES
-from core.imaging.region import Region, region_of_mask
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.fields import integer, item, items, text, walk
+from semblance.core.imaging.dicom.geometry import Plane, plane_of
+from semblance.core.imaging.dicom.pictures import DicomPictures
+from semblance.core.imaging.dicom.reading import COPY_AGAIN
+from semblance.core.imaging.limits import MAX_ARRAY_BYTES
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.dicom.fields import integer, items, numbers, text
-from core.imaging.dicom.geometry import Plane
-from core.imaging.dicom.segmentations import Marked
-from core.imaging.outline import Polygon
-from core.imaging.region import region_of_mask
+from semblance.core.imaging.dicom.fields import integer, items, numbers, text
+from semblance.core.imaging.dicom.geometry import Plane
+from semblance.core.imaging.dicom.segmentations import Marked
+from semblance.core.imaging.outline import Polygon
+from semblance.core.imaging.region import region_of_mask
 
 if TYPE_CHECKING:
     from pydicom import Dataset

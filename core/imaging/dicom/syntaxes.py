@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 IMPLICIT_LITTLE = "1.2.840.10008.1.2"
 EXPLICIT_LITTLE = "1.2.840.10008.1.2.1"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.dicom.fields import item, items, numbers, text, value
-from core.imaging.dicom.layout import Layout
-from core.imaging.picture import Values, ValueWindow
+from semblance.core.imaging.dicom.fields import item, items, numbers, text, value
+from semblance.core.imaging.dicom.layout import Layout
+from semblance.core.imaging.picture import Values, ValueWindow
 
 if TYPE_CHECKING:
     from pydicom import Dataset

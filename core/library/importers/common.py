@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.formats import DICOM, foreign_format, has_picture_name, sniff
-from core.language import say
-from core.library.importers.importer import Rejected
-from core.library.importers.source import Entry, Source
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import DICOM, foreign_format, has_picture_name, sniff
+from semblance.core.language import say
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Entry, Source
 
 _OTHER_KINDS = {
     ".csv": say("a table; import it by itself"),

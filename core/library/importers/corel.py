@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.formats import has_picture_name
-from core.imaging.raster import size_of
-from core.language import say, say_n
-from core.library.importers.folder import FolderImporter
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.listing import Listing
-from core.library.importers.source import Source
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.raster import size_of
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.folder import FolderImporter
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.listing import Listing
+from semblance.core.library.importers.source import Source
 
 CATEGORIES = (
     "africa",

@@ -7,9 +7,9 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_TABLE_BYTES, size_text
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_TABLE_BYTES, size_text
+from semblance.core.language import say
 
 SAVE_AS_CSV = say("Save it as CSV in UTF-8 (comma separated, one header row).")
 

@@ -6,18 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.dicom import dicomdir
-from core.imaging.dicom.reading import open_dicom
-from core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
-from core.language import say, say_n
-from core.library.importers.common import left_lying
-from core.library.importers.dicom_regions import Regions, is_of_regions
-from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, case_key, grouped, instance_of
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.listing import Line, is_listing, read_listings
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom import dicomdir
+from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.dicom_regions import Regions, is_of_regions
+from semblance.core.library.importers.dicom_series import (
+    HEADER_TAGS,
+    Group,
+    Instance,
+    case_key,
+    grouped,
+    instance_of,
+)
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.listing import Line, is_listing, read_listings
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 #: Names that promise a DICOM file.
 SUFFIXES = frozenset((".dcm", ".dic", ".dicom", ".ima"))

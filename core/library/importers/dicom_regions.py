@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput
-from core.imaging.dicom import cad, segmentations, structures
-from core.imaging.dicom.geometry import Plane, plane_of
-from core.imaging.dicom.identity import names_patient
-from core.imaging.dicom.pictures import DicomPictures
-from core.imaging.dicom.reading import complaints, open_dicom
-from core.imaging.dicom.segmentations import Marked, referenced_instances
-from core.imaging.region import Region
-from core.language import say
-from core.library.importers.dicom_series import Group, Instance, case_key
-from core.library.importers.importer import FoundCase, Rejected
-from core.library.importers.source import Source
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom import cad, segmentations, structures
+from semblance.core.imaging.dicom.geometry import Plane, plane_of
+from semblance.core.imaging.dicom.identity import names_patient
+from semblance.core.imaging.dicom.pictures import DicomPictures
+from semblance.core.imaging.dicom.reading import complaints, open_dicom
+from semblance.core.imaging.dicom.segmentations import Marked, referenced_instances
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.library.importers.dicom_series import Group, Instance, case_key
+from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.source import Source
 
 if TYPE_CHECKING:
     from pydicom import Dataset

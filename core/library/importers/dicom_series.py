@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.imaging.deidentify import Pseudonyms
-from core.imaging.dicom import burnt_in, identity
-from core.imaging.dicom.fields import integer, text
-from core.imaging.dicom.geometry import Plane, gaps_in, plane_of
-from core.language import say
+from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.imaging.dicom import burnt_in, identity
+from semblance.core.imaging.dicom.fields import integer, text
+from semblance.core.imaging.dicom.geometry import Plane, gaps_in, plane_of
+from semblance.core.language import say
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from core.imaging.formats import has_picture_name
-from core.language import say, say_n
-from core.library.importers.common import left_lying, not_a_case, top_folder
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.listing import Line, Listing, is_listing, read_listings
-from core.library.importers.source import Source
-from core.tasks import Reporter
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying, not_a_case, top_folder
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Reporter
 
 _PARTS = {"train": "train", "training": "train", "val": "val", "valid": "val"} | {
     "validation": "val",

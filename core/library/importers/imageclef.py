@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.formats import has_picture_name
-from core.language import say, say_n
-from core.library.importers.common import left_lying, not_a_case
-from core.library.importers.csv_text import column_named, read_csv
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying, not_a_case
+from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 CODE = re.compile(r"[0-9a-z*]{4}-[0-9a-z*]{3}-[0-9a-z*]{3}-[0-9a-z*]{3}", re.IGNORECASE)
 

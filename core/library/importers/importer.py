@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from core.imaging.region import Region
-from core.library.importers.source import Source
-from core.tasks import Reporter
+from semblance.core.imaging.region import Region
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Reporter
 
 
 @dataclass(frozen=True)

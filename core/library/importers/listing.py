@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.language import say
-from core.library.importers.csv_text import CsvText, column_named, read_csv
-from core.library.importers.importer import Rejected
-from core.library.importers.source import Source
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Source
 
 NAME = "labels.csv"
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.outline import MAX_POINTS, Polygon
-from core.imaging.region import Region
-from core.language import say, say_n
-from core.library.importers.common import left_lying
-from core.library.importers.csv_text import CsvText, column_named, read_csv
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.polyps import is_list, table_number
-from core.library.importers.scans import Scan, Scans, find_scans, not_used
-from core.library.importers.source import Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import MAX_POINTS, Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.polyps import is_list, table_number
+from semblance.core.library.importers.scans import Scan, Scans, find_scans, not_used
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Reporter
 
 _SCAN = ("scan", "series", "volume", "file", "path", "image")
 _ROW = ("row", "frame")

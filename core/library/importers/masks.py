@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.container import PictureReader
-from core.imaging.raster import size_of
-from core.imaging.region_files import check_mask_size
-from core.language import say
-from core.library.importers.source import Source
+from semblance.core.errors import BadInput
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.raster import size_of
+from semblance.core.imaging.region_files import check_mask_size
+from semblance.core.language import say
+from semblance.core.library.importers.source import Source
 
 #: Share of pixels between black and white that a mask may have: JPEG blurs its edges.
 _MOST_BETWEEN = 0.05

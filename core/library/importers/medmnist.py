@@ -12,16 +12,16 @@ from pathlib import PurePosixPath
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.arrays import ArrayFile
-from core.imaging.container import PictureReader
-from core.imaging.formats import has_picture_name
-from core.imaging.limits import MAX_PIXELS
-from core.language import say, say_n
-from core.library.importers.common import left_lying
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.arrays import ArrayFile
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 SPLITS = ("train", "val", "test")
 NAMES = "label_names"

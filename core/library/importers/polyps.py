@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.region import Region
-from core.language import say, say_n
-from core.library.importers.common import left_lying
-from core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.scans import Scan, Scans, find_scans, not_used
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.scans import Scan, Scans, find_scans, not_used
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 #: The finding of candidates that are no polyp.
 FALSE_POSITIVE = "false positive"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from core.errors import BadArguments, BadInput
-from core.language import say
-from core.library.importers.corel import CorelImporter
-from core.library.importers.dicom import DicomImporter
-from core.library.importers.folder import FolderImporter
-from core.library.importers.imageclef import ImageCLEFImporter
-from core.library.importers.importer import Importer, Recognition
-from core.library.importers.lung import LungImporter
-from core.library.importers.mammograms.importer import MammogramsImporter
-from core.library.importers.medmnist import MedMNISTImporter
-from core.library.importers.polyps import PolypsImporter
-from core.library.importers.source import Source
-from core.library.importers.table import TableImporter
-from core.library.importers.ultrasound import UltrasoundImporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
+from semblance.core.library.importers.corel import CorelImporter
+from semblance.core.library.importers.dicom import DicomImporter
+from semblance.core.library.importers.folder import FolderImporter
+from semblance.core.library.importers.imageclef import ImageCLEFImporter
+from semblance.core.library.importers.importer import Importer, Recognition
+from semblance.core.library.importers.lung import LungImporter
+from semblance.core.library.importers.mammograms.importer import MammogramsImporter
+from semblance.core.library.importers.medmnist import MedMNISTImporter
+from semblance.core.library.importers.polyps import PolypsImporter
+from semblance.core.library.importers.source import Source
+from semblance.core.library.importers.table import TableImporter
+from semblance.core.library.importers.ultrasound import UltrasoundImporter
 
 #: A new importer is one line here.
 _ALL: tuple[type[Importer], ...] = (

@@ -8,19 +8,19 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from core.errors import BadInput
-from core.imaging.arrays import ArrayFile
-from core.imaging.container import PictureReader
-from core.imaging.dicom.geometry import Plane, distance_between
-from core.imaging.dicom.reading import open_dicom
-from core.imaging.formats import DICOM, has_picture_name, sniff
-from core.imaging.stacks import SPACING, is_volume_shape, told_spacing
-from core.imaging.volume import Spacing
-from core.language import say
-from core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
-from core.library.importers.importer import Rejected
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.arrays import ArrayFile
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.dicom.geometry import Plane, distance_between
+from semblance.core.imaging.dicom.reading import open_dicom
+from semblance.core.imaging.formats import DICOM, has_picture_name, sniff
+from semblance.core.imaging.stacks import SPACING, is_volume_shape, told_spacing
+from semblance.core.imaging.volume import Spacing
+from semblance.core.language import say
+from semblance.core.library.importers.dicom_series import HEADER_TAGS, Group, Instance, grouped, instance_of
+from semblance.core.library.importers.importer import Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 _NO_SCANS = ("mask", "label", "segment", "seg_")
 

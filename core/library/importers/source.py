@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.deidentify import Pseudonyms
-from core.imaging.formats import HEAD_BYTES
-from core.imaging.package import Package, modified_ns, open_plainly, read_file
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.deidentify import Pseudonyms
+from semblance.core.imaging.formats import HEAD_BYTES
+from semblance.core.imaging.package import Package, modified_ns, open_plainly, read_file
+from semblance.core.language import say
 
 Kind = Literal["folder", "zip", "file"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.formats import has_picture_name
-from core.language import say, say_n
-from core.library.importers.common import left_lying
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.source import Entry, Source
-from core.library.importers.tables_csv import Table, read_table
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.library.importers.tables_csv import Table, read_table
+from semblance.core.tasks import Reporter
 
 _SUFFIXES = frozenset((".csv", ".tsv"))
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.imaging.package import read_file
-from core.language import say
-from core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
+from semblance.core.errors import BadInput
+from semblance.core.imaging.package import read_file
+from semblance.core.language import say
+from semblance.core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
 
 LEAVE_EMPTY = say("Leave a cell empty where its value is missing.")
 

@@ -9,18 +9,18 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from core.errors import BadInput
-from core.imaging.container import PictureReader
-from core.imaging.formats import has_picture_name
-from core.imaging.region import Region, region_of_mask
-from core.language import say, say_n
-from core.library.importers.common import left_lying, not_a_case
-from core.library.importers.folder import FolderImporter
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.listing import is_listing, read_listings
-from core.library.importers.masks import picture_size, read_mask
-from core.library.importers.source import Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.common import left_lying, not_a_case
+from semblance.core.library.importers.folder import FolderImporter
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.listing import is_listing, read_listings
+from semblance.core.library.importers.masks import picture_size, read_mask
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Reporter
 
 _MASK = re.compile(r"(.+?)_mask(?:_[0-9]{1,3})?", re.IGNORECASE)
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.tasks import Reporter
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating]

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.cell_pairs import CellPairs
-from core.metrics.boosting.dense_bits import DensePairs
-from core.metrics.distance import Distance, Matrix
-from core.metrics.maths.top_eigenpair import top_eigenpair
-from core.metrics.training import TrainingPoint
-from core.tasks import Reporter
+from semblance.core.constraints import Similarity
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.cell_pairs import CellPairs
+from semblance.core.metrics.boosting.dense_bits import DensePairs
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.metrics.training import TrainingPoint
+from semblance.core.tasks import Reporter
 
 Bits = npt.NDArray[np.bool_]
 

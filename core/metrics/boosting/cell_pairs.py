@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity
-from core.metrics.boosting.cell_table import CellTable
-from core.metrics.boosting.changed_pairs import ChangedPairs, summed
-from core.metrics.boosting.dense_bits import Cuts, DensePairs
-from core.metrics.distance import Matrix
+from semblance.core.constraints import Similarity
+from semblance.core.metrics.boosting.cell_table import CellTable
+from semblance.core.metrics.boosting.changed_pairs import ChangedPairs, summed
+from semblance.core.metrics.boosting.dense_bits import Cuts, DensePairs
+from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]

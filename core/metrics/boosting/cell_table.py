@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity
-from core.metrics.distance import Matrix
+from semblance.core.constraints import Similarity
+from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.metrics.distances.mixtures import log_joint
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.mixtures import log_joint
 
 Rows = npt.NDArray[np.int64]
 

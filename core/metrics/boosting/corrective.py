@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.errors import SemblanceError
-from core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
-from core.metrics.boosting.triplet_margins import TripletMargins
-from core.metrics.distance import Matrix
+from semblance.core.errors import SemblanceError
+from semblance.core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
+from semblance.core.metrics.boosting.triplet_margins import TripletMargins
+from semblance.core.metrics.distance import Matrix
 
 _MOST_STEPS = 200
 _TOLERANCE = 1e-8

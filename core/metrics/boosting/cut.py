@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Projections closer than this share of their range are the same: equal rows may differ in rounding.
 DISTINCT = 1e-11

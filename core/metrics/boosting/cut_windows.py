@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.boosting.anchored_triplets import Block, Floats, Rows
-from core.metrics.boosting.cut import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
-from core.metrics.distance import Matrix
+from semblance.core.metrics.boosting.anchored_triplets import Block, Floats, Rows
+from semblance.core.metrics.boosting.cut import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
+from semblance.core.metrics.distance import Matrix
 
 if TYPE_CHECKING:
-    from core.metrics.boosting.vote_cuts import CutSearch
+    from semblance.core.metrics.boosting.vote_cuts import CutSearch
 
 #: Pairs taken at once: the many small arrays they make stay in the cache.
 _BLOCK = 16_000

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.constraints import Similarity
-from core.metrics.boosting.changed_pairs import ChangedPairs, summed
-from core.metrics.boosting.pair_blocks import Bits, Both, Rows, by_finding, by_pair
-from core.metrics.distance import Matrix
+from semblance.core.constraints import Similarity
+from semblance.core.metrics.boosting.changed_pairs import ChangedPairs, summed
+from semblance.core.metrics.boosting.pair_blocks import Bits, Both, Rows, by_finding, by_pair
+from semblance.core.metrics.distance import Matrix
 
 #: Cases of a finding on average from which blocks of one finding are worth their number.
 _MANY_OF_A_FINDING = 12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.boosting.cut import DISTINCT, Cut, best_of, gaussian_threshold
-from core.metrics.distance import Matrix
-from core.metrics.inputs.triplets import Rows
-from core.metrics.maths.convex_step import Slopes, convex_minimum
-from core.tasks import Reporter
+from semblance.core.metrics.boosting.cut import DISTINCT, Cut, best_of, gaussian_threshold
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.triplets import Rows
+from semblance.core.metrics.maths.convex_step import Slopes, convex_minimum
+from semblance.core.tasks import Reporter
 
 _LARGEST_EXPONENT = 500.0
 
@@ -16,7 +16,7 @@ _LARGEST_EXPONENT = 500.0
 class GivenTriplets:
     """The weights D of Eq. 2 as logarithms, one a triplet (t, 3) of rows i, j, k of ``X`` (n, d).
 
-    Attributes: as :class:`core.metrics.boosting.anchored_triplets.AnchoredTriplets`.
+    Attributes: as :class:`semblance.core.metrics.boosting.anchored_triplets.AnchoredTriplets`.
     """
 
     def __init__(self, X: Matrix, triplets: Rows) -> None:

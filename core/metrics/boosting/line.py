@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from core.metrics.boosting.anchored_triplets import Rows
-from core.metrics.distance import Matrix
+from semblance.core.metrics.boosting.anchored_triplets import Rows
+from semblance.core.metrics.distance import Matrix
 
 #: Cells of the line for each case.
 _CELLS = 64

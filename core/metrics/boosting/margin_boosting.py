@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.language import say
-from core.metrics.boosting.corrective import Columns, solve_program
-from core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
-from core.metrics.boosting.triplet_margins import TripletMargins
-from core.metrics.distance import Matrix
-from core.metrics.maths.convex_step import Slopes, convex_minimum
-from core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.language import say
+from semblance.core.metrics.boosting.corrective import Columns, solve_program
+from semblance.core.metrics.boosting.margin_losses import NOTHING_LEFT, MarginLoss
+from semblance.core.metrics.boosting.triplet_margins import TripletMargins
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.maths.convex_step import Slopes, convex_minimum
+from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
 
 #: An eigenvalue this near to what a unit of trace costs pays no more: the exponential loss converges to it.
 _CONVERGED = 1.0 + 1e-6

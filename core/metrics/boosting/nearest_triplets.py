@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.metrics.inputs.triplets import Rows
-from core.tasks import Reporter
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.triplets import Rows
+from semblance.core.tasks import Reporter
 
 #: Distances compared at once; they stay in the cache while their smallest are taken.
 _BLOCK = 1 << 21

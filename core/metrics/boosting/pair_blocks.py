@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity
-from core.metrics.boosting.cell_table import distances
-from core.metrics.distance import Matrix
+from semblance.core.constraints import Similarity
+from semblance.core.metrics.boosting.cell_table import distances
+from semblance.core.metrics.distance import Matrix
 
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]

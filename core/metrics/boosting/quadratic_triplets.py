@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
-from core.metrics.distance import Matrix
-from core.metrics.maths.convex_step import CLOSE, Slopes, convex_minimum
-from core.tasks import Reporter
+from semblance.core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.maths.convex_step import CLOSE, Slopes, convex_minimum
+from semblance.core.tasks import Reporter
 
 #: alpha times the largest h is at most this: no weight overflows, nothing of use is lost.
 _LARGEST_EXPONENT = 500.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.boosting.anchored_triplets import Floats, Rows
-from core.metrics.distance import Matrix
+from semblance.core.metrics.boosting.anchored_triplets import Floats, Rows
+from semblance.core.metrics.distance import Matrix
 
 #: Rows that are added up by one small matrix product: thrice as fast as adding one after another.
 _RUN = 16

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
-from core.metrics.inputs.triplets import Rows
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.triplets import Rows
 
 
 class TripletMargins:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.boosting.anchored_triplets import Block, Rows, run
-from core.metrics.boosting.cut import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
-from core.metrics.boosting.cut_windows import SortedColumns, Windows, best_inside
-from core.metrics.boosting.line import Line
-from core.metrics.boosting.running_sums import RunningSums
-from core.metrics.distance import Matrix
-from core.tasks import Reporter
+from semblance.core.metrics.boosting.anchored_triplets import Block, Rows, run
+from semblance.core.metrics.boosting.cut import DISTINCT, EQUAL, Cut, best_of, least_z, weighed
+from semblance.core.metrics.boosting.cut_windows import SortedColumns, Windows, best_inside
+from semblance.core.metrics.boosting.line import Line
+from semblance.core.metrics.boosting.running_sums import RunningSums
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
-    from core.metrics.boosting.vote_triplets import VoteTriplets
+    from semblance.core.metrics.boosting.vote_triplets import VoteTriplets
 
 #: So few pairs, or one of so many but not too many, are taken one by one rather than bounded again.
 _FEW, _ENOUGH, _MANY = 150_000, 48, 3_500_000
@@ -119,7 +119,7 @@ class CutSearch:
         return self._cuts is not None
 
     def errors_at(self, threshold: float) -> tuple[Matrix, Matrix]:
-        """Gain and loss (1,), for :func:`core.metrics.boosting.cut.weighed`, at a threshold on squares."""
+        """Gain and loss (1,), for :func:`semblance.core.metrics.boosting.cut.weighed`, at a threshold on squares."""
         scan = self._scan(np.array([np.sqrt(threshold)]))
         return self.gain_and_loss(scan.own, scan.rest)
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
-from core.metrics.boosting.cut import Cut, best_of, gaussian_threshold
-from core.metrics.boosting.cut_windows import SortedColumns
-from core.metrics.boosting.running_sums import RunningSums, needed
-from core.metrics.boosting.vote_cuts import CutSearch
-from core.metrics.distance import Matrix
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.anchored_triplets import AnchoredTriplets, Block, Floats, Rows, run
+from semblance.core.metrics.boosting.cut import Cut, best_of, gaussian_threshold
+from semblance.core.metrics.boosting.cut_windows import SortedColumns
+from semblance.core.metrics.boosting.running_sums import RunningSums, needed
+from semblance.core.metrics.boosting.vote_cuts import CutSearch
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
 
 #: Weights of more pairs than this are kept in float32: those of 15,155 cases take 0.92 GB, not 1.84.
 _DOUBLE_PAIRS = 1 << 20

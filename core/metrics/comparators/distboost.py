@@ -13,23 +13,23 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import finding_codes
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
-from core.metrics.card import MetricCard
-from core.metrics.comparators.rca import chunklets_of
-from core.metrics.distance import Matrix
-from core.metrics.distances.mixtures import MixtureDistance, posteriors
-from core.metrics.inputs.memory import check_memory
-from core.metrics.inputs.pair_source import FEWER_PAIRS, Pairs, training_pairs
-from core.metrics.inputs.rows import check_different, training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.steps.pca import PCA
-from core.metrics.training import TrainingPoint, begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.constrained_mixture import Mixture, fit_mixture
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.comparators.rca import chunklets_of
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.mixtures import MixtureDistance, posteriors
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.inputs.pair_source import FEWER_PAIRS, Pairs, training_pairs
+from semblance.core.metrics.inputs.rows import check_different, training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 _EM_ROUNDS = 10
 #: Mixtures drawn before a round, and before the first one, is given up.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.metrics.comparators.unlearnt import Unlearnt
-from core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.comparators.unlearnt import Unlearnt
+from semblance.core.metrics.distances.linear import LinearDistance
 
 
 class Euclidean(Unlearnt):

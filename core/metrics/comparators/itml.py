@@ -11,17 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.memory import check_memory
-from core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
-from core.metrics.inputs.rows import check_different
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.metrics.maths.psd import symmetric_root
-from core.metrics.maths.row_space import RowSpace
-from core.parameters import Parameter
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.maths.psd import symmetric_root
+from semblance.core.metrics.maths.row_space import RowSpace
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
 
 _CHUNK = 256
 #: Arrays of pairs x features held at once.

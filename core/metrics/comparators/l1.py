@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.metrics.comparators.unlearnt import Unlearnt
-from core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.comparators.unlearnt import Unlearnt
+from semblance.core.metrics.distances.city_block import CityBlockDistance
 
 
 class L1(Unlearnt):

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.language import say
-from core.metrics.inputs.labelled import labelled
-from core.metrics.linear_learner import Learnt, LinearLearner, Training
-from core.parameters import Parameter
+from semblance.core.language import say
+from semblance.core.metrics.inputs.labelled import labelled
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.parameters import Parameter
 
 
 class LDA(LinearLearner):

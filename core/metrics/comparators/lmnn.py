@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import labelled
-from core.metrics.inputs.memory import check_memory
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.metrics.maths.descent import minimise
-from core.parameters import Parameter
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import labelled
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.maths.descent import minimise
+from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.intp]
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.language import say
-from core.metrics.inputs.rows import check_different
-from core.metrics.linear_learner import Learnt, LinearLearner, Training
-from core.metrics.maths.covariance import covariance, invertible, whitening
-from core.parameters import Parameter
+from semblance.core.language import say
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.maths.covariance import covariance, invertible, whitening
+from semblance.core.parameters import Parameter
 
 SHRINKAGE = Parameter(
     "shrinkage",

@@ -12,17 +12,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.comparators.mahalanobis import shrinkage_note
-from core.metrics.distance import Matrix
-from core.metrics.inputs.memory import check_memory
-from core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
-from core.metrics.inputs.rows import check_different
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.metrics.maths.covariance import covariance, invertible, whitening
-from core.metrics.maths.descent import minimise
-from core.parameters import Parameter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.comparators.mahalanobis import shrinkage_note
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.inputs.pair_source import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.maths.covariance import covariance, invertible, whitening
+from semblance.core.metrics.maths.descent import minimise
+from semblance.core.parameters import Parameter
 
 #: Arrays of pairs x features held at once.
 _COPIES = 5

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import labelled
-from core.metrics.inputs.memory import check_memory
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.parameters import Parameter
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import labelled
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.parameters import Parameter
 
 #: Arrays of n x n numbers scikit-learn holds at once.
 _SQUARES = 4

@@ -12,14 +12,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import Labelled, labelled
-from core.metrics.inputs.memory import check_memory
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.metrics.maths.descent import minimise
-from core.parameters import Parameter
-from core.tasks import Reporter
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import Labelled, labelled
+from semblance.core.metrics.inputs.memory import check_memory
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.maths.descent import minimise
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
 
 Rows = npt.NDArray[np.int64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.language import say
-from core.metrics.linear_learner import Learnt, LinearLearner, Training
-from core.metrics.steps.pca import PCA
-from core.parameters import Parameter
+from semblance.core.language import say
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.parameters import Parameter
 
 
 class PrincipalComponents(LinearLearner):

@@ -11,16 +11,16 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import checked_pairs
-from core.errors import BadInput
-from core.language import say
-from core.metrics.comparators.mahalanobis import SHRINKAGE, shrinkage_note
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import numbered
-from core.metrics.inputs.rows import check_different
-from core.metrics.linear_learner import Learnt, LinearLearner, Training
-from core.metrics.maths.covariance import covariance, invertible, whitening
-from core.parameters import Parameter
+from semblance.core.constraints import checked_pairs
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.comparators.mahalanobis import SHRINKAGE, shrinkage_note
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import numbered
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training
+from semblance.core.metrics.maths.covariance import covariance, invertible, whitening
+from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.int64]
 

@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance
-from core.metrics.inputs.rows import training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.training import begin_card
-from core.tasks import Reporter
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import begin_card
+from semblance.core.tasks import Reporter
 
 
 class Unlearnt(Learner):

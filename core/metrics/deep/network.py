@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.distances.convolution import ConvolutionDistance, side_after
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.convolution import ConvolutionDistance, side_after
 
 #: Side of the kernels of each layer, and maps a layer (the paper's).
 KERNELS = (5, 3)

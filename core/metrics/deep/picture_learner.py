@@ -9,22 +9,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import finding_codes
-from core.errors import BadInput
-from core.language import say
-from core.metrics.card import MetricCard
-from core.metrics.deep.network import as_pictures
-from core.metrics.deep.torch_door import one_thread, torch_for
-from core.metrics.deep.training import Choice, Goal, Training
-from core.metrics.distances.convolution import ConvolutionDistance
-from core.metrics.inputs.labelled import Labelled, labelled
-from core.metrics.inputs.rows import training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.neighbours.ccml_ascent import choose
-from core.metrics.training import TrainingPoint, begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.deep.network import as_pictures
+from semblance.core.metrics.deep.torch_door import one_thread, torch_for
+from semblance.core.metrics.deep.training import Choice, Goal, Training
+from semblance.core.metrics.distances.convolution import ConvolutionDistance
+from semblance.core.metrics.inputs.labelled import Labelled, labelled
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.neighbours.ccml_ascent import choose
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 _BATCH, _PASSES = 128, 12
 _FEWEST_ROUNDS = 200

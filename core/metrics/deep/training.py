@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.deep.network import Network, Pictures
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import Labelled
+from semblance.core.metrics.deep.network import Network, Pictures
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import Labelled
 
 _MEAN, _SQUARE, _TINY = 0.9, 0.99, 1e-8
 

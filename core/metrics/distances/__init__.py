@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from core.metrics.distance import Distance
-from core.metrics.distances.bits import BitDistance
-from core.metrics.distances.city_block import CityBlockDistance
-from core.metrics.distances.clicked import ClickedDistance
-from core.metrics.distances.convolution import ConvolutionDistance
-from core.metrics.distances.kernel_bits import KernelBitDistance
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.distances.mapped import MappedDistance
-from core.metrics.distances.mixtures import MixtureDistance
-from core.metrics.distances.signed import SignedDistance
-from core.metrics.distances.votes import VoteDistance
+from semblance.core.metrics.distance import Distance
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.distances.clicked import ClickedDistance
+from semblance.core.metrics.distances.convolution import ConvolutionDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.mapped import MappedDistance
+from semblance.core.metrics.distances.mixtures import MixtureDistance
+from semblance.core.metrics.distances.signed import SignedDistance
+from semblance.core.metrics.distances.votes import VoteDistance
 
 DISTANCES: tuple[type[Distance], ...] = (
     LinearDistance,

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.metrics.distance import Matrix, Part
-from core.metrics.distances.cuts import CutDistance
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix, Part
+from semblance.core.metrics.distances.cuts import CutDistance
 
 _BLOCK = 1 << 16
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
-from core.metrics.distances.linear import parts_by_group
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distances.linear import parts_by_group
 
 
 class CityBlockDistance(Distance):

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
-from core.metrics.distances.linear import parts_by_group
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distances.linear import parts_by_group
 
 #: The part of a distance that the clicks made.
 CLICKS = "clicks"
@@ -19,7 +19,7 @@ class ClickedDistance(Distance):
     """d(x, x') = |z|^2 + sum_r g_r (w_r . z)^2 with z = u(x) - u(x'), u = [s e(x), w * x].
 
     ``base`` gives e (d,) -> (m,); ``scale`` s, ``weights`` w (d,); ``directions`` (r, m + d) with orthonormal
-    rows w_r and ``gains`` g_r >= -1 (:class:`core.metrics.online.click_form.ClickForm`).
+    rows w_r and ``gains`` g_r >= -1 (:class:`semblance.core.metrics.online.click_form.ClickForm`).
     """
 
     kind: ClassVar[str] = "clicked"
@@ -65,7 +65,7 @@ class ClickedDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from core.metrics.distances import DISTANCES
+        from semblance.core.metrics.distances import DISTANCES
 
         kinds = {kind.kind: kind for kind in DISTANCES}
         inner, scale = settings.get("settings"), settings.get("scale")

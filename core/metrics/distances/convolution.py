@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
 
 #: Pictures looked at together: 25 shifted copies of each are held.
 _BLOCK = 64

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Distance, Matrix
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Distance, Matrix
 
 _NAMES = ("directions", "thresholds", "weights")
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
-from core.metrics.distances.bits import BitDistance
-from core.metrics.maths.kernels import Kernel
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.maths.kernels import Kernel
 
 
 class KernelBitDistance(Distance):

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix, Part
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix, Part
 
 
 def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None = None) -> list[Part]:

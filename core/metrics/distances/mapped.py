@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Distance, Matrix, Part
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Distance, Matrix, Part
 
 
 class MappedDistance(Distance):
@@ -46,7 +46,7 @@ class MappedDistance(Distance):
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        from core.metrics.distances import DISTANCES
+        from semblance.core.metrics.distances import DISTANCES
 
         kinds = {kind.kind: kind for kind in DISTANCES if kind is not cls}
         L, inner = arrays.get("L"), settings.get("settings")

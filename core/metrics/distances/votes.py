@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix, Part
-from core.metrics.distances.cuts import CutDistance
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix, Part
+from semblance.core.metrics.distances.cuts import CutDistance
 
 _BLOCK = 1 << 16
 

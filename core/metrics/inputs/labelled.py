@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import check_findings, finding_codes
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.rows import check_different
+from semblance.core.constraints import check_findings, finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.rows import check_different
 
 
 class Labelled(NamedTuple):
@@ -43,7 +43,7 @@ def check_one_each(cases: int, findings: int) -> None:
 
 
 def numbered(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """:func:`core.constraints.finding_codes` of ``y``, one finding a case.
+    """:func:`semblance.core.constraints.finding_codes` of ``y``, one finding a case.
 
     Raises:
         BadInput: more or fewer findings than ``cases``.

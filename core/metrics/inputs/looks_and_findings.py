@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import visual_pairs
-from core.metrics.distance import Matrix
-from core.tasks import SILENT, Reporter
+from semblance.core.constraints import visual_pairs
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import SILENT, Reporter
 
 #: Similar pairs a case takes part in by its own choice, and as many dissimilar ones.
 EACH = 20

@@ -6,8 +6,8 @@ import functools
 import os
 from pathlib import Path
 
-from core.errors import BadInput
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.language import say
 
 #: The share of the memory that a learner may take; the rest is for the window and other programs.
 _SHARE = 0.75

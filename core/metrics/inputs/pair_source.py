@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Rows, checked_pairs, sample_pairs
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import numbered
-from core.metrics.inputs.memory import check_memory
+from semblance.core.constraints import Rows, checked_pairs, sample_pairs
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import numbered
+from semblance.core.metrics.inputs.memory import check_memory
 
 #: The way out where pairs do not fit into memory.
 FEWER_PAIRS = say("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
 
 
 def as_pairs(table: Rows) -> Pairs:
-    """From a table (p, 3) as :func:`core.constraints.checked_pairs` gives it."""
+    """From a table (p, 3) as :func:`semblance.core.constraints.checked_pairs` gives it."""
     return Pairs(table[:, 0], table[:, 1], table[:, 2].astype(np.float64))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
 
 #: The largest number of training rows lies between: learners take it to the sixth power.
 _LEAST, _MOST = 1e-50, 1e50

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import check_one_each, labelled
-from core.metrics.inputs.rows import check_different
-from core.metrics.inputs.triplets import Rows, checked_triplets
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import check_one_each, labelled
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.inputs.triplets import Rows, checked_triplets
 
 
 class TripletSource(NamedTuple):

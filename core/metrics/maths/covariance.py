@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Below this share of the largest eigenvalue a covariance counts as singular.
 _SINGULAR = 1e-8

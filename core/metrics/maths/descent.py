@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.language import say
-from core.metrics.distance import Matrix
-from core.tasks import Reporter
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
 
 #: Relative fall of the objective below which it has converged.
 _CONVERGED = 1e-9

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
 
 KERNELS = ("rbf", "laplacian", "polynomial")
 MAX_DEGREE = 10

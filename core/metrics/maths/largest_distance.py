@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
-from core.tasks import Reporter
+from semblance.core.metrics.distance import Matrix
+from semblance.core.tasks import Reporter
 
 _BLOCK = 1 << 20
 

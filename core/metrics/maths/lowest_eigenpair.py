@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Below this size a direct solver is faster than any iteration.
 _SMALL = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Eigenvalues below this share of the largest are rounding.
 _RANK = 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Rows all longer or all shorter than this are brought to a length of 1: their fourth powers still fit.
 _PLAIN = (1e-30, 1e30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Columns from which Lanczos' method beats a full decomposition, where it needs few restarts.
 _LANCZOS_FROM = 400

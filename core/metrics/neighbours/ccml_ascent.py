@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import Labelled
-from core.metrics.inputs.validation_part import answering, error_of, set_aside
-from core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
-from core.metrics.steps.pca import PCA
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import Labelled
+from semblance.core.metrics.inputs.validation_part import answering, error_of, set_aside
+from semblance.core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
+from semblance.core.metrics.steps.pca import PCA
 
 #: Median squared distance of two cases at the start.
 _SPREAD = 10.0

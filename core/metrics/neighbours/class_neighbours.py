@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 Rows = npt.NDArray[np.intp]
 

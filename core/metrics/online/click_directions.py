@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.metrics.distance import Matrix
-from core.metrics.online.click_form import span_basis
-from core.metrics.online.click_learning import Pairs, Rows
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.online.click_form import span_basis
+from semblance.core.metrics.online.click_learning import Pairs, Rows
 
 #: Ridges tried, as shares of the number of cases; of the smooth regression, noise beside a kernel of 1.
 _RIDGES = np.geomspace(1e-3, 3.0, 12)
@@ -35,7 +35,7 @@ def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
     """How much of their mean the ``parts`` of triplets agree on, against what chance would make of it.
 
     Each part, such as the triplets (t, 3) of one query with weights (t,), asks for a change A_g, the mean of
-    its A as in :mod:`core.metrics.online.click_learning`. With r the mean of <A_g, A_h> over that of |A_g|^2
+    its A as in :mod:`semblance.core.metrics.online.click_learning`. With r the mean of <A_g, A_h> over that of |A_g|^2
     this is G r / (1 - r): the signal of the mean of G parts over its noise. 0 for fewer than FEWEST_PARTS.
     """
     if len(parts) < FEWEST_PARTS:

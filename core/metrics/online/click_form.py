@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Changes smaller than this are rounding.
 _TINY = 1e-12

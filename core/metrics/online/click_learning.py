@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
-from core.metrics.online.click_form import ClickForm, span_basis
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.online.click_form import ClickForm, span_basis
 
 Rows = npt.NDArray[np.int64]
 

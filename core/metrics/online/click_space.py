@@ -3,7 +3,7 @@
 The share is for learning in. While nothing was learnt it does not count (:attr:`ClickSpace.beginning`):
 without a click distances are the metric's, and they leave that as far as clicks are followed. Where the
 metric was not learnt from anything, what they open to is how the cases lie
-(:mod:`core.metrics.online.gallery_structure`).
+(:mod:`semblance.core.metrics.online.gallery_structure`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Distance, Matrix
-from core.metrics.distances.clicked import ClickedDistance
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.online.click_form import Beginning, ClickForm
-from core.metrics.online.gallery_structure import MOST, both_as_squares, structure
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.distances.clicked import ClickedDistance
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.online.gallery_structure import MOST, both_as_squares, structure
 
 Rows = npt.NDArray[np.int64]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from core.language import say, say_n
-from core.metrics.card import MetricCard
-from core.metrics.metric import Metric
-from core.metrics.online.click_form import ClickForm
-from core.metrics.online.click_learning import SLOPE
-from core.metrics.online.click_space import FEATURE_SHARE, ClickSpace
-from core.metrics.training import versions
+from semblance.core.language import say, say_n
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.online.click_learning import SLOPE
+from semblance.core.metrics.online.click_space import FEATURE_SHARE, ClickSpace
+from semblance.core.metrics.training import versions
 
 #: The learner on the card of such a metric; it is in no registry, as it learns from no findings.
 LEARNER = "clicks"

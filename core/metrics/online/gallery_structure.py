@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix
+from semblance.core.metrics.distance import Matrix
 
 #: Neighbours of which a pair must count each other, and fewer pairs than this tell nothing.
 NEIGHBOURS, FEWEST_PAIRS = 5, 10

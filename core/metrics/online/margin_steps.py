@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.metrics.distance import Matrix
-from core.metrics.maths.lowest_eigenpair import LowestEigenpair
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.maths.lowest_eigenpair import LowestEigenpair
 
 VARIANTS = ("pa", "pa1", "pa2", "pals")
 

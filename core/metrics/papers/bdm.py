@@ -13,26 +13,26 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import (
+from semblance.core.constraints import (
     Similarity,
     check_usable,
     count_pairs,
     no_findings,
     visual_pairs,
 )
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.bit_boosting import Bit, boost
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance, Matrix
-from core.metrics.distances.bits import BitDistance
-from core.metrics.inputs.labelled import numbered
-from core.metrics.inputs.rows import training_rows
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.training import begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.bit_boosting import Bit, boost
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.inputs.labelled import numbered
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 #: 8 GiB for the rows and, in the worst case, five sums over cells of the same size.
 MAX_VALUES = (8 << 30) // 8 // 6

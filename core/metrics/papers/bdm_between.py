@@ -11,15 +11,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Similarity, check_usable, count_pairs, no_findings
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.labelled import numbered
-from core.metrics.inputs.looks_and_findings import pairs_between
-from core.metrics.papers.bdm import BDM
-from core.parameters import Parameter
-from core.tasks import Reporter
+from semblance.core.constraints import Similarity, check_usable, count_pairs, no_findings
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.labelled import numbered
+from semblance.core.metrics.inputs.looks_and_findings import pairs_between
+from semblance.core.metrics.papers.bdm import BDM
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
 
 
 class BDMBetween(BDM):

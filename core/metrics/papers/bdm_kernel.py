@@ -12,16 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.bit_boosting import Bit
-from core.metrics.distance import Matrix
-from core.metrics.distances.bits import BitDistance
-from core.metrics.distances.kernel_bits import KernelBitDistance
-from core.metrics.inputs.rows import check_different
-from core.metrics.maths.kernels import KERNELS, MAX_DEGREE, Kernel, lengths
-from core.metrics.papers.bdm import BDMV, Space, stacked
-from core.parameters import Parameter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.bit_boosting import Bit
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.inputs.rows import check_different
+from semblance.core.metrics.maths.kernels import KERNELS, MAX_DEGREE, Kernel, lengths
+from semblance.core.metrics.papers.bdm import BDMV, Space, stacked
+from semblance.core.parameters import Parameter
 
 #: Kernel values of all training cases with the landmarks, 8 bytes each: 2 GiB.
 MAX_KERNEL_VALUES = 1 << 28

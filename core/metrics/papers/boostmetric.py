@@ -11,26 +11,26 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
-from core.metrics.boosting.margin_losses import LOSSES
-from core.metrics.boosting.nearest_triplets import nearest_triplets
-from core.metrics.boosting.triplet_margins import TripletMargins
-from core.metrics.card import MetricCard
-from core.metrics.distance import Matrix
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.memory import check_features, check_memory
-from core.metrics.inputs.rows import training_rows
-from core.metrics.inputs.triplet_source import triplet_source
-from core.metrics.inputs.triplets import Rows
-from core.metrics.learner import Learner
-from core.metrics.maths.psd import psd_root
-from core.metrics.maths.row_space import RowSpace
-from core.metrics.metric import Metric
-from core.metrics.training import TrainingPoint, begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.margin_boosting import Rounds, hinge, stagewise, totally_corrective
+from semblance.core.metrics.boosting.margin_losses import LOSSES
+from semblance.core.metrics.boosting.nearest_triplets import nearest_triplets
+from semblance.core.metrics.boosting.triplet_margins import TripletMargins
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.inputs.memory import check_features, check_memory
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.inputs.triplet_source import triplet_source
+from semblance.core.metrics.inputs.triplets import Rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.maths.psd import psd_root
+from semblance.core.metrics.maths.row_space import RowSpace
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 #: Triplets the linear program of the hinge loss is tried with.
 MOST_HINGE_TRIPLETS = 50_000

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.constraints import finding_codes
-from core.language import say
-from core.metrics.inputs.labelled import Labelled, labelled
-from core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
-from core.metrics.maths.row_space import RowSpace
-from core.metrics.neighbours.ccml_ascent import Ascent, Choice, choices, choose
-from core.parameters import Parameter
+from semblance.core.constraints import finding_codes
+from semblance.core.language import say
+from semblance.core.metrics.inputs.labelled import Labelled, labelled
+from semblance.core.metrics.linear_learner import Learnt, LinearLearner, Training, linear_point
+from semblance.core.metrics.maths.row_space import RowSpace
+from semblance.core.metrics.neighbours.ccml_ascent import Ascent, Choice, choices, choose
+from semblance.core.parameters import Parameter
 
 _SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
 _BATCH, _ROUNDS, _PASSES = 128, 120, 2

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.metrics.deep.picture_learner import LAYERS, TRAINED, PictureLearner
-from core.metrics.deep.training import Choice, Codes, Goal
-from core.metrics.inputs.labelled import Labelled
-from core.metrics.neighbours.class_neighbours import expected_accuracy_of
-from core.parameters import Parameter
+from semblance.core.metrics.deep.picture_learner import LAYERS, TRAINED, PictureLearner
+from semblance.core.metrics.deep.training import Choice, Codes, Goal
+from semblance.core.metrics.inputs.labelled import Labelled
+from semblance.core.metrics.neighbours.class_neighbours import expected_accuracy_of
+from semblance.core.parameters import Parameter
 
 
 class ConvCCML(PictureLearner):

@@ -13,27 +13,27 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput
-from core.language import say
-from core.metrics.boosting.cut import Cut
-from core.metrics.boosting.given_triplets import GivenTriplets
-from core.metrics.boosting.quadratic_triplets import QuadraticTriplets
-from core.metrics.boosting.vote_triplets import VoteTriplets
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance, Matrix
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.distances.signed import SignedDistance
-from core.metrics.distances.votes import VoteDistance
-from core.metrics.inputs.memory import check_features
-from core.metrics.inputs.rows import training_rows
-from core.metrics.inputs.triplet_source import TripletSource, triplet_source
-from core.metrics.learner import Learner
-from core.metrics.maths.largest_distance import largest_squared_distance
-from core.metrics.maths.top_eigenpair import top_eigenpair
-from core.metrics.metric import Metric
-from core.metrics.training import TrainingPoint, begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
+from semblance.core.metrics.boosting.cut import Cut
+from semblance.core.metrics.boosting.given_triplets import GivenTriplets
+from semblance.core.metrics.boosting.quadratic_triplets import QuadraticTriplets
+from semblance.core.metrics.boosting.vote_triplets import VoteTriplets
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.signed import SignedDistance
+from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.metrics.inputs.memory import check_features
+from semblance.core.metrics.inputs.rows import training_rows
+from semblance.core.metrics.inputs.triplet_source import TripletSource, triplet_source
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.maths.largest_distance import largest_squared_distance
+from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 #: An eigenvalue below this share of the largest squared length is rounding.
 _NO_EIGENVALUE = 1e-13

@@ -14,23 +14,23 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.card import MetricCard
-from core.metrics.distance import Distance, Matrix
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.distances.mapped import MappedDistance
-from core.metrics.inputs.memory import check_features
-from core.metrics.inputs.pair_source import Pairs, training_pairs
-from core.metrics.inputs.rows import check_different, training_rows
-from core.metrics.learner import Learner
-from core.metrics.maths.psd import psd_root
-from core.metrics.maths.row_space import RowSpace
-from core.metrics.metric import Metric
-from core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
-from core.metrics.training import TrainingPoint, begin_card
-from core.parameters import Parameter
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distance import Distance, Matrix
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.mapped import MappedDistance
+from semblance.core.metrics.inputs.memory import check_features
+from semblance.core.metrics.inputs.pair_source import Pairs, training_pairs
+from semblance.core.metrics.inputs.rows import check_different, training_rows
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.maths.psd import psd_root
+from semblance.core.metrics.maths.row_space import RowSpace
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
+from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.parameters import Parameter
+from semblance.core.tasks import SILENT, Reporter
 
 #: Where C is looked for (4.2).
 GRID = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
@@ -198,8 +198,8 @@ class PassiveAggressive(Learner):
         Raises:
             BadInput, BadArguments, Cancelled: as :meth:`fit`; the learner is then as before the call.
         """
-        from core.constraints import checked_pairs
-        from core.metrics.inputs.pair_source import as_pairs
+        from semblance.core.constraints import checked_pairs
+        from semblance.core.metrics.inputs.pair_source import as_pairs
 
         self._check_parameters()
         fitted = hasattr(self, "model_")

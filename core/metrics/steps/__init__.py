@@ -1,6 +1,6 @@
 """Steps between features and distance, fitted on training rows and stored with the metric."""
 
-from core.metrics.steps.sequence import (
+from semblance.core.metrics.steps.sequence import (
     STEPS,
     apply_steps,
     chosen_steps,
@@ -9,7 +9,7 @@ from core.metrics.steps.sequence import (
     parse_steps,
     steps_text,
 )
-from core.metrics.steps.step import Step
+from semblance.core.metrics.steps.step import Step
 
 __all__ = [
     "STEPS",

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.steps.step import Step, stored_vector
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.steps.step import Step, stored_vector
 
 
 class Impute(Step):

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import finding_codes
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.steps.step import Step
+from semblance.core.constraints import finding_codes
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.steps.step import Step
 
 Rows = npt.NDArray[np.int64]
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.steps.step import Step, stored_vector
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.steps.step import Step, stored_vector
 
 #: Below this share of the largest variance a direction counts as noise of the arithmetic.
 _RANK = 1e-12

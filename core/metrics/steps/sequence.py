@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments
-from core.features.registry import extractor_class, extractors
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.inputs.rows import as_rows
-from core.metrics.steps.codebook import Codebook
-from core.metrics.steps.impute import Impute
-from core.metrics.steps.mrmr import MRMR
-from core.metrics.steps.pca import PCA
-from core.metrics.steps.standardise import Standardise
-from core.metrics.steps.step import Step
-from core.metrics.steps.without import Without
+from semblance.core.errors import BadArguments
+from semblance.core.features.registry import extractor_class, extractors
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.inputs.rows import as_rows
+from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.mrmr import MRMR
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.steps.standardise import Standardise
+from semblance.core.metrics.steps.step import Step
+from semblance.core.metrics.steps.without import Without
 
 STEPS: tuple[type[Step], ...] = (Impute, Standardise, PCA, MRMR, Codebook, Without)
 

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.steps.step import Step, stored_vector
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.steps.step import Step, stored_vector
 
 
 class Without(Step):
     """The ``columns`` (c,) of ``n_features`` become the ``constants`` (c,), so they contribute nothing.
 
-    It is made by :func:`core.metrics.masking.without_groups`, never fitted; ``groups`` are the names of what
+    It is made by :func:`semblance.core.metrics.masking.without_groups`, never fitted; ``groups`` are the names of what
     is left out.
     """
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.metrics.distance import Matrix, Part
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.inputs.rows import as_rows
-from core.metrics.metric import Metric
-from core.metrics.steps.sequence import apply_steps
-from core.retrieval.explanation.shapley import ROWS, shapley_shares
+from semblance.core.metrics.distance import Matrix, Part
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.inputs.rows import as_rows
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps.sequence import apply_steps
+from semblance.core.retrieval.explanation.shapley import ROWS, shapley_shares
 
 
 class Grouping:
@@ -62,7 +62,7 @@ class Grouping:
 
     def deviations(self) -> Matrix:
         """(d',) of the training rows, by which columns of different units are compared; 1 where unknown."""
-        from core.metrics.steps.standardise import Standardise
+        from semblance.core.metrics.steps.standardise import Standardise
 
         rows = np.ones(len(self._codes))
         for step in self.tail:
@@ -79,7 +79,7 @@ class Grouping:
 
         Of a linear distance z_g (Mz)_g, which is the Shapley value of a quadratic form; of every other the
         Shapley value of putting the case's values, group by group, in place of the query's
-        (:func:`core.retrieval.explanation.shapley.shapley_shares`). Each row sums to its distance; what
+        (:func:`semblance.core.retrieval.explanation.shapley.shapley_shares`). Each row sums to its distance; what
         rounding leaves goes to the largest.
         """
         after = self.after(np.concatenate([q[np.newaxis], X]))

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.features.gabor_bank import GRID
-from core.language import say
-from core.metrics.distance import Matrix
-from core.metrics.distances.bits import BitDistance
-from core.metrics.distances.city_block import CityBlockDistance
-from core.metrics.distances.kernel_bits import KernelBitDistance
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.distances.signed import SignedDistance
-from core.metrics.distances.votes import VoteDistance
-from core.retrieval.explanation.groups import Grouping
-from core.retrieval.explanation.shapley import shapley_shares
+from semblance.core.features.gabor_bank import GRID
+from semblance.core.language import say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.city_block import CityBlockDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.distances.signed import SignedDistance
+from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.retrieval.explanation.groups import Grouping
+from semblance.core.retrieval.explanation.shapley import shapley_shares
 
 #: Larger maps are told by their rows: finding their directions takes seconds.
 _MOST_DIRECTIONS = 600

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.features.extractor import Extractor
-from core.features.gabor import Gabor
-from core.features.mass.extractor import Mass
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.language import known, say
-from core.metrics.distance import Matrix
-from core.metrics.distances.bits import BitDistance
-from core.metrics.distances.linear import LinearDistance
-from core.metrics.steps.codebook import Codebook
-from core.retrieval.explanation.groups import Grouping
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.gabor import Gabor
+from semblance.core.features.mass.extractor import Mass
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.language import known, say
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.retrieval.explanation.groups import Grouping
 
 #: Regions told of a pair of pictures, and their radius as a share of the width.
 REGIONS, RADIUS = 3, 0.09

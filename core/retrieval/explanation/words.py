@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.language import say, say_all
-from core.metrics.distance import Matrix
+from semblance.core.language import say, say_all
+from semblance.core.metrics.distance import Matrix
 
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
 CLOSE, FAR = 0.25, 0.75

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.data import prepare
-from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.friedman import friedman_over, holm
-from core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from core.evaluation.protocols.registry import protocol_class
-from core.evaluation.reading import Source, read_source
-from core.evaluation.result import EvaluationResult
-from core.language import known, say, say_all
-from core.metrics.registry import learner_class
-from core.metrics.steps.sequence import chosen_steps
-from core.parameters import parse_settings
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.friedman import friedman_over, holm
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.evaluation.reading import Source, read_source
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.language import known, say, say_all
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.parameters import parse_settings
+from semblance.core.tasks import SILENT, Reporter
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.neighbours import distances_after_steps
-from core.evaluation.scores import retrieval_accuracy
-from core.evaluation.splits import patient_codes
-from core.language import say
-from core.library import open_library
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.measurable import measurable
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.scores import retrieval_accuracy
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.measurable import measurable
 
 #: Nearest cases looked at, queries told, and cases asked at most.
 K, MOST, ASKED = 10, 20, 4000

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.evaluation.mapping import (
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.mapping import (
     MOST_MOVED,
     MOST_SCANNED,
     Between,
@@ -20,9 +20,9 @@ from core.evaluation.mapping import (
     neighbours_kept,
     principal_axes,
 )
-from core.language import say
-from core.tasks import SILENT, Reporter
-from core.workflows.searches.desk import Desk, desk_for
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.desk import Desk, desk_for
 
 #: The map is told anew this often while it grows.
 TELL_S = 0.3

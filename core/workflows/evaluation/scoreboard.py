@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.calibration import Calibration, kept_calibration
-from core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
-from core.evaluation.intervals import wilson
-from core.evaluation.vote_maps import PLATT
-from core.language import say
-from core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
-from core.reports.cells import csv_text
-from core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
-from core.workflows.library.opening import LibrarySnapshot, MetricFacts
-from core.workflows.metrics.never_seen import COUNTED
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibration import Calibration, kept_calibration
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
+from semblance.core.evaluation.intervals import wilson
+from semblance.core.evaluation.vote_maps import PLATT
+from semblance.core.language import say
+from semblance.core.library.columns import NO_FINDING, NO_PATIENT, CaseColumns
+from semblance.core.reports.cells import csv_text
+from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
+from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.metrics.never_seen import COUNTED
 
 #: Lines a plot can hold and still be read; the table has them all.
 MOST_DRAWN = 5

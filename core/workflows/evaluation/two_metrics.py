@@ -8,24 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import BadArguments
-from core.evaluation.held_out_votes import VOTERS
-from core.language import say
-from core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
-from core.retrieval.index import Index, Matrix, Rows
-from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import rank
-from core.retrieval.scan import ScanIndex
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import Desk, desk_for
-from core.workflows.searches.near_duplicates import LOOKED_AT
-from core.workflows.searches.ranking_parts import as_calibrated, asked_otherwise, usual_nearest
-from core.workflows.searches.refining_desk import bench_for
-from core.workflows.searches.searching import asked_of
-from core.workflows.searches.trusting import Vote, trained_on, vote_of
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.language import say
+from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.near_duplicates import LOOKED_AT
+from semblance.core.workflows.searches.ranking_parts import as_calibrated, asked_otherwise, usual_nearest
+from semblance.core.workflows.searches.refining_desk import bench_for
+from semblance.core.workflows.searches.searching import asked_of
+from semblance.core.workflows.searches.trusting import Vote, trained_on, vote_of
 
 #: Ranks shown of each metric at most, and those Kendall's tau speaks of.
 DEPTH = 50

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadArguments
-from core.evaluation.builtin_tables import PREFIX
-from core.evaluation.protocols.registry import protocol_class
-from core.experiments.selection import CRITERION
-from core.experiments.spec import NESTED, ExperimentSpec
-from core.language import say
-from core.metrics.registry import learner_class
-from core.parameters import Parameter, Value, parse_settings
-from core.workflows.evaluation.evaluating import PROTOCOL, settings_by_name
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.builtin_tables import PREFIX
+from semblance.core.evaluation.protocols.registry import protocol_class
+from semblance.core.experiments.selection import CRITERION
+from semblance.core.experiments.spec import NESTED, ExperimentSpec
+from semblance.core.language import say
+from semblance.core.metrics.registry import learner_class
+from semblance.core.parameters import Parameter, Value, parse_settings
+from semblance.core.workflows.evaluation.evaluating import PROTOCOL, settings_by_name
 
 #: Between values of a parameter that are chosen among.
 OR = "|"

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.experiments.exporting import export
-from core.experiments.naming import ranks_shown
-from core.experiments.places import place_to_run
-from core.experiments.results import document, live_table
-from core.experiments.running import Finished, finished, run
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
-from core.language import say
-from core.library.export_log import note_export
-from core.reports.experiment_figures import critical_difference_figure
-from core.reports.sheet import ThemeName
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.experiments.exporting import export
+from semblance.core.experiments.naming import ranks_shown
+from semblance.core.experiments.places import place_to_run
+from semblance.core.experiments.results import document, live_table
+from semblance.core.experiments.running import Finished, finished, run
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
+from semblance.core.language import say
+from semblance.core.library.export_log import note_export
+from semblance.core.reports.experiment_figures import critical_difference_figure
+from semblance.core.reports.sheet import ThemeName
+from semblance.core.tasks import SILENT, Reporter
 
 #: A description larger than this is none.
 _LARGEST_SPEC = 10_000_000

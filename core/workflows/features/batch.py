@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import SemblanceError
-from core.features.extractor import Extractor
+from semblance.core.errors import SemblanceError
+from semblance.core.features.extractor import Extractor
 
 
 class Batch:

@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.engine import Engine, Progress, Task, WorkerEnded, default_workers
-from core.errors import BadInput, SemblanceError
-from core.features.extractor import Extractor
-from core.features.registry import make_extractor
-from core.imaging.address import PictureAddress
-from core.imaging.container import PictureReader, shown_slice
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.volume import Stack
-from core.language import say
-from core.library import open_library
-from core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
-from core.library.records import CHUNK, FeatureSet, checked_name
-from core.parameters import Value
-from core.tasks import SILENT, Reporter
-from core.workflows.features.batch import Batch
-from core.workflows.features.open_volumes import Away, OpenVolumes
+from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_workers
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.container import PictureReader, shown_slice
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.content import content_hash, content_of_file, content_of_part, content_of_pixels
+from semblance.core.library.records import CHUNK, FeatureSet, checked_name
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.batch import Batch
+from semblance.core.workflows.features.open_volumes import Away, OpenVolumes
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: Pictures read together by a worker before it looks whether it should end.
 STEP = 16

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.features.extractor import Extractor
-from core.features.registry import extractors
-from core.language import say
-from core.library import open_library
+from semblance.core.features.extractor import Extractor
+from semblance.core.features.registry import extractors
+from semblance.core.language import say
+from semblance.core.library import open_library
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: The extractor to begin with where cases have regions.
 OF_REGIONS = "mass"

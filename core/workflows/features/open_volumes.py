@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.container import PictureReader
-from core.imaging.package import open_plainly
-from core.imaging.picture import Picture
-from core.imaging.stacks import FileStack
-from core.imaging.volume import Stack
-from core.language import say
-from core.library.content import content_hash, content_hash_of, hash_of_volume
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.package import open_plainly
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.stacks import FileStack
+from semblance.core.imaging.volume import Stack
+from semblance.core.language import say
+from semblance.core.library.content import content_hash, content_hash_of, hash_of_volume
+from semblance.core.tasks import Reporter
 
 
 class Away(BadInput):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.features.registry import make_extractor
-from core.language import say
+from semblance.core.features.registry import make_extractor
+from semblance.core.language import say
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.library.records import FeatureSet
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import FeatureSet
 
 #: Cases of each finding looked into.
 LOOKED_INTO = 200

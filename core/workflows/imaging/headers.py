@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import BadInput
-from core.imaging import PictureAddress, PictureReader
-from core.imaging.dicom.listing import HeaderLine, header_lines
-from core.imaging.limits import size_text
-from core.imaging.picture import Picture
-from core.language import say
-from core.tasks import SILENT, Reporter
-from core.workflows.imaging.looking import address_of
+from semblance.core.errors import BadInput
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging.dicom.listing import HeaderLine, header_lines
+from semblance.core.imaging.limits import size_text
+from semblance.core.imaging.picture import Picture
+from semblance.core.language import say
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.looking import address_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def read_header(
     """The header of a picture, or of slice ``place`` of a volume; of DICOM every element, of other files
     format, size, bits and sides.
 
-    ``library``, ``what`` as for :func:`core.workflows.imaging.looking.view_slices`.
+    ``library``, ``what`` as for :func:`semblance.core.workflows.imaging.looking.view_slices`.
 
     Raises:
         BadInput: the file is gone, or cannot be read at all.
@@ -43,7 +43,7 @@ def read_header(
     with PictureReader() as reader:
         with reader.dicom_file(address) as file:
             if file is not None:
-                from core.imaging.dicom.reading import complaints, open_dicom
+                from semblance.core.imaging.dicom.reading import complaints, open_dicom
 
                 dataset = open_dicom(file, str(address)).dataset
                 with complaints(str(address)):
@@ -83,7 +83,7 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
 
     from PIL import Image
 
-    from core.imaging.formats import HEAD_BYTES, sniff
+    from semblance.core.imaging.formats import HEAD_BYTES, sniff
 
     lines = [
         ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput, SemblanceError
-from core.imaging import PictureAddress, PictureReader, open_picture
-from core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture, display_picture
-from core.imaging.region import Region
-from core.imaging.thumbnail import thumbnail
-from core.imaging.volume import Spacing, Stack
-from core.language import say
-from core.library import open_library
-from core.library.records import CaseDetails
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging import PictureAddress, PictureReader, open_picture
+from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture, display_picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.records import CaseDetails
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 _open: OrderedDict[Path, Library] = OrderedDict()
 #: Libraries kept open in one process; a reader of many would else hold all of them.
@@ -61,7 +61,7 @@ class Greys:
 class StackFacts:
     """A volume: how many slices, which one is shown first, their distances and the way they run.
 
-    ``spacing_mm`` and ``directions`` as in :class:`core.imaging.volume.Stack`.
+    ``spacing_mm`` and ``directions`` as in :class:`semblance.core.imaging.volume.Stack`.
     """
 
     slices: int
@@ -217,7 +217,7 @@ def outline_mass(
     Raises:
         BadInput: the picture is gone, or nothing there has an outline.
     """
-    from core.imaging.segmentation import segment_at, segment_in
+    from semblance.core.imaging.segmentation import segment_at, segment_in
 
     address = address_of(library, what)
     picture = open_picture(address) if place is None else stacks.get(address).picture(place)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.imaging import PictureAddress
-from core.imaging.display import DisplayPicture, display_picture
-from core.imaging.memory import check_fits
-from core.imaging.planes import Plane, planes_of
-from core.imaging.volume import Volume
-from core.tasks import SILENT, Reporter
-from core.workflows.imaging.looking import address_of, stacks, tell_slices
+from semblance.core.imaging import PictureAddress
+from semblance.core.imaging.display import DisplayPicture, display_picture
+from semblance.core.imaging.memory import check_fits
+from semblance.core.imaging.planes import Plane, planes_of
+from semblance.core.imaging.volume import Volume
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.looking import address_of, stacks, tell_slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def view_planes(
 ) -> None:
     """The planes (axis, place) of a volume, each told as a :class:`ViewedPlane`.
 
-    ``library``, ``what``, ``like`` as for :func:`core.workflows.imaging.looking.view_slices`. The volume is
+    ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.looking.view_slices`. The volume is
     read whole the first time and kept until another one is asked for or :func:`forget_volume` is called.
 
     Raises:
@@ -91,7 +91,7 @@ def slice_thumbnails(
     reporter: Reporter = SILENT,
 ) -> None:
     """Slices ``places`` of a volume at thumbnail size, each told as a
-    :class:`core.workflows.imaging.looking.ViewedSlice` whose picture has its coarsest level only.
+    :class:`semblance.core.workflows.imaging.looking.ViewedSlice` whose picture has its coarsest level only.
 
     Raises:
         BadInput: the volume is gone.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from core.library import open_library
+from semblance.core.library import open_library
 
 #: Case ids listed by ``semblance info``.
 LISTED = 1000
@@ -24,7 +24,7 @@ def describe_library(library: Path) -> dict[str, Any]:
 
 def describe_learners() -> list[dict[str, Any]]:
     """Every learner with its parameters."""
-    from core.metrics.registry import learners
+    from semblance.core.metrics.registry import learners
 
     return [
         {
@@ -41,7 +41,7 @@ def describe_learners() -> list[dict[str, Any]]:
 
 def describe_extractors() -> list[dict[str, Any]]:
     """Every extractor with its parameters."""
-    from core.features.registry import extractors
+    from semblance.core.features.registry import extractors
 
     return [
         {
@@ -58,14 +58,14 @@ def describe_extractors() -> list[dict[str, Any]]:
 
 def describe_kinds() -> list[dict[str, Any]]:
     """Every kind of source that can be imported."""
-    from core.library.importers.registry import importers
+    from semblance.core.library.importers.registry import importers
 
     return [{"name": i.kind, "title": i.title, "summary": i.summary} for i in importers()]
 
 
 def describe_protocols() -> list[dict[str, Any]]:
     """Every evaluation protocol with what can be set of it."""
-    from core.evaluation.protocols.registry import protocols
+    from semblance.core.evaluation.protocols.registry import protocols
 
     return [
         {

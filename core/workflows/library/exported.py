@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from core.library import open_library
-from core.library.export_log import exports_of, note_export
-from core.tasks import SILENT, Reporter
+from semblance.core.library import open_library
+from semblance.core.library.export_log import exports_of, note_export
+from semblance.core.tasks import SILENT, Reporter
 
 
 def exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str, Any]]:
@@ -23,5 +23,5 @@ def exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str, Any
 
 
 def note(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:
-    """Note an export that the window wrote by itself; see :func:`core.library.export_log.note_export`."""
+    """Note an export that the window wrote by itself; see :func:`semblance.core.library.export_log.note_export`."""
     note_export(library, what, kind)

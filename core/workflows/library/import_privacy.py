@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.imaging.deidentify import is_telling
-from core.language import say
-from core.library.importers.importer import FoundCase, Rejected
+from semblance.core.imaging.deidentify import is_telling
+from semblance.core.language import say
+from semblance.core.library.importers.importer import FoundCase, Rejected
 
 
 class ImportPrivacy:

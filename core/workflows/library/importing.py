@@ -10,20 +10,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadArguments
-from core.imaging.container import PictureReader
-from core.language import say
-from core.library import open_library, open_or_create_library
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.registry import get_importer, recognise
-from core.library.importers.source import Source
-from core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
-from core.tasks import SILENT, Reporter
-from core.workflows.library.import_privacy import ImportPrivacy
-from core.workflows.library.reading import FileReader, ReadFile, check_is_text
+from semblance.core.errors import BadArguments
+from semblance.core.imaging.container import PictureReader
+from semblance.core.language import say
+from semblance.core.library import open_library, open_or_create_library
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.registry import get_importer, recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.import_privacy import ImportPrivacy
+from semblance.core.workflows.library.reading import FileReader, ReadFile, check_is_text
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: Cases, and bytes of their files, written in one transaction; a killed import keeps all batches before.
 BATCH, BATCH_BYTES = 200, 32 << 20

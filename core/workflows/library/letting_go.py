@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, Reporter
 
 #: Modules that keep libraries open, and their function that closes one, or all.
 _KEEPERS = (
-    ("core.workflows.searches.desk", "close_desks"),
-    ("core.workflows.imaging.looking", "close_libraries"),
-    ("core.workflows.imaging.planes", "forget_volume"),
+    ("semblance.core.workflows.searches.desk", "close_desks"),
+    ("semblance.core.workflows.imaging.looking", "close_libraries"),
+    ("semblance.core.workflows.imaging.planes", "forget_volume"),
 )
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.library import open_library
-from core.library.columns import CaseColumns, PictureState, case_columns
-from core.tasks import SILENT, Reporter
-from core.workflows.features.fitting import ExtractorFit, extractor_fits
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.columns import CaseColumns, PictureState, case_columns
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.fitting import ExtractorFit, extractor_fits
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from core.errors import BadInput, SemblanceError
-from core.imaging.address import PictureAddress
-from core.imaging.container import PictureReader, shown_slice
-from core.imaging.formats import DICOM, check_whole, sniff
-from core.imaging.package import Package
-from core.imaging.picture import Picture
-from core.imaging.thumbnail import inspect, thumbnail
-from core.language import say
-from core.library.content import (
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.container import PictureReader, shown_slice
+from semblance.core.imaging.formats import DICOM, check_whole, sniff
+from semblance.core.imaging.package import Package
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.thumbnail import inspect, thumbnail
+from semblance.core.language import say
+from semblance.core.library.content import (
     content_hash,
     content_hash_of,
     content_of_file,
@@ -24,9 +24,9 @@ from core.library.content import (
     content_of_slices,
     hash_of_volume,
 )
-from core.library.importers.importer import FoundCase
-from core.library.importers.source import Source, printable
-from core.library.records import CaseRecord, FileRecord, Slice
+from semblance.core.library.importers.importer import FoundCase
+from semblance.core.library.importers.source import Source, printable
+from semblance.core.library.records import CaseRecord, FileRecord, Slice
 
 #: Stamp of a file whose cases are not all written yet; no file has it, so it is read again.
 BEING_READ = -1

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput
-from core.language import say
-from core.library import open_library
-from core.library.importers.source import Source
-from core.library.records import FileRecord, SourceRecord
-from core.tasks import SILENT, Reporter
-from core.workflows.library.reading import check_is_text, file_identity
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.importers.source import Source
+from semblance.core.library.records import FileRecord, SourceRecord
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.reading import check_is_text, file_identity
 
 #: Files compared byte for byte before a folder is taken for the moved source.
 PROBES = 8

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.calibration import Calibration, calibrate
-from core.evaluation.data import EvaluationData
-from core.evaluation.findings_map import DROPPED
-from core.evaluation.held_out_votes import VOTERS, held_out_votes
-from core.retrieval.scan import index_for
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.never_seen import WhoIsWho
+from semblance.core.evaluation.calibration import Calibration, calibrate
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.findings_map import DROPPED
+from semblance.core.evaluation.held_out_votes import VOTERS, held_out_votes
+from semblance.core.retrieval.scan import index_for
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.never_seen import WhoIsWho
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.metrics.metric import Metric
+    from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
 
 
 def calibrated_vote(

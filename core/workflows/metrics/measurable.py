@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.reading import library_data
-from core.language import say
-from core.retrieval.index import Rows
-from core.workflows.metrics.never_seen import WhoIsWho, elsewhere
-from core.workflows.metrics.stored import stored_metric
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.reading import library_data
+from semblance.core.language import say
+from semblance.core.retrieval.index import Rows
+from semblance.core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+from semblance.core.workflows.metrics.stored import stored_metric
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.library.records import MetricRecord
-    from core.metrics.metric import Metric
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import MetricRecord
+    from semblance.core.metrics.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)

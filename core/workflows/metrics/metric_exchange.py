@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.language import say
-from core.library import open_library
-from core.library.export_log import note_export
-from core.library.records import FeatureSet, checked_name, unique_name
-from core.metrics.storage import load_metric, save_metric
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from core.workflows.metrics.stored import stored_metric
-from core.workflows.metrics.training import ASKED
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.export_log import note_export
+from semblance.core.library.records import FeatureSet, checked_name, unique_name
+from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.stored import stored_metric
+from semblance.core.workflows.metrics.training import ASKED
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.library.records import MetricRecord
-    from core.metrics.metric import Metric
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import MetricRecord
+    from semblance.core.metrics.metric import Metric
 
 SUFFIX = ".semblance-metric"
 #: In the file: the metric itself, and what is known of it.

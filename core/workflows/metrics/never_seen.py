@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.splits import Rows, patient_codes, together
+from semblance.core.evaluation.splits import Rows, patient_codes, together
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 Ids = npt.NDArray[np.int64]
 

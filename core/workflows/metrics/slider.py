@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.data import prepare
-from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.reading import library_data
-from core.evaluation.splits import HoldOut, holdout
-from core.language import known, say, say_all
-from core.library import open_library
-from core.library.records import checked_name
-from core.metrics.papers.bdm_between import BDMBetween
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
-from core.workflows.metrics.training import TrainRequest, fit_and_score, keep_metric
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.reading import library_data
+from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.language import known, say, say_all
+from semblance.core.library import open_library
+from semblance.core.library.records import checked_name
+from semblance.core.metrics.papers.bdm_between import BDMBetween
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, gather, step_name
+from semblance.core.workflows.metrics.training import TrainRequest, fit_and_score, keep_metric
 
 #: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000

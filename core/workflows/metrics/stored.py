@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.errors import BadInput
-from core.language import say
-from core.library.records import MetricRecord
-from core.metrics.metric import Metric
-from core.metrics.storage import load_metric
+from semblance.core.errors import BadInput
+from semblance.core.language import say
+from semblance.core.library.records import MetricRecord
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.storage import load_metric
 
 
 def stored_metric(record: MetricRecord) -> Metric:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.constraints import Rows, from_judgements, sample_triplets
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData
-from core.language import known, say, say_all, say_n
-from core.library.records import JudgementRecord
-from core.metrics.registry import learners
-from core.searches.judgement import Judgement
+from semblance.core.constraints import Rows, from_judgements, sample_triplets
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.language import known, say, say_all, say_n
+from semblance.core.library.records import JudgementRecord
+from semblance.core.metrics.registry import learners
+from semblance.core.searches.judgement import Judgement
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.metrics.learner import Learner
-    from core.metrics.metric import Metric
-    from core.workflows.metrics.training import TrainRequest
+    from semblance.core.library.library import Library
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.metric import Metric
+    from semblance.core.workflows.metrics.training import TrainRequest
 
 #: Triplets drawn from findings for each case, beside judged ones.
 TRIPLETS_EACH = 20
@@ -65,7 +65,7 @@ def supervision_of(
     check_takes_judgements(type(learner))
     made = [Judgement.from_record(one) for one in _in_force(library, request.judgements)]
     if not made:
-        from core.library.judgements import ledgers
+        from semblance.core.library.judgements import ledgers
 
         there = ", ".join(ledgers(library.catalogue))
         raise BadInput(

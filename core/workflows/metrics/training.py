@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData, prepare
-from core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps, evaluate_metric
-from core.evaluation.findings_map import parse_findings_map
-from core.evaluation.reading import library_data
-from core.evaluation.splits import HoldOut, holdout, patient_codes
-from core.language import known, say, say_all
-from core.library import open_library
-from core.library.records import FeatureSet, checked_name
-from core.metrics.card import Split
-from core.metrics.distance import Matrix
-from core.metrics.pipeline import attach_steps
-from core.metrics.registry import learners, make_learner
-from core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
-from core.metrics.storage import save_metric
-from core.metrics.training import TrainingPoint
-from core.parameters import Value
-from core.tasks import SILENT, Reporter
-from core.workflows.features.region_shares import measured_unlike
-from core.workflows.metrics.calibrating import calibrated_vote
-from core.workflows.metrics.measurable import measurable
-from core.workflows.metrics.never_seen import COUNTED, counted_by_patient
-from core.workflows.metrics.supervision import supervision_of
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, accuracy_after_steps, evaluate_metric
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.reading import library_data
+from semblance.core.evaluation.splits import HoldOut, holdout, patient_codes
+from semblance.core.language import known, say, say_all
+from semblance.core.library import open_library
+from semblance.core.library.records import FeatureSet, checked_name
+from semblance.core.metrics.card import Split
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.pipeline import attach_steps
+from semblance.core.metrics.registry import learners, make_learner
+from semblance.core.metrics.steps.sequence import apply_steps, chosen_steps, fit_steps
+from semblance.core.metrics.storage import save_metric
+from semblance.core.metrics.training import TrainingPoint
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.region_shares import measured_unlike
+from semblance.core.workflows.metrics.calibrating import calibrated_vote
+from semblance.core.workflows.metrics.measurable import measurable
+from semblance.core.workflows.metrics.never_seen import COUNTED, counted_by_patient
+from semblance.core.workflows.metrics.supervision import supervision_of
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.metrics.learner import Learner
-    from core.metrics.metric import Metric
+    from semblance.core.library.library import Library
+    from semblance.core.metrics.learner import Learner
+    from semblance.core.metrics.metric import Metric
 
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3

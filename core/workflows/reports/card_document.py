@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.evaluation.calibration import Calibration
-from core.evaluation.evaluate_metric import MetricScores
-from core.language import known, say, say_all
-from core.metrics.card import MetricCard
-from core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
-from core.reports.card_facts import (
+from semblance.core.evaluation.calibration import Calibration
+from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.language import known, say, say_all
+from semblance.core.metrics.card import MetricCard
+from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
+from semblance.core.reports.card_facts import (
     column_lines,
     constraints_text,
     learner_text,
@@ -19,8 +19,8 @@ from core.reports.card_facts import (
     split_text,
     trained_on,
 )
-from core.reports.document import Fact
-from core.reports.wording import when
+from semblance.core.reports.document import Fact
+from semblance.core.reports.wording import when
 
 #: Findings shown as the weakest.
 WEAKEST = 3

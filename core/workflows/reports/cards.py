@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.library import open_library
-from core.library.export_log import note_export
-from core.metrics.card import MetricCard
-from core.metrics.online.clicks import LEARNER as CLICKS
-from core.metrics.registry import learner_class, learner_title
-from core.reports.card_document import CardDocument, Table, compare_cards
-from core.reports.card_writing import write_card
-from core.tasks import SILENT, Reporter
-from core.workflows.reports.card_document import card_document
+from semblance.core.library import open_library
+from semblance.core.library.export_log import note_export
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.online.clicks import LEARNER as CLICKS
+from semblance.core.metrics.registry import learner_class, learner_title
+from semblance.core.reports.card_document import CardDocument, Table, compare_cards
+from semblance.core.reports.card_writing import write_card
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.reports.card_document import card_document
 
 
 def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | None) -> CardDocument:

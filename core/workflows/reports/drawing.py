@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.errors import BadArguments
-from core.language import say
-from core.library.export_log import note_export
-from core.reports.curves import KINDS, Curve, curves_csv
-from core.reports.figures import FIGURES
-from core.reports.map_figure import MapDrawing, map_csv, map_figure
-from core.reports.saving import put_file
-from core.reports.sheet import Format, Page, ThemeName
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.library.export_log import note_export
+from semblance.core.reports.curves import KINDS, Curve, curves_csv
+from semblance.core.reports.figures import FIGURES
+from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
+from semblance.core.reports.saving import put_file
+from semblance.core.reports.sheet import Format, Page, ThemeName
+from semblance.core.tasks import SILENT, Reporter
 
 #: What plots can be saved as.
 FORMATS: dict[str, Format | None] = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": None}
@@ -31,7 +31,7 @@ def draw(
     *,
     reporter: Reporter = SILENT,
 ) -> bytes:
-    """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`core.reports.figures`.
+    """The plot ``kind`` (one of ``semblance.core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
 
     Raises:
         BadArguments: an unknown kind, format or theme, or a size beyond reason.

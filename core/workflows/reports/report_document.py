@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.errors import SemblanceError
-from core.imaging import open_picture
-from core.imaging.deidentify import is_telling
-from core.imaging.formats import DICOM, HEAD_BYTES, sniff
-from core.imaging.overview import overview
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.thumbnail import thumbnail
-from core.language import known, say, say_all
-from core.library.records import CaseDetails, now
-from core.metrics.registry import learner_title
-from core.reports.card_facts import card_facts
-from core.reports.curves import ACCURACY, ROC, Curve
-from core.reports.document import (
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging import open_picture
+from semblance.core.imaging.deidentify import is_telling
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.overview import overview
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.language import known, say, say_all
+from semblance.core.library.records import CaseDetails, now
+from semblance.core.metrics.registry import learner_title
+from semblance.core.reports.card_facts import card_facts
+from semblance.core.reports.curves import ACCURACY, ROC, Curve
+from semblance.core.reports.document import (
     Fact,
     JudgementRow,
     Plot,
@@ -27,19 +27,24 @@ from core.reports.document import (
     ReportDocument,
     VoteFacts,
 )
-from core.reports.options import ReportOptions
-from core.reports.sheet import Page
-from core.searches.judgement import Judgement, Kind
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.evaluation.scoreboard import accuracy_curves, findings, roc_curves, scored_metrics
-from core.workflows.library.opening import LibrarySnapshot, publish
-from core.workflows.reports.drawing import draw
-from core.workflows.reports.sealing import sealed
-from core.workflows.searches.asking import Asked
-from core.workflows.searches.desk import Desk
-from core.workflows.searches.explaining import MOVED, reasons
+from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.sheet import Page
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.evaluation.scoreboard import (
+    accuracy_curves,
+    findings,
+    roc_curves,
+    scored_metrics,
+)
+from semblance.core.workflows.library.opening import LibrarySnapshot, publish
+from semblance.core.workflows.reports.drawing import draw
+from semblance.core.workflows.reports.sealing import sealed
+from semblance.core.workflows.searches.asking import Asked
+from semblance.core.workflows.searches.desk import Desk
+from semblance.core.workflows.searches.explaining import MOVED, reasons
 
 #: Attributes that tell when a picture was taken and where it is filed.
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))

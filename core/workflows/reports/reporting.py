@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadArguments, SemblanceError
-from core.language import say
-from core.library.export_log import note_export
-from core.reports.cells import csv_text
-from core.reports.options import ReportOptions
-from core.reports.saving import put_file
-from core.reports.write import WRITERS, check_suffix, write_report
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.reports.report_document import report_document
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import desk_for
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.language import say
+from semblance.core.library.export_log import note_export
+from semblance.core.reports.cells import csv_text
+from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.saving import put_file
+from semblance.core.reports.write import WRITERS, check_suffix, write_report
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.reports.report_document import report_document
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import desk_for
 
 #: Ranked cases on a report.
 LISTED = 20

@@ -12,19 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, SemblanceError
-from core.imaging.package import open_plainly
-from core.imaging.region import Region
-from core.language import say
-from core.library import open_library
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Ledger
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.package import open_plainly
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 VERSION = 1
 #: Larger files are no reports, and folders with more files are no place to look for a picture.

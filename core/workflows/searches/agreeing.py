@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import SemblanceError
-from core.features.registry import make_extractor
-from core.imaging import PictureAddress, open_picture
-from core.imaging.picture import Picture
-from core.imaging.region import Region
-from core.imaging.thumbnail import thumbnail
-from core.language import say
-from core.retrieval.explanation.places import PlacesOf, Seen, places_of
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.searches.desk import Desk
-from core.workflows.searches.explaining import Ground
-from core.workflows.searches.searching import case_numbers
+from semblance.core.errors import SemblanceError
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import PictureAddress, open_picture
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.language import say
+from semblance.core.retrieval.explanation.places import PlacesOf, Seen, places_of
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.desk import Desk
+from semblance.core.workflows.searches.explaining import Ground
+from semblance.core.workflows.searches.searching import case_numbers
 
 #: Longest side of the pictures, pixels, and what is shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35

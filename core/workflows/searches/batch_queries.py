@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.errors import BadArguments, BadInput
-from core.language import say
-from core.library import open_library
-from core.workflows.metrics.never_seen import WhoIsWho, elsewhere
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.workflows.metrics.never_seen import WhoIsWho, elsewhere
 
 #: A list of ids that is longer or larger is none.
 MAX_BYTES = 64 << 20

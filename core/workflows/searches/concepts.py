@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput, SemblanceError
-from core.language import say
-from core.library.records import ConceptRecord
-from core.searches.concepts import MINIMUM, Strength, strength
-from core.tasks import SILENT, Reporter
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.language import say
+from semblance.core.library.records import ConceptRecord
+from semblance.core.searches.concepts import MINIMUM, Strength, strength
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from core.library.concepts import ConceptTable
-    from core.workflows.searches.refining_desk import Bench
+    from semblance.core.library.concepts import ConceptTable
+    from semblance.core.workflows.searches.refining_desk import Bench
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) 
     Raises:
         BadInput: not a library.
     """
-    from core.library import open_library
+    from semblance.core.library import open_library
 
     if metric is None:
         with open_library(library) as opened:
@@ -109,8 +109,8 @@ def mark_cases(
 def _after(
     library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
-    from core.workflows.searches.desk import desk_for, own_write
-    from core.workflows.searches.refining_desk import bench_for
+    from semblance.core.workflows.searches.desk import desk_for, own_write
+    from semblance.core.workflows.searches.refining_desk import bench_for
 
     table = desk_for(library, metric, reporter).library.concepts
     with own_write(library):
@@ -131,7 +131,7 @@ def _facts(bench: Bench | None, one: ConceptRecord, why: str) -> ConceptFacts:
 
 
 def _measured(bench: Bench, one: ConceptRecord, told: ConceptFacts) -> ConceptFacts:
-    from core.workflows.searches.moving import learnt_direction, marked
+    from semblance.core.workflows.searches.moving import learnt_direction, marked
 
     points, has, places = marked(bench, one)
     patients = [bench.desk.patients[place] for place in places]

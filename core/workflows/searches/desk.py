@@ -14,31 +14,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.evaluation.calibration import kept_calibration
-from core.language import say
-from core.library import open_library
-from core.library.records import DERIVED, CaseDetails, MetricRecord
-from core.metrics.masking import without_groups
-from core.metrics.metric import Metric
-from core.retrieval.scan import index_for
-from core.searches.ledger import Ledger
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.never_seen import WhoIsWho
-from core.workflows.metrics.stored import stored_metric
-from core.workflows.searches.desk_store import (
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibration import kept_calibration
+from semblance.core.language import say
+from semblance.core.library import open_library
+from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
+from semblance.core.metrics.masking import without_groups
+from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.scan import index_for
+from semblance.core.searches.ledger import Ledger
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.never_seen import WhoIsWho
+from semblance.core.workflows.metrics.stored import stored_metric
+from semblance.core.workflows.searches.desk_store import (
     DRAWN_BYTES,
     Prepared,
     drawn_places,
     keep_prepared,
     load_prepared,
 )
-from core.workflows.searches.near_duplicates import Lookalikes
-from core.workflows.searches.neighbourhoods import Neighbourhoods
-from core.workflows.searches.stepped import SteppedCases
+from semblance.core.workflows.searches.near_duplicates import Lookalikes
+from semblance.core.workflows.searches.neighbourhoods import Neighbourhoods
+from semblance.core.workflows.searches.stepped import SteppedCases
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
 KEPT = 8
@@ -128,7 +128,7 @@ class Desk:
         rows, embedding, ties, drawn = embedded
         there = np.array([int(row) in self._facts for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
-        #: (s, d) numbers of the cases at :func:`core.workflows.searches.desk_store.drawn_places`;
+        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.desk_store.drawn_places`;
         #: ``None`` where they have to be read.
         self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
         self.ties = ties if ties.shape[1] else None

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.language import known, say, say_all
-from core.metrics.distance import Matrix
-from core.metrics.metric import Metric
-from core.retrieval.explanation import Grouping, Share, shares_of
-from core.retrieval.explanation.words import ranks_among, sentence
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.searches.desk import Desk, desk_for
-from core.workflows.searches.desk_store import drawn_places
-from core.workflows.searches.moving import moved
-from core.workflows.searches.refining_desk import bench_for
-from core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
+from semblance.core.errors import BadInput
+from semblance.core.language import known, say, say_all
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.explanation import Grouping, Share, shares_of
+from semblance.core.retrieval.explanation.words import ranks_among, sentence
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.desk_store import drawn_places
+from semblance.core.workflows.searches.moving import moved
+from semblance.core.workflows.searches.refining_desk import bench_for
+from semblance.core.workflows.searches.searching import SearchResult, case_numbers, numbers_of
 
 #: The part of a distance that examples and concepts made by moving what is asked.
 MOVED = say("examples and concepts")

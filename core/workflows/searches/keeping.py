@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.evaluation.held_out_votes import VOTERS
-from core.language import say, say_n
-from core.library import open_library
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
-from core.tasks import SILENT, Reporter
-from core.workflows.library.opening import LAST, load_state
-from core.workflows.searches.asking import Asked, ask
-from core.workflows.searches.desk import own_write
-from core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.language import say, say_n
+from semblance.core.library import open_library
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.opening import LAST, load_state
+from semblance.core.workflows.searches.asking import Asked, ask
+from semblance.core.workflows.searches.desk import own_write
+from semblance.core.workflows.searches.searching import RankedCase, SearchResult
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: Ranks of which "the ranking would differ" speaks, and those that are kept.
 TOLD, KEPT = 20, 200
@@ -78,7 +78,7 @@ def keep(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT
 
     A library opened for looking only keeps nothing.
     """
-    from core.library.searches import renew_search
+    from semblance.core.library.searches import renew_search
 
     with open_library(library) as opened:
         if not opened.writable:
@@ -100,7 +100,7 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
     Raises:
         BadArguments: a name it cannot have.
     """
-    from core.library.searches import add_search
+    from semblance.core.library.searches import add_search
 
     name = name.strip()
     with open_library(library) as opened, own_write(library):
@@ -114,7 +114,7 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
     Raises:
         BadArguments: a name it cannot have.
     """
-    from core.library.searches import copy_judgements
+    from semblance.core.library.searches import copy_judgements
 
     ledger = new_ledger()
     save(library, name, {**state, "ledger": ledger})
@@ -126,7 +126,7 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
 def part_with(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
     """Give the ledger ``new`` a copy of what ``old`` holds: who goes on with another query leaves a named
     search as it was."""
-    from core.library.searches import copy_judgements
+    from semblance.core.library.searches import copy_judgements
 
     with open_library(library) as opened:
         if opened.writable:
@@ -136,7 +136,7 @@ def part_with(library: Path, old: str, new: str, *, reporter: Reporter = SILENT)
 
 def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
     """Those with a name, the newest first; one that cannot be read is listed by its name alone."""
-    from core.library.searches import kept_searches
+    from semblance.core.library.searches import kept_searches
 
     with open_library(library) as opened:
         rows = {case.case_id: int(case.id) for case in opened.catalogue.all_cases()}
@@ -158,7 +158,7 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
 
 def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> str:
     """Raises BadArguments: no such search, or a name it cannot have."""
-    from core.library.searches import rename_search
+    from semblance.core.library.searches import rename_search
 
     new = new.strip()
     with open_library(library) as opened, own_write(library):
@@ -172,7 +172,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
     Raises:
         BadArguments: no such search.
     """
-    from core.library.searches import delete_search
+    from semblance.core.library.searches import delete_search
 
     with open_library(library) as opened, own_write(library):
         return delete_search(opened.catalogue, name)
@@ -181,7 +181,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
 def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
     """Name, time (ISO 8601, UTC) and what :func:`undelete` takes, of those that can come back; the last
     deleted first."""
-    from core.library.searches import deleted_searches
+    from semblance.core.library.searches import deleted_searches
 
     with open_library(library) as opened:
         return deleted_searches(opened.catalogue)
@@ -193,7 +193,7 @@ def undelete(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
     Raises:
         BadArguments: it is gone for good.
     """
-    from core.library.searches import restore_search
+    from semblance.core.library.searches import restore_search
 
     with open_library(library) as opened, own_write(library):
         return restore_search(opened.catalogue, token)
@@ -378,8 +378,8 @@ def _named(query: Query) -> str:
 
 def _thumbnail(state: Mapping[str, Any]) -> str:
     """A small picture of a query from outside; one of the library is looked up when it is listed."""
-    from core.imaging import open_picture
-    from core.imaging.thumbnail import thumbnail
+    from semblance.core.imaging import open_picture
+    from semblance.core.imaging.thumbnail import thumbnail
 
     image = (state.get("query") or {}).get("image")
     if not image:

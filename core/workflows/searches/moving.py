@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import SemblanceError
-from core.language import say
-from core.library.records import ConceptRecord
-from core.metrics.distance import Matrix
-from core.searches.concepts import REACH, direction, spread
-from core.searches.examples import moved_query
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.searches.refining_desk import Bench
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.library.records import ConceptRecord
+from semblance.core.metrics.distance import Matrix
+from semblance.core.searches.concepts import REACH, direction, spread
+from semblance.core.searches.examples import moved_query
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches.refining_desk import Bench
 
 Mask = npt.NDArray[np.bool_]
 
@@ -25,7 +25,7 @@ class Moved:
     """``vector`` (m,): the query in the bench's coordinates after examples and concepts.
 
     ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
-    ``open``: how far plain features count (:class:`core.metrics.online.click_form.ClickForm`): a concept may
+    ``open``: how far plain features count (:class:`semblance.core.metrics.online.click_form.ClickForm`): a concept may
     lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.imaging.fingerprint import Fingerprint, fingerprint, pairs_alike
+from semblance.core.imaging.fingerprint import Fingerprint, fingerprint, pairs_alike
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 Matrix = npt.NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.ranking import Query, rank
 
 if TYPE_CHECKING:
-    from core.workflows.searches.desk import Desk
+    from semblance.core.workflows.searches.desk import Desk
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000

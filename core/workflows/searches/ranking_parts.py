@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from core.language import say
-from core.retrieval.index import Index, Matrix, Rows
-from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import Ranking
-from core.retrieval.reranking import ClickIndex
-from core.retrieval.scan import ScanIndex
-from core.searches.query import Query
-from core.workflows.searches.desk import Desk
-from core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
+from semblance.core.language import say
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import Ranking
+from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.desk import Desk
+from semblance.core.workflows.searches.trusting import PART_ASKED, WHOLE_ASKED, Vote
 
 #: Fewer cases than these do not tell what distance is usual.
 FEWEST = 20

@@ -15,24 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import BadInput
-from core.imaging.region import Region
-from core.language import say
-from core.library.records import checked_name
-from core.metrics.online.click_space import no_coordinates
-from core.metrics.online.clicks import LEARNER, clicked_metric
-from core.metrics.storage import save_metric
-from core.searches.influence import Influence, influences
-from core.searches.judgement import Judgement, Kind, key_of
-from core.searches.ledger import Ledger
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import SILENT, Reporter
-from core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
-from core.workflows.searches.asking import Asked, ask
-from core.workflows.searches.desk import desk_for, own_write
-from core.workflows.searches.moving import moved
-from core.workflows.searches.refining_desk import HeldOutScore, bench_for
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.language import say
+from semblance.core.library.records import checked_name
+from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
+from semblance.core.metrics.storage import save_metric
+from semblance.core.searches.influence import Influence, influences
+from semblance.core.searches.judgement import Judgement, Kind, key_of
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from semblance.core.workflows.searches.asking import Asked, ask
+from semblance.core.workflows.searches.desk import desk_for, own_write
+from semblance.core.workflows.searches.moving import moved
+from semblance.core.workflows.searches.refining_desk import HeldOutScore, bench_for
 
 #: Cases among which influence is looked for.
 NEAREST = 500
@@ -184,7 +184,7 @@ def save_refined(
     ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so
-    :func:`core.workflows.metrics.training.score_metric` leaves them out.
+    :func:`semblance.core.workflows.metrics.training.score_metric` leaves them out.
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the metric it came from.
@@ -251,6 +251,6 @@ def _json(region: Region | None) -> dict[str, Any] | None:
 
 
 def asked_key(search: Search) -> str:
-    """What :attr:`core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
+    """What :attr:`semblance.core.searches.judgement.Judgement.asked` is for judgements of this search's query."""
     query = search.query
     return key_of(query.case if query.case is not None else str(query.image), _json(query.region))

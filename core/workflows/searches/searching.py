@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.evaluation.held_out_votes import VOTERS
-from core.features.registry import make_extractor
-from core.imaging import PictureAddress, PictureReader
-from core.language import say
-from core.library.records import CaseDetails
-from core.retrieval.diversity import AMONG, diverse_order
-from core.retrieval.index import Index, Matrix, Rows
-from core.retrieval.ranking import Query as RankQuery
-from core.retrieval.ranking import rank
-from core.retrieval.reranking import ClickIndex
-from core.retrieval.scan import ScanIndex
-from core.searches.query import Query
-from core.searches.search import UNUSUAL
-from core.tasks import SILENT, Reporter
-from core.workflows.searches.desk import Desk, desk_for
-from core.workflows.searches.neighbourhoods import far_quantile
-from core.workflows.searches.ranking_parts import (
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.language import say
+from semblance.core.library.records import CaseDetails
+from semblance.core.retrieval.diversity import AMONG, diverse_order
+from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.ranking import Query as RankQuery
+from semblance.core.retrieval.ranking import rank
+from semblance.core.retrieval.reranking import ClickIndex
+from semblance.core.retrieval.scan import ScanIndex
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import UNUSUAL
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.searches.desk import Desk, desk_for
+from semblance.core.workflows.searches.neighbourhoods import far_quantile
+from semblance.core.workflows.searches.ranking_parts import (
     FEWEST,
     Folded,
     as_calibrated,
@@ -40,7 +40,7 @@ from core.workflows.searches.ranking_parts import (
     query_warnings,
     usual_nearest,
 )
-from core.workflows.searches.trusting import FEWER, Vote, vote_of
+from semblance.core.workflows.searches.trusting import FEWER, Vote, vote_of
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def search(
     """The ``k`` cases of ``library`` nearest to ``query`` under ``metric``.
 
     The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
-    (counted with the one that stays). ``diverse`` and ``unusual`` as in :class:`core.searches.search.Search`.
+    (counted with the one that stays). ``diverse`` and ``unusual`` as in :class:`semblance.core.searches.search.Search`.
     ``without``: groups of features that count for nothing. The library's rows under the metric are kept
     between calls of one process.
 
@@ -180,7 +180,7 @@ def ranked_result(
 
     ``nearest`` (s,): squared distances from cases of the library to their nearest, by the same index;
     ``None`` where they are not known. ``allowed`` (n,): cases that may answer. ``changed`` as
-    :func:`core.workflows.searches.trusting.vote_of` takes it.
+    :func:`semblance.core.workflows.searches.trusting.vote_of` takes it.
     """
     begin = time.perf_counter()
     by_rank = partial(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import BadInput
-from core.metrics.distance import Matrix
-from core.metrics.metric import Metric
-from core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.metric import Metric
+from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.library.records import FeatureSet
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import FeatureSet
 
 #: Chunks of features taken through the steps at once: a wish to stop waits for no more.
 CHUNKS = 2
@@ -106,7 +106,7 @@ class SteppedCases:
     @functools.cached_property
     def _columns_alone(self) -> npt.NDArray[np.object_] | None:
         """(m,) the group of each number, where each comes of one column; ``None`` behind a projection."""
-        from core.metrics.steps.pca import PCA
+        from semblance.core.metrics.steps.pca import PCA
 
         tail = self._metric.linear_tail()
         if any(isinstance(step, PCA) for step in tail):
@@ -149,8 +149,8 @@ class SteppedCases:
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
         """Find what ``groups`` contribute, and the rows where they are not known, part by part; how many
         cases are done."""
-        from core.metrics.masking import resting_values
-        from core.retrieval.explanation import Grouping
+        from semblance.core.metrics.masking import resting_values
+        from semblance.core.retrieval.explanation import Grouping
 
         grouping, start = Grouping(self._metric), resting_values(self._metric)
         shape = (len(self._order), grouping.linear.shape[0])

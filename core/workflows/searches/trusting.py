@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.evaluation.findings_map import DROPPED, parse_findings_map
-from core.evaluation.held_out_votes import VOTERS
-from core.language import say
+from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
+from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.language import say
 
 if TYPE_CHECKING:
-    from core.evaluation.calibration import Calibration
-    from core.retrieval.ranking import Query as RankQuery
-    from core.workflows.searches.desk import Desk
+    from semblance.core.evaluation.calibration import Calibration
+    from semblance.core.retrieval.ranking import Query as RankQuery
+    from semblance.core.workflows.searches.desk import Desk
 
 #: Why there is no estimate, in the user's words.
 NOT_CALIBRATED = say(

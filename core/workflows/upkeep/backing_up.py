@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.library import check_is_library, open_library
-from core.library.export_log import note_export
-from core.library.records import SUFFIX
-from core.tasks import SILENT, Reporter
+from semblance.core.library import check_is_library, open_library
+from semblance.core.library.export_log import note_export
+from semblance.core.library.records import SUFFIX
+from semblance.core.tasks import SILENT, Reporter
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
         SemblanceError: ``file`` cannot be written.
         Cancelled: asked for by the reporter; nothing is left then.
     """
-    from core.library.backup import write_backup
+    from semblance.core.library.backup import write_backup
 
     check_is_library(library)
     result = write_backup(library, file, reporter)
@@ -52,7 +52,7 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
         SemblanceError: no room, or the place cannot be written to.
         Cancelled: asked for by the reporter; nothing is left then.
     """
-    from core.library.backup import read_backup
+    from semblance.core.library.backup import read_backup
 
     if library.suffix != SUFFIX:
         library = library.with_name(library.name + SUFFIX)

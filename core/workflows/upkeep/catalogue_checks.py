@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.language import say, say_all
-from core.library.records import CATALOGUE
-from core.workflows.upkeep.findings import CheckResult, Finding, few
+from semblance.core.language import say, say_all
+from semblance.core.library.records import CATALOGUE
+from semblance.core.workflows.upkeep.findings import CheckResult, Finding, few
 
 if TYPE_CHECKING:
-    from core.workflows.upkeep.mending import Mender
+    from semblance.core.workflows.upkeep.mending import Mender
 
 
 def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -> bool:
@@ -32,7 +32,7 @@ def check_catalogue(library: Path, result: CheckResult, mender: Mender | None) -
 
 
 def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.damage import complaints, lacking, refuse_newer
+    from semblance.core.library.damage import complaints, lacking, refuse_newer
 
     refuse_newer(file)
     if not (wrong := complaints(file) or lacking(file)):
@@ -57,7 +57,7 @@ def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
 
 
 def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.damage import unreadable
+    from semblance.core.library.damage import unreadable
 
     if not (strange := unreadable(file)):
         return True
@@ -72,8 +72,8 @@ def _check_readable(file: Path, result: CheckResult, mender: Mender | None) -> b
 
 def _check_changed(file: Path, result: CheckResult, mender: Mender | None) -> bool:
     """The rest of a library can be used whatever a row now says, but for the catalogue's version."""
-    from core.library.damage import changed, names_of
-    from core.library.salvage import LEFT
+    from semblance.core.library.damage import changed, names_of
+    from semblance.core.library.salvage import LEFT
 
     if not (found := changed(file)):
         return True
@@ -118,7 +118,7 @@ def _add_mended(result: CheckResult, finding: Finding, done: tuple[str, bool] | 
 
 
 def _check_orphans(file: Path, result: CheckResult, mender: Mender | None) -> bool:
-    from core.library.damage import orphans
+    from semblance.core.library.damage import orphans
 
     if not (lost := orphans(file)):
         return True

@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import SemblanceError
-from core.language import say
-from core.library import check_is_library, open_library
-from core.library.records import CATALOGUE, FeatureSet
-from core.tasks import SILENT, Reporter
-from core.workflows.upkeep.catalogue_checks import check_catalogue
-from core.workflows.upkeep.findings import CheckResult, Finding, few
+from semblance.core.errors import SemblanceError
+from semblance.core.language import say
+from semblance.core.library import check_is_library, open_library
+from semblance.core.library.records import CATALOGUE, FeatureSet
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.upkeep.catalogue_checks import check_catalogue
+from semblance.core.workflows.upkeep.findings import CheckResult, Finding, few
 
 if TYPE_CHECKING:
-    from core.library.library import Library
-    from core.workflows.upkeep.mending import Mender
+    from semblance.core.library.library import Library
+    from semblance.core.workflows.upkeep.mending import Mender
 
 
 def check_library(library: Path, *, repair: bool = False, reporter: Reporter = SILENT) -> CheckResult:
@@ -30,8 +30,8 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         SemblanceError: ``repair`` where the library cannot be written to.
         Cancelled: asked for by the reporter; what was mended stays so.
     """
-    from core.library.database import not_writable
-    from core.workflows.upkeep.mending import Mender, thumbnails_wrong
+    from semblance.core.library.database import not_writable
+    from semblance.core.workflows.upkeep.mending import Mender, thumbnails_wrong
 
     library = library.absolute()
     check_is_library(library)
@@ -67,7 +67,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
 def _check_strange(library: Path, result: CheckResult, mender: Mender | None) -> bool:
     """Whether all in the library may be read: links lead out of it, a pipe would be waited for, and what a
     person may not read looks damaged and is not."""
-    from core.workflows.upkeep.mending import out_of_reach
+    from semblance.core.workflows.upkeep.mending import out_of_reach
 
     strange, closed = out_of_reach(library)
     if closed:
@@ -98,7 +98,7 @@ def _check_strange(library: Path, result: CheckResult, mender: Mender | None) ->
 
 
 def _check_rows(library: Library, result: CheckResult, mender: Mender | None) -> None:
-    from core.library.feature_checks import forget_unknown, unknown_rows
+    from semblance.core.library.feature_checks import forget_unknown, unknown_rows
 
     if strange := unknown_rows(library.catalogue):
         finding = Finding(
@@ -114,8 +114,8 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
 
 
 def _check_pictures(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
-    from core.library.importers.source import Source
-    from core.workflows.library.reading import file_identity
+    from semblance.core.library.importers.source import Source
+    from semblance.core.workflows.library.reading import file_identity
 
     checked = 0
     for source in library.catalogue.sources():
@@ -191,7 +191,7 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
 
 
 def _check_features(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
-    from core.library.feature_checks import state_of
+    from semblance.core.library.feature_checks import state_of
 
     every = library.features.all()
     result.checked["feature sets"] = len(every)
@@ -252,8 +252,8 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
 
 
 def _check_metrics(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
-    from core.metrics.storage import load_metric
-    from core.workflows.upkeep.training_again import how_to_train_again
+    from semblance.core.metrics.storage import load_metric
+    from semblance.core.workflows.upkeep.training_again import how_to_train_again
 
     records = library.metrics()
     sets: dict[int, FeatureSet] = {one.id: one for one in library.features.all()}
@@ -284,7 +284,7 @@ def _check_metrics(library: Library, result: CheckResult, mender: Mender | None,
 
 
 def _check_derived(library: Library, result: CheckResult, mender: Mender | None, wrong: str) -> None:
-    from core.workflows.upkeep.mending import bad_prepared
+    from semblance.core.workflows.upkeep.mending import bad_prepared
 
     if wrong:
         finding = Finding(
@@ -309,7 +309,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
 
 
 def _check_left_over(library: Library, result: CheckResult, mender: Mender | None) -> None:
-    from core.workflows.upkeep.mending import left_over
+    from semblance.core.workflows.upkeep.mending import left_over
 
     for file, young in left_over(library):
         inside = file.relative_to(library.path).as_posix()

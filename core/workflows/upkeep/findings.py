@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.language import Said, say, say_all
+from semblance.core.language import Said, say, say_all
 
 #: Names spelled out in a sentence.
 FEW = 3

@@ -11,15 +11,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import SemblanceError
-from core.features.registry import extractor_class
-from core.language import known, say, say_all
-from core.library.damage import changed, complaints
-from core.library.database import has_no_room, not_writable, plain_errors
-from core.library.feature_checks import StoreState, describe_again, dtype_of, forget_chunks, state_of
-from core.library.feature_stores import DESCRIPTION, chunk_file
-from core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
-from core.library.salvage import (
+from semblance.core.errors import SemblanceError
+from semblance.core.features.registry import extractor_class
+from semblance.core.language import known, say, say_all
+from semblance.core.library.damage import changed, complaints
+from semblance.core.library.database import has_no_room, not_writable, plain_errors
+from semblance.core.library.feature_checks import (
+    StoreState,
+    describe_again,
+    dtype_of,
+    forget_chunks,
+    state_of,
+)
+from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
+from semblance.core.library.records import CATALOGUE, DERIVED, FeatureSet, MetricRecord, SourceRecord, now
+from semblance.core.library.salvage import (
     LEFT,
     bring_rows_back,
     copy_catalogue,
@@ -28,10 +34,10 @@ from core.library.salvage import (
     salvage,
     settle_changed,
 )
-from core.tasks import Reporter
+from semblance.core.tasks import Reporter
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from semblance.core.library.library import Library
 
 #: Folder of the library for what was damaged.
 ASIDE = "damaged"
@@ -167,7 +173,7 @@ class Mender:
 
     def mark_pictures(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
         """Say of each picture whether it is there."""
-        from core.library.records import NOT_THERE
+        from semblance.core.library.records import NOT_THERE
 
         if gone:
             library.catalogue.set_state(source, gone, "missing", NOT_THERE)
@@ -179,7 +185,7 @@ class Mender:
     def mend_features(self, library: Library, feature_set: FeatureSet, state: StoreState) -> tuple[str, int]:
         """Move damaged blocks aside and extract their cases again; what was done, and how many cases are
         without numbers all the same."""
-        from core.workflows.features.extracting import extract_features
+        from semblance.core.workflows.features.extracting import extract_features
 
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)
@@ -224,7 +230,7 @@ class Mender:
 
     def find_metric(self, library: Library, record: MetricRecord) -> str:
         """Look among the files of metrics for a whole copy of a lost one."""
-        from core.metrics.storage import load_metric
+        from semblance.core.metrics.storage import load_metric
 
         wanted = record.card.get("content_hash")
         # One of two whose files changed places was put aside just now.
@@ -247,8 +253,8 @@ class Mender:
 
     def thumbnails(self, library: Library) -> str:
         """Begin the thumbnails anew and make those of all pictures that can be read."""
-        from core.imaging import open_picture
-        from core.imaging.thumbnail import thumbnail
+        from semblance.core.imaging import open_picture
+        from semblance.core.imaging.thumbnail import thumbnail
 
         library.thumbnails.renew()
         rows = [r.id for r in library.catalogue.all_cases() if r.has_picture]
@@ -269,7 +275,7 @@ class Mender:
 
     def prepare_again(self, library: Library, file: Path) -> str:
         """Take away what was prepared for a metric, and prepare it again."""
-        from core.workflows.searches.desk import Desk
+        from semblance.core.workflows.searches.desk import Desk
 
         with plain_errors(library.catalogue.file):
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
@@ -294,7 +300,7 @@ def thumbnails_wrong(library: Path) -> str:
 
 def bad_prepared(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
-    from core.workflows.searches.desk_store import readable
+    from semblance.core.workflows.searches.desk_store import readable
 
     return [file for file in sorted((library / DERIVED).glob("*.npz")) if not readable(file)]
 

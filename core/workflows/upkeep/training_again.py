@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import BadArguments
-from core.language import say
-from core.library.records import MetricRecord
-from core.metrics.online.clicks import LEARNER as CLICKS
-from core.metrics.registry import learner_class
-from core.workflows.metrics.slider_steps import slider_of
-from core.workflows.metrics.training import ASKED, ONLY_IN_WINDOW
+from semblance.core.errors import BadArguments
+from semblance.core.language import say
+from semblance.core.library.records import MetricRecord
+from semblance.core.metrics.online.clicks import LEARNER as CLICKS
+from semblance.core.metrics.registry import learner_class
+from semblance.core.workflows.metrics.slider_steps import slider_of
+from semblance.core.workflows.metrics.training import ASKED, ONLY_IN_WINDOW
 
 #: What was asked of a training that a command takes too.
 _OPTIONS = ("steps", "max-cases", "judgements")

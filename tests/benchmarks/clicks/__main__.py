@@ -14,7 +14,7 @@ import json
 import sys
 from pathlib import Path
 
-from core.engine import limit_threads
+from semblance.core.engine import limit_threads
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,10 +6,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from core.metrics.online.click_form import ClickForm
-from core.searches.judgement import Judgement, Kind
-from core.searches.questions import Likeness, Question, ask, judgements_of, nearer, next_query, sample_of
-from core.searches.teaching import learn
+from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.questions import (
+    Likeness,
+    Question,
+    ask,
+    judgements_of,
+    nearer,
+    next_query,
+    sample_of,
+)
+from semblance.core.searches.teaching import learn
 from tests.benchmarks.clicks.tables import Desk
 from tests.benchmarks.clicks.users import User
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.metrics.registry import make_learner
+from semblance.core.metrics.registry import make_learner
 from tests.benchmarks.clicks.arms import ARMS
 from tests.benchmarks.clicks.tables import Desk, desk, read
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.intervals import over_repeats, t_quantile
+from semblance.core.evaluation.intervals import over_repeats, t_quantile
 from tests.benchmarks.clicks.arms import ARMS, MARKS
 from tests.benchmarks.clicks.campaign import ASKED, BATCH, BATCH_USERS, NOTHING, WRONG
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS, READ

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.splits import holdout, patient_codes
-from core.library.importers.tables_csv import read_table
-from core.metrics.distances import LinearDistance
-from core.metrics.online.click_form import Beginning, ClickForm
-from core.metrics.online.click_space import ClickSpace
+from semblance.core.evaluation.splits import holdout, patient_codes
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.online.click_space import ClickSpace
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
 from tests.benchmarks.clicks.pictures import PICTURES, read_pictures
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.engine import limit_threads
+from semblance.core.engine import limit_threads
 
 TOP = Path(__file__).resolve().parents[3]
 PAGE = TOP / "resources" / "help" / "benchmarks.md"

@@ -11,9 +11,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import holdout
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import holdout
 from tests.benchmarks.learners import accuracy, machine, tables
 from tests.benchmarks.learners.contenders import Contender, own, peers
 from tests.benchmarks.learners.environment import NoPeers, peers_python

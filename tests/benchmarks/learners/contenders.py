@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from core.metrics.registry import grouped_learners, learner_class, learners
+from semblance.core.metrics.registry import grouped_learners, learner_class, learners
 
 #: Whom every learner of the papers must beat, and whom some must beat at 2,000 rows.
 LMNN, NCA = "metric-learn LMNN", "scikit-learn NCA"

@@ -8,18 +8,18 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.neighbours import metric_distances
-from core.evaluation.protocols.chosen_k import TrainingQueries
-from core.evaluation.protocols.runner import Trial
-from core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
-from core.evaluation.splits import HoldOut
-from core.metrics.card import MetricCard
-from core.metrics.distances import LinearDistance
-from core.metrics.learner import Learner
-from core.metrics.metric import Metric
-from core.metrics.storage import load_metric
-from core.tasks import SILENT
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.neighbours import metric_distances
+from semblance.core.evaluation.protocols.chosen_k import TrainingQueries
+from semblance.core.evaluation.protocols.runner import Trial
+from semblance.core.evaluation.scores import mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.splits import HoldOut
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.storage import load_metric
+from semblance.core.tasks import SILENT
 from tests.benchmarks.learners.tables import RaceTable
 
 RANK = 10

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import HoldOut, holdout
-from core.library.importers.tables_csv import read_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.library.importers.tables_csv import read_table
 
 MOST = 2000
 NAMES = ("wine", "ionosphere", "sonar", "breast_cancer_original", "satellite", "letter")

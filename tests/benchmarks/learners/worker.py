@@ -31,7 +31,7 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def make(library: str, learner: str, parameters: dict[str, Any], y: Any) -> Any:
     """The unfitted estimator."""
     if library == "semblance":
-        from core.metrics import make_learner
+        from semblance.core.metrics import make_learner
 
         return make_learner(learner, random_state=0, **parameters)
     if library == "scikit-learn":
@@ -68,7 +68,7 @@ def save(fitted: Any, file: Path) -> None:
     if isinstance(fitted, np.ndarray):
         np.save(file, fitted)
     else:
-        from core.metrics.storage import save_metric
+        from semblance.core.metrics.storage import save_metric
 
         save_metric(fitted, file)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.context import Context
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
-from core.workflows.imaging import looking, planes
+from semblance.app.context import Context
+from semblance.app.messages import Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.core.workflows.imaging import looking, planes
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -39,5 +39,5 @@ def forget_volumes() -> Iterator[None]:
 @pytest.fixture
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows whose jobs run here, and that are at rest soon."""
-    monkeypatch.setattr("app.windows.main.Jobs", PromptJobs)
-    monkeypatch.setattr("app.screenshot.REST_MS", 60)
+    monkeypatch.setattr("semblance.app.windows.main.Jobs", PromptJobs)
+    monkeypatch.setattr("semblance.app.screenshot.REST_MS", 60)

@@ -6,15 +6,15 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.actions import COMMANDS, MENUS, Actions
-from app.command_words import OTHER_WORDS
-from app.icons import icon_names
-from app.models.entries import matches
-from app.windows.main import MainWindow
-from core.language import ENGLISH, LANGUAGES, table
+from semblance.app.actions import COMMANDS, MENUS, Actions
+from semblance.app.command_words import OTHER_WORDS
+from semblance.app.icons import icon_names
+from semblance.app.models.entries import matches
+from semblance.app.windows.main import MainWindow
+from semblance.core.language import ENGLISH, LANGUAGES, table
 from tests.helpers.speaking import speaking
 
-#: What :attr:`app.state.State.there` can hold.
+#: What :attr:`semblance.app.state.State.there` can hold.
 KNOWN = {
     "", "library", "writable", "features", "metric", "to score", "scores", "query", "ranking", "training",
     "judging", "judged", "undone", "two metrics",

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-import resources
-from app.cli.main import cli
-from core.metrics.registry import learner_class
+from semblance import resources
+from semblance.app.cli.main import cli
+from semblance.core.metrics.registry import learner_class
 
-ROOT = Path(resources.path("help")).parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 HELP = Path(resources.path("help"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(HELP.rglob("*.md"))]
 #: In learners' pages, besides their parameters: an extra and an extractor.

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.jobs import Job, Jobs, Lane, State
-from core.errors import SemblanceError
-from core.tasks import SILENT, Reporter
+from semblance.app.jobs import Job, Jobs, Lane, State
+from semblance.core.errors import SemblanceError
+from semblance.core.tasks import SILENT, Reporter
 
 
 def double(number: int, *, reporter: Reporter = SILENT) -> int:
@@ -143,8 +143,8 @@ import time
 
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from app.jobs import Job, Post
-from core.engine import Progress
+from semblance.app.jobs import Job, Post
+from semblance.core.engine import Progress
 
 sys.setswitchinterval(1e-5)
 app = QCoreApplication([])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings, QThread
 
-from app import kept_values as module
-from app.kept_values import KeptValues, kept_values
+from semblance.app import kept_values as module
+from semblance.app.kept_values import KeptValues, kept_values
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_program_that_ends_at_once_has_written(tmp_path):
     program = (
         "import sys\n"
         "from PySide6.QtCore import QCoreApplication, QSettings\n"
-        "from app.settings import Settings\n"
+        "from semblance.app.settings import Settings\n"
         "app = QCoreApplication([])\n"
         "Settings(QSettings(sys.argv[1], QSettings.Format.IniFormat)).theme = 'light'\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.later import Idle, later
+from semblance.app.later import Idle, later
 
 
 class Owner:

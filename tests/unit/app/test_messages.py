@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from app.messages import KEPT, Message, Messages
-from core.errors import BadInput
+from semblance.app.messages import KEPT, Message, Messages
+from semblance.core.errors import BadInput
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.restyling import AT_ONCE
-from app.theme import DARK, LIGHT, is_worn, news, set_look, set_theme
+from semblance.app.restyling import AT_ONCE
+from semblance.app.theme import DARK, LIGHT, is_worn, news, set_look, set_theme
 
 
 class Told(QLabel):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
-from app import kept_values
-from app.settings import RECENT, Settings
+from semblance.app import kept_values
+from semblance.app.settings import RECENT, Settings
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from app import theme as themes
-from app.icons import icon, icon_names, icon_pixmap
-from app.theme import (
+from semblance.app import theme as themes
+from semblance.app.icons import icon, icon_names, icon_pixmap
+from semblance.app.theme import (
     DARK,
     FINDING_COLOURS,
     LIGHT,
@@ -135,8 +135,8 @@ def test_an_icon_nobody_drew_is_refused() -> None:
 
 def test_the_look_loads_nothing_heavy() -> None:
     script = (
-        "import sys, app.theme, app.icons, app.widgets.cards.case_grid, app.widgets.start_page\n"
-        "import app.widgets.parameter_form, app.windows.palette\n"
+        "import sys, semblance.app.theme, semblance.app.icons, semblance.app.widgets.cards.case_grid, semblance.app.widgets.start_page\n"
+        "import semblance.app.widgets.parameter_form, semblance.app.windows.palette\n"
         "heavy = 'sklearn skimage matplotlib zarr sqlalchemy scipy PIL torch pydicom'.split()\n"
         "print(sorted(set(heavy) & set(sys.modules)))"
     )

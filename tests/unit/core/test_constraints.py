@@ -5,7 +5,7 @@ import collections
 import numpy as np
 import pytest
 
-from core.constraints import (
+from semblance.core.constraints import (
     check_usable,
     checked_pairs,
     count_pairs,
@@ -17,8 +17,8 @@ from core.constraints import (
     sample_triplets,
     visual_pairs,
 )
-from core.errors import BadInput
-from core.tasks import Cancelled, Reporter
+from semblance.core.errors import BadInput
+from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
 
 
@@ -106,7 +106,7 @@ def test_visual_pairs_of_repeated_and_far_off_rows_go_by_row_number():
 def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
     X, _ = naive.problem()
     whole = visual_pairs(X, 5)
-    monkeypatch.setattr("core.constraints._BLOCK", 45 * 7)
+    monkeypatch.setattr("semblance.core.constraints._BLOCK", 45 * 7)
     assert (visual_pairs(X, 5) == whole).all()
 
 
@@ -122,7 +122,7 @@ def test_looking_for_visual_pairs_is_reported_and_can_be_cancelled(monkeypatch):
             if len(self.heard) == 3:
                 raise Cancelled
 
-    monkeypatch.setattr("core.constraints._BLOCK", 45 * 7)
+    monkeypatch.setattr("semblance.core.constraints._BLOCK", 45 * 7)
     X, reporter = naive.problem()[0], Impatient()
     with pytest.raises(Cancelled):
         visual_pairs(X, 5, reporter)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from core import language
-from core.errors import BadInput
-from core.language import (
+from semblance.core import language
+from semblance.core.errors import BadInput
+from semblance.core.language import (
     ENGLISH,
     LANGUAGES,
     VARIABLE,
@@ -116,7 +116,7 @@ def test_english_needs_no_table(monkeypatch):
 def test_processes_started_later_speak_it_too():
     with speaking("de"):
         told = subprocess.run(
-            [sys.executable, "-c", "from core.language import chosen; print(chosen())"],
+            [sys.executable, "-c", "from semblance.core.language import chosen; print(chosen())"],
             cwd=TOP,
             capture_output=True,
             text=True,
@@ -158,7 +158,7 @@ def calls() -> dict[str, str]:
         ours = {
             alias.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "core.language"
+            if isinstance(node, ast.ImportFrom) and node.module == "semblance.core.language"
             for alias in node.names
         }
         for node in ast.walk(tree):
@@ -219,13 +219,13 @@ def as_form(text: str) -> str:
 
 def registered() -> dict[str, str]:
     """What learners, extractors, kinds and protocols say of themselves -> whose it is."""
-    from core.evaluation.protocols.registry import protocols
-    from core.features.lung_texture.definitions import DEFINITIONS as LUNG
-    from core.features.mass.table import FEATURES as MASS
-    from core.features.polyp.definitions import definitions as polyp
-    from core.features.registry import extractors
-    from core.library.importers.registry import importers
-    from core.metrics.registry import learners
+    from semblance.core.evaluation.protocols.registry import protocols
+    from semblance.core.features.lung_texture.definitions import DEFINITIONS as LUNG
+    from semblance.core.features.mass.table import FEATURES as MASS
+    from semblance.core.features.polyp.definitions import definitions as polyp
+    from semblance.core.features.registry import extractors
+    from semblance.core.library.importers.registry import importers
+    from semblance.core.metrics.registry import learners
 
     found = {}
     for one in (*learners(), *extractors(), *importers(), *protocols()):

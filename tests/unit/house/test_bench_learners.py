@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import HoldOut
-from core.metrics import learners, make_learner
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import HoldOut
+from semblance.core.metrics import learners, make_learner
 from tests.benchmarks.learners import judging
 from tests.benchmarks.learners.__main__ import main
 from tests.benchmarks.learners.accuracy import over_rounds

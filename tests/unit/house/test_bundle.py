@@ -18,9 +18,9 @@ import pytest
 from PIL import Image
 from PySide6.QtGui import QImage
 
-from app import __main__, program
-from app.cli.main import cli
-from core.library.library import Library
+from semblance.app import __main__, program
+from semblance.app.cli.main import cli
+from semblance.core.library.library import Library
 
 TOP = Path(__file__).resolve().parents[3]
 BUNDLE, DESKTOP = TOP / "packaging" / "bundle", TOP / "packaging" / "desktop"
@@ -121,7 +121,7 @@ def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
     code = (
         "from PySide6.QtCore import QUrl\n"
         "from PySide6.QtGui import QFileOpenEvent\n"
-        "from app.application import Application\n"
+        "from semblance.app.application import Application\n"
         "application = Application([])\n"
         "application.asked_to_open.connect(lambda path: print('asked', path))\n"
         "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"

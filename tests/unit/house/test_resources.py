@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-import resources
+from semblance import resources
 
 
 def test_a_shipped_folder_is_found():

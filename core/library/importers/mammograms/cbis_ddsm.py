@@ -10,16 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.container import PictureReader
-from core.imaging.region import Region, region_of_mask
-from core.language import say, say_n
-from core.library.importers.csv_text import CsvText, column_named, read_csv
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.mammograms.collection import Collection, is_mammogram_file, keys, no_picture
-from core.library.importers.masks import read_mask
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.mammograms.collection import (
+    Collection,
+    is_mammogram_file,
+    keys,
+    no_picture,
+)
+from semblance.core.library.importers.masks import read_mask
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 FINDING = {
     "BENIGN": "benign",

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from core.imaging.formats import has_picture_name
-from core.library.importers.common import not_a_case
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.imaging.formats import has_picture_name
+from semblance.core.library.importers.common import not_a_case
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 
 class Collection(abc.ABC):
@@ -25,7 +25,7 @@ class Collection(abc.ABC):
 
     @abc.abstractmethod
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        """As :meth:`core.library.importers.importer.Importer.scan`, without the files left lying."""
+        """As :meth:`semblance.core.library.importers.importer.Importer.scan`, without the files left lying."""
 
 
 def is_mammogram_file(path: str) -> bool:
@@ -34,7 +34,7 @@ def is_mammogram_file(path: str) -> bool:
 
 
 def no_picture(source: Source, entry: Entry) -> Rejected | None:
-    """As :func:`core.library.importers.common.not_a_case`, but DICOM files are pictures."""
+    """As :func:`semblance.core.library.importers.common.not_a_case`, but DICOM files are pictures."""
     name = PurePosixPath(entry.path)
     if name.suffix.lower() in (".dcm", ".dicom") and entry.size:
         return None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.errors import BadInput
-from core.language import say, say_all
-from core.library.importers.common import left_lying
-from core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
-from core.library.importers.mammograms.cbis_ddsm import CBISDDSM
-from core.library.importers.mammograms.collection import Collection
-from core.library.importers.mammograms.inbreast import INbreast
-from core.library.importers.mammograms.mias import MIAS
-from core.library.importers.source import Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.language import say, say_all
+from semblance.core.library.importers.common import left_lying
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
+from semblance.core.library.importers.mammograms.cbis_ddsm import CBISDDSM
+from semblance.core.library.importers.mammograms.collection import Collection
+from semblance.core.library.importers.mammograms.inbreast import INbreast
+from semblance.core.library.importers.mammograms.mias import MIAS
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Reporter
 
 _COLLECTIONS: tuple[type[Collection], ...] = (MIAS, CBISDDSM, INbreast)
 

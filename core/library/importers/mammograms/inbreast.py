@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from core.errors import BadInput
-from core.imaging.outline import MAX_POINTS, Polygon
-from core.imaging.region import Region
-from core.language import say, say_n
-from core.library.importers.csv_text import column_named, read_csv
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.mammograms.collection import Collection, keys, no_picture
-from core.library.importers.mammograms.property_list import read_property_list
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import MAX_POINTS, Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.mammograms.collection import Collection, keys, no_picture
+from semblance.core.library.importers.mammograms.property_list import read_property_list
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 #: Regions that are cases of their own; single calcifications, thousands of points, are not.
 OUTLINED = {

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from core.errors import BadInput
-from core.imaging.limits import size_text
-from core.imaging.outline import Ellipse
-from core.imaging.region import Region
-from core.language import say, say_n
-from core.library.importers.importer import FoundCase, Recognition, Rejected
-from core.library.importers.listing import Line, Listing, is_listing, read_listings
-from core.library.importers.mammograms.collection import Collection, keys, no_picture
-from core.library.importers.source import Entry, Source
-from core.tasks import Reporter
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import size_text
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.region import Region
+from semblance.core.language import say, say_n
+from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
+from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
+from semblance.core.library.importers.mammograms.collection import Collection, keys, no_picture
+from semblance.core.library.importers.source import Entry, Source
+from semblance.core.tasks import Reporter
 
 SIDE = 1024
 INFO = "info.txt"

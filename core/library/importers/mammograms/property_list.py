@@ -6,9 +6,9 @@ import plistlib
 import xml.parsers.expat
 from typing import Any
 
-from core.errors import BadInput
-from core.imaging.limits import size_text
-from core.language import say
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import size_text
+from semblance.core.language import say
 
 _LONGEST = 64 << 20
 _DEEPEST = 100

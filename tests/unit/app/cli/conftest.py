@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from app.cli.main import run
+from semblance.app.cli.main import run
 from tests.helpers.tables import PLAIN, table_library
 
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from app.cli import console
-from app.cli.console import (
+from semblance.app.cli import console
+from semblance.app.cli.console import (
     ConsoleReporter,
     show_cases,
     show_import,
@@ -16,7 +16,7 @@ from app.cli.console import (
     show_scores,
     show_table_scores,
 )
-from core.tasks import Cancelled
+from semblance.core.tasks import Cancelled
 
 
 def interval(mean, low=None, high=None):

@@ -6,8 +6,8 @@ import json
 import pytest
 from rich.console import Console
 
-from app.cli.experiment import LiveReporter
-from app.cli.main import run
+from semblance.app.cli.experiment import LiveReporter
+from semblance.app.cli.main import run
 from tests.helpers.tables import write_table
 
 

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from app.cli import console, lists
-from core.workflows.features.extracting import extract_features
+from semblance.app.cli import console, lists
+from semblance.core.workflows.features.extracting import extract_features
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import write_table
 

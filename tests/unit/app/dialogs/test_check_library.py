@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from app.dialogs.check_library import CheckDialog
-from core.workflows.upkeep.findings import CheckResult, Finding
+from semblance.app.dialogs.check_library import CheckDialog
+from semblance.core.workflows.upkeep.findings import CheckResult, Finding
 
 GONE = Finding(
     "pictures", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved pictures…", files=("a", "b")

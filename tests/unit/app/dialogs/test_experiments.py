@@ -7,13 +7,13 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
-from app.context import Context
-from app.dialogs.experiments import ExperimentsDialog
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
-from core.workflows.experiments import experimenting
-from core.workflows.library.opening import publish
+from semblance.app.context import Context
+from semblance.app.dialogs.experiments import ExperimentsDialog
+from semblance.app.messages import Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.core.workflows.experiments import experimenting
+from semblance.core.workflows.library.opening import publish
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import table_library, write_table

@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 
-from app.dialogs.extract import ExtractDialog
-from app.widgets.file_field import FileField
-from core.features.registry import extractors
-from core.library.columns import PictureState, case_columns
-from core.workflows.features.fitting import ExtractorFit
-from core.workflows.library.opening import FeatureSetFacts
+from semblance.app.dialogs.extract import ExtractDialog
+from semblance.app.widgets.file_field import FileField
+from semblance.core.features.registry import extractors
+from semblance.core.library.columns import PictureState, case_columns
+from semblance.core.workflows.features.fitting import ExtractorFit
+from semblance.core.workflows.library.opening import FeatureSetFacts
 from tests.helpers.scored import CASES, FITS, snapshot
 
 

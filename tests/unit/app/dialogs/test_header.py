@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.dialogs.header import HeaderDialog
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.dicom.listing import HeaderLine
-from core.workflows.imaging import headers
-from core.workflows.imaging.headers import HeaderTable
+from semblance.app.dialogs.header import HeaderDialog
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.dicom.listing import HeaderLine
+from semblance.core.workflows.imaging import headers
+from semblance.core.workflows.imaging.headers import HeaderTable
 
 LINES = [
     HeaderLine(0, "0008,0060", "Modality", "CS", "CT"),

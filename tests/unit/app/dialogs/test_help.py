@@ -7,9 +7,9 @@ from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QWidget
 
-from app.dialogs.help import HelpDialog
-from app.models import help_pages
-from app.theme import LIGHT, set_theme
+from semblance.app.dialogs.help import HelpDialog
+from semblance.app.models import help_pages
+from semblance.app.theme import LIGHT, set_theme
 
 PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
 
@@ -205,7 +205,7 @@ def test_pages_that_were_left_are_let_go(dialog, qapp):
 
 
 def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_seen(dialog, qtbot, monkeypatch):
-    from app.theme import news
+    from semblance.app.theme import news
 
     dialog.show_page("why")
     made: list[str] = []

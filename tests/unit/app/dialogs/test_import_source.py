@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton
 
-from app.dialogs.import_source import ImportDialog, default_library
-from core.library.importers.importer import Recognition
+from semblance.app.dialogs.import_source import ImportDialog, default_library
+from semblance.core.library.importers.importer import Recognition
 
 LEFT = Qt.MouseButton.LeftButton
 FOUND = [

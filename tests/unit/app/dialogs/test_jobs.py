@@ -5,9 +5,9 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QLabel, QToolButton
 from shiboken6 import isValid
 
-from app.dialogs.jobs import JobsDialog
-from app.widgets.progress_line import ProgressLine
-from core.engine import Progress
+from semblance.app.dialogs.jobs import JobsDialog
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.core.engine import Progress
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
-from app.dialogs.metric_card import MetricCardDialog, shown_document
-from core.reports.card_document import NOT_MEASURED
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.app.dialogs.metric_card import MetricCardDialog, shown_document
+from semblance.core.reports.card_document import NOT_MEASURED
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QLabel, QPushButton
 
-from app.dialogs.not_read import NotReadDialog
+from semblance.app.dialogs.not_read import NotReadDialog
 from tests.helpers.scored import snapshot
 
 LEFT = Qt.MouseButton.LeftButton

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from app.dialogs.parts import give_size, widen
-from app.theme import set_theme
+from semblance.app.dialogs.parts import give_size, widen
+from semblance.app.theme import set_theme
 
 
 @pytest.fixture

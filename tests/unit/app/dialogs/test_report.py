@@ -5,8 +5,8 @@ from PIL import Image
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from app.dialogs.report import DE_IDENTIFIED, IDENTIFIED, ReportDialog, queries_of
-from app.settings import Settings
+from semblance.app.dialogs.report import DE_IDENTIFIED, IDENTIFIED, ReportDialog, queries_of
+from semblance.app.settings import Settings
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel, QLineEdit
 
-from app.dialogs.save_refined import FEW, SaveRefinedDialog
+from semblance.app.dialogs.save_refined import FEW, SaveRefinedDialog
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.models.deck import Deck, distance_text
-from core.library.columns import case_columns
+from semblance.app.models.deck import Deck, distance_text
+from semblance.core.library.columns import case_columns
 
 
 @pytest.fixture

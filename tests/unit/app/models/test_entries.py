@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from app.models.entries import Entry, matches
+from semblance.app.models.entries import Entry, matches
 
 
 def entry(text: str, category: str = "View", *, enabled: bool = True) -> Entry:

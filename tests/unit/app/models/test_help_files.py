@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.models import help_files
+from semblance.app.models import help_files
 from tests import translated
 from tests.helpers.speaking import speaking
 

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-import resources
-from app.actions import COMMANDS
-from app.models import help_files, help_pages
-from core.evaluation.protocols.registry import protocols
-from core.features.registry import extractors
-from core.library.importers.registry import importers
-from core.metrics.registry import learners
+from semblance import resources
+from semblance.app.actions import COMMANDS
+from semblance.app.models import help_files, help_pages
+from semblance.core.evaluation.protocols.registry import protocols
+from semblance.core.features.registry import extractors
+from semblance.core.library.importers.registry import importers
+from semblance.core.metrics.registry import learners
 
 PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
 

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.models.ledger_rows import ROW, LedgerRows, ago
-from core.library.columns import case_columns
-from core.searches.contradictions import contradictions
-from core.searches.influence import Influence
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Ledger
-from core.searches.query import Query
-from core.searches.search import Search
+from semblance.app.models.ledger_rows import ROW, LedgerRows, ago
+from semblance.core.library.columns import case_columns
+from semblance.core.searches.contradictions import contradictions
+from semblance.core.searches.influence import Influence
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
 
 COLUMNS = case_columns(range(1, 5), ["a", "b", "c", "d"], [None] * 4, [None] * 4, [0] * 4)
 SEARCH = Search("plain", Query(case="a"))

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.models.deck import Deck
-from app.models.selection import NONE, Selection
-from core.library.columns import case_columns
+from semblance.app.models.deck import Deck
+from semblance.app.models.selection import NONE, Selection
+from semblance.core.library.columns import case_columns
 
 N = 6
 COLUMNS = case_columns(range(10, 10 + N), list("abcdef"), [None] * N, [None] * N, [0] * N)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from app.models.thumbnails import Done, Thumbnails, as_image
+from semblance.app.models.thumbnails import Done, Thumbnails, as_image
 
 
 @dataclass

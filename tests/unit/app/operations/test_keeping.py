@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 
-from app.operations.keeping import SearchKeeper
-from core.library import open_library
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.library.opening import LAST, publish
+from semblance.app.operations.keeping import SearchKeeper
+from semblance.core.library import open_library
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.library.opening import LAST, publish
 from tests.helpers.tables import PLAIN, table_library
 
 

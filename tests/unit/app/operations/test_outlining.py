@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.operations.outlining import outline_mass
-from app.viewer.picture_view import PictureView
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.workflows.imaging.looking import view_file
+from semblance.app.operations.outlining import outline_mass
+from semblance.app.viewer.picture_view import PictureView
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.workflows.imaging.looking import view_file
 
 
 @pytest.fixture

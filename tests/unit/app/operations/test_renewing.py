@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.operations import library
-from core.workflows.library.opening import publish
+from semblance.app.operations import library
+from semblance.core.workflows.library.opening import publish
 from tests.helpers.libraries import make_library
 
 

@@ -8,15 +8,15 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.panels.large import LargePanel
-from app.panels.query.source import QuerySource
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.searches.query import Query
-from core.workflows.imaging import looking, planes
-from core.workflows.imaging.looking import view_file
-from core.workflows.library.opening import publish
+from semblance.app.panels.large import LargePanel
+from semblance.app.panels.query.source import QuerySource
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking, planes
+from semblance.core.workflows.imaging.looking import view_file
+from semblance.core.workflows.library.opening import publish
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
 
-from app.models.thumbnails import Thumbnails
-from app.panels.library import LISTED, LibraryPanel
-from app.theme import set_theme
-from core.library.columns import case_columns
-from core.searches.query import Query
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.panels.library import LISTED, LibraryPanel
+from semblance.app.theme import set_theme
+from semblance.core.library.columns import case_columns
+from semblance.core.searches.query import Query
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton

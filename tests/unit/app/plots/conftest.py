@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.theme import set_theme
+from semblance.app.theme import set_theme
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.plots.click_curve import ClickCurve
-from core.workflows.searches.refining_desk import HeldOutScore
+from semblance.app.plots.click_curve import ClickCurve
+from semblance.core.workflows.searches.refining_desk import HeldOutScore
 from tests.helpers.showing import on_screen
 
 

@@ -5,16 +5,16 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.plots.figure_view import REDRAW_MS, FigureView
-from app.settings import Settings
-from app.state import State
-from app.theme import DARK, LIGHT, set_theme
-from core.reports.curves import ACCURACY
-from core.reports.sheet import PALETTES
-from core.workflows.evaluation.scoreboard import accuracy_curves, scored_metrics
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.plots.figure_view import REDRAW_MS, FigureView
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.theme import DARK, LIGHT, set_theme
+from semblance.core.reports.curves import ACCURACY
+from semblance.core.reports.sheet import PALETTES
+from semblance.core.workflows.evaluation.scoreboard import accuracy_curves, scored_metrics
 from tests.helpers.scored import metric, snapshot
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor
 
-from app.plots.live_curve import REDRAW_MS, LiveCurve
-from app.plots.training_plot import thinned
-from app.state import TrainingRun
-from app.theme import DARK, LIGHT, set_theme
-from core.reports.curves import TrainingCurve
-from core.workflows.metrics.training import CurvePoint
+from semblance.app.plots.live_curve import REDRAW_MS, LiveCurve
+from semblance.app.plots.training_plot import thinned
+from semblance.app.state import TrainingRun
+from semblance.app.theme import DARK, LIGHT, set_theme
+from semblance.core.reports.curves import TrainingCurve
+from semblance.core.workflows.metrics.training import CurvePoint
 from tests.helpers.showing import on_screen
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.plots.map_raster import SHAPES, draw_points, inside_outline, shape_of, stamp, width_for
-from app.theme import finding_colour
+from semblance.app.plots.map_raster import SHAPES, draw_points, inside_outline, shape_of, stamp, width_for
+from semblance.app.theme import finding_colour
 
 BACK = (10, 20, 30)
 COLOURS = np.array([[200, 0, 0], [0, 200, 0]], dtype=np.uint8)

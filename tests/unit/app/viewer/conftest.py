@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.viewer.picture_view import PictureView
+from semblance.app.viewer.picture_view import PictureView
 from tests.helpers.picture_views import grey
 from tests.helpers.showing import on_screen
 

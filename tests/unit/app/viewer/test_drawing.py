@@ -9,12 +9,12 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.viewer import tools, words
-from app.viewer.picture_view import PictureView
-from app.viewer.viewport import Orientation
-from core.imaging.display import display_picture
-from core.imaging.outline import Ellipse, MaskOutline, Polygon
-from core.imaging.picture import Picture, Values
+from semblance.app.viewer import tools, words
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.viewport import Orientation
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
+from semblance.core.imaging.picture import Picture, Values
 from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton

@@ -5,10 +5,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.viewer.histogram import INSET, HistogramStrip, bar_heights
-from app.viewer.window_level import Window, auto_window
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture
+from semblance.app.viewer.histogram import INSET, HistogramStrip, bar_heights
+from semblance.app.viewer.window_level import Window, auto_window
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.viewer.linking import linked_slice, linked_view, linked_window
-from app.viewer.viewport import Orientation, Viewport
-from app.viewer.window_level import Window
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture, Values
+from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture, Values
 
 
 def test_the_same_share_is_seen_of_a_picture_of_another_size():

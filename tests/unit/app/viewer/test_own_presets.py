@@ -6,17 +6,17 @@ from PIL import Image
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
-from app.viewer.own_presets import MOST, forget_preset, keep_preset, own_presets
-from app.viewer.picture_menu import copy_seen, picture_menu, save_seen
-from app.viewer.picture_view import PictureView
-from app.viewer.window_level import Window
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture, Values
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.viewer.own_presets import MOST, forget_preset, keep_preset, own_presets
+from semblance.app.viewer.picture_menu import copy_seen, picture_menu, save_seen
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture, Values
 from tests.helpers.showing import on_screen
 
 

@@ -5,11 +5,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.viewer.tools import RECTANGLE
-from app.viewer.window_level import window_text
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture, Values
-from core.imaging.region import Region
+from semblance.app.viewer.tools import RECTANGLE
+from semblance.app.viewer.window_level import window_text
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.region import Region
 from tests.helpers.picture_views import LEFT, MIDDLE, SHIFT, at, drag, grey, turn
 
 

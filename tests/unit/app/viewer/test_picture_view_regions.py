@@ -6,9 +6,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.viewer.picture_view import PictureView
-from app.viewer.tools import RECTANGLE, SELECT
-from core.imaging.region import Region
+from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.tools import RECTANGLE, SELECT
+from semblance.core.imaging.region import Region
 from tests.helpers.picture_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
 from tests.helpers.showing import on_screen
 

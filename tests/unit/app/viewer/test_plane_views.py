@@ -9,15 +9,15 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.viewer.picture_pane import PicturePane
-from app.viewer.plane_views import PlaneViews
-from app.viewer.view_painting import seen_edges
-from app.viewer.viewport import Orientation
-from app.viewer.window_level import Window
-from core.imaging import memory
-from core.imaging.address import PictureAddress
-from core.workflows.imaging import planes
-from core.workflows.imaging.looking import StackFacts, view_file
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.plane_views import PlaneViews
+from semblance.app.viewer.view_painting import seen_edges
+from semblance.app.viewer.viewport import Orientation
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging import memory
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.workflows.imaging import planes
+from semblance.core.workflows.imaging.looking import StackFacts, view_file
 
 LEFT = Qt.MouseButton.LeftButton
 SHAPE = (12, 40, 50)

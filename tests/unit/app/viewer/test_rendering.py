@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.viewer.rendering import MOST_PIXELS, Renderer
-from app.viewer.viewport import Orientation, Viewport
-from app.viewer.window_level import Window
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture
+from semblance.app.viewer.rendering import MOST_PIXELS, Renderer
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture
 
 FULL = Window(0, 255)
 

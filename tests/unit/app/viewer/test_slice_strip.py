@@ -9,12 +9,12 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.viewer.slice_bar import RATES, SliceBar
-from app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
-from app.viewer.slices import Slices
-from app.viewer.window_level import Window
-from core.imaging.address import PictureAddress
-from core.workflows.imaging.looking import StackFacts, view_file
+from semblance.app.viewer.slice_bar import RATES, SliceBar
+from semblance.app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
+from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.workflows.imaging.looking import StackFacts, view_file
 
 LEFT = Qt.MouseButton.LeftButton
 pytestmark = pytest.mark.usefixtures("forget_volumes")

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.jobs import Jobs
-from app.viewer.picture_pane import PicturePane
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region, region_of_mask
-from core.workflows.imaging.looking import stacks, view_file
+from semblance.app.jobs import Jobs
+from semblance.app.viewer.picture_pane import PicturePane
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.workflows.imaging.looking import stacks, view_file
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.showing import on_screen
 
@@ -74,7 +74,7 @@ def test_all_slices_come_without_being_asked_for(pane, qtbot):
 
 def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
     size = sum(level.nbytes for level in pane.view.picture.levels)
-    monkeypatch.setattr("app.viewer.slices.KEPT", 9 * size)
+    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 9 * size)
     pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
     pane.slices.go(2)
     qtbot.waitUntil(lambda: shown_value(pane) == -80)
@@ -171,10 +171,10 @@ def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volu
 
 def test_slices_of_one_volume_all_fit_where_their_bytes_do(pane, qtbot, monkeypatch):
     size = pane.view.picture.levels[0].nbytes
-    monkeypatch.setattr("app.viewer.slices.KEPT", 42 * size)
+    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 42 * size)
     pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
-    monkeypatch.setattr("app.viewer.slices.KEPT", 30 * size)
+    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 30 * size)
     pane.slices._kept.clear()
     pane.slices.begin(pane.slices.facts, None, pane.slices._what, pane.view.picture)
     qtbot.waitUntil(lambda: not pane.slices.busy)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from app.viewer import tools
-from app.viewer.tool_row import FEWEST, ToolRow
+from semblance.app.viewer import tools
+from semblance.app.viewer.tool_row import FEWEST, ToolRow
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.viewer.viewport import LARGEST, Orientation, Viewport
+from semblance.app.viewer.viewport import LARGEST, Orientation, Viewport
 
 sizes = st.integers(1, 5000)
 points = st.tuples(st.floats(0, 800), st.floats(0, 600))

@@ -3,9 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.viewer.window_level import PRESETS, Window, auto_window, dragged, preset_window, window_text
-from core.imaging.display import display_picture
-from core.imaging.picture import Picture, Values
+from semblance.app.viewer.window_level import (
+    PRESETS,
+    Window,
+    auto_window,
+    dragged,
+    preset_window,
+    window_text,
+)
+from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.picture import Picture, Values
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QWidget
 
-import app
-from app.widgets.menus import Menu
+from semblance import app
+from semblance.app.widgets.menus import Menu
 
 
 @pytest.mark.qt_log_ignore("does not support grabbing the keyboard", extend=True)

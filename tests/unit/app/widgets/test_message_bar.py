@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
-from app.messages import Message
-from app.widgets.message_bar import MessageBar, MessageView
+from semblance.app.messages import Message
+from semblance.app.widgets.message_bar import MessageBar, MessageView
 
 
 @pytest.fixture

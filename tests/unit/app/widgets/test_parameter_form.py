@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton
 
-from app.theme import set_theme
-from app.widgets.parameter_form import ParameterForm
-from core.errors import BadArguments
-from core.parameters import Parameter
+from semblance.app.theme import set_theme
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.core.errors import BadArguments
+from semblance.core.parameters import Parameter
 
 PARAMETERS = (
     Parameter("rounds", 200, "How often.", minimum=1, maximum=500, paper=120),

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.reading_order import Dialog, stops
-from app.widgets.view_switch import ViewSwitch
+from semblance.app.widgets.reading_order import Dialog, stops
+from semblance.app.widgets.view_switch import ViewSwitch
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
-from app.widgets.scrolled_past import Choice, Slide
+from semblance.app.widgets.scrolled_past import Choice, Slide
 
 
 @pytest.mark.parametrize("kind", ["choice", "slide"])

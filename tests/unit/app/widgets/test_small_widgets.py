@@ -15,19 +15,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets import focus_ring
-from app.widgets.badge import KINDS, Badge
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import EmptyState
-from app.widgets.finding_chip import FindingChip
-from app.widgets.gallery import PAGES, page
-from app.widgets.panel_header import PanelHeader, TabHeader
-from app.widgets.progress_line import ProgressLine, time_left
-from app.widgets.search_field import SearchField
-from app.widgets.section_header import SectionHeader
-from app.widgets.segmented import Segmented
-from app.widgets.start_page import StartPage
-from app.widgets.view_switch import ViewSwitch
+from semblance.app.widgets import focus_ring
+from semblance.app.widgets.badge import KINDS, Badge
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.finding_chip import FindingChip
+from semblance.app.widgets.gallery import PAGES, page
+from semblance.app.widgets.panel_header import PanelHeader, TabHeader
+from semblance.app.widgets.progress_line import ProgressLine, time_left
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.start_page import StartPage
+from semblance.app.widgets.view_switch import ViewSwitch
 from tests.helpers.showing import on_screen
 
 

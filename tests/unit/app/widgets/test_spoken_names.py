@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from app.widgets.drop_target import DropTarget
-from app.widgets.empty_state import EmptyState
-from app.widgets.estimate_view import EstimateView
-from app.widgets.search_field import SearchField
-from app.widgets.start_page import StartPage
-from app.widgets.waterfall import Line, Waterfall
+from semblance.app.widgets.drop_target import DropTarget
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.estimate_view import EstimateView
+from semblance.app.widgets.search_field import SearchField
+from semblance.app.widgets.start_page import StartPage
+from semblance.app.widgets.waterfall import Line, Waterfall
 
 
 def test_an_estimate_tells_its_share_and_interval(qtbot):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.section_header import SectionHeader
-from app.widgets.waterfall import Line, Waterfall
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.waterfall import Line, Waterfall
 
 
 def test_short_names_leave_their_room_to_the_bars(qtbot) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.theme import set_theme
+from semblance.app.theme import set_theme
 from tests.helpers.striped import striped_library
 
 

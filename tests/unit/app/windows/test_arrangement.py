@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolButton
 
-from app.screenshot import settle
-from app.theme import theme
-from app.windows.rail import LibraryRail
+from semblance.app.screenshot import settle
+from semblance.app.theme import theme
+from semblance.app.windows.rail import LibraryRail
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")

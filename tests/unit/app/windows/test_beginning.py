@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from app.screenshot import settle
-from app.windows.beginning import PARTS
-from app.windows.main import MainWindow
-from app.windows.warming import TO_COME
+from semblance.app.screenshot import settle
+from semblance.app.windows.beginning import PARTS
+from semblance.app.windows.main import MainWindow
+from semblance.app.windows.warming import TO_COME
 from tests.helpers.windows import flush
 
 pytestmark = pytest.mark.usefixtures("without_processes")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.operations.library import close_library
-from app.screenshot import settle
+from semblance.app.operations.library import close_library
+from semblance.app.screenshot import settle
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")

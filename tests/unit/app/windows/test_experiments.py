@@ -7,10 +7,10 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
-from app.dialogs.experiments import ExperimentsDialog
-from core.workflows.experiments import experimenting
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
+from semblance.app.dialogs.experiments import ExperimentsDialog
+from semblance.core.workflows.experiments import experimenting
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for

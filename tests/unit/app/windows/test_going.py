@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
-from app.operations import searching
-from app.screenshot import settle
-from core.searches.query import Query
+from semblance.app.operations import searching
+from semblance.app.screenshot import settle
+from semblance.core.searches.query import Query
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
 

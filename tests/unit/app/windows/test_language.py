@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings import Settings
-from app.windows.main import MainWindow
-from core import language
-from core.language import ENGLISH, LANGUAGES, table
+from semblance.app.settings import Settings
+from semblance.app.windows.main import MainWindow
+from semblance.core import language
+from semblance.core.language import ENGLISH, LANGUAGES, table
 from tests.helpers.speaking import speaking
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from app.screenshot import settle
-from app.windows.going import panel_of_keyboard
+from semblance.app.screenshot import settle
+from semblance.app.windows.going import panel_of_keyboard
 from tests.helpers.windows import asked, open_window
 
 LEFT = Qt.MouseButton.LeftButton

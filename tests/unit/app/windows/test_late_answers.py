@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
-from app.operations import keeping, searching
-from app.operations.library import close_library
-from app.program import make_application
-from app.screenshot import settle
-from app.windows.main import MainWindow
-from core.searches.query import Query
+from semblance.app.operations import keeping, searching
+from semblance.app.operations.library import close_library
+from semblance.app.program import make_application
+from semblance.app.screenshot import settle
+from semblance.app.windows.main import MainWindow
+from semblance.core.searches.query import Query
 from tests.helpers.windows import flush, open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")

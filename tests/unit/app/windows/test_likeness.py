@@ -9,14 +9,14 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDialog
 
-from app.dialogs.prepare_slider import PrepareSliderDialog
-from app.models.likeness import current, sliders, why_not
-from app.operations import likeness, searching
-from app.windows import commands
-from core.searches.query import Query
-from core.workflows.metrics.slider import prepare_slider
-from core.workflows.metrics.slider_steps import PLACES, step_name
-from core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.app.dialogs.prepare_slider import PrepareSliderDialog
+from semblance.app.models.likeness import current, sliders, why_not
+from semblance.app.operations import likeness, searching
+from semblance.app.windows import commands
+from semblance.core.searches.query import Query
+from semblance.core.workflows.metrics.slider import prepare_slider
+from semblance.core.workflows.metrics.slider_steps import PLACES, step_name
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.tables import table_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import LEFT

@@ -8,13 +8,13 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.dialogs.import_source import ImportDialog
-from app.screenshot import settle
-from app.settings import Settings
-from app.theme import theme
-from app.windows import library_files
-from core.searches.query import Query
-from core.workflows.library.importing import recognise_source
+from semblance.app.dialogs.import_source import ImportDialog
+from semblance.app.screenshot import settle
+from semblance.app.settings import Settings
+from semblance.app.theme import theme
+from semblance.app.windows import library_files
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.importing import recognise_source
 from tests.helpers.dicom_files import picture, save
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import asked, flush, open_window, wait_for

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from app.screenshot import settle
-from app.settings import Settings
-from app.theme import theme
-from app.widgets.elided_label import ElidedLabel
-from app.windows.main import MainWindow
+from semblance.app.screenshot import settle
+from semblance.app.settings import Settings
+from semblance.app.theme import theme
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.windows.main import MainWindow
 from tests.helpers.windows import asked, flush, open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes", "private_home")
@@ -23,7 +23,7 @@ LARGER, SMALLER = ("text_larger",) * 3, ("text_smaller",) * 3
 @pytest.fixture(autouse=True)
 def plots_at_once(monkeypatch):
     """They are drawn anew as soon as their room has changed."""
-    monkeypatch.setattr("app.plots.figure_view.REDRAW_MS", 0)
+    monkeypatch.setattr("semblance.app.plots.figure_view.REDRAW_MS", 0)
 
 
 def show(window: MainWindow, page: str) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.screenshot import settle
-from app.settings import Settings
-from app.windows.main import MainWindow
-from core.library.records import CATALOGUE
+from semblance.app.screenshot import settle
+from semblance.app.settings import Settings
+from semblance.app.windows.main import MainWindow
+from semblance.core.library.records import CATALOGUE
 from tests.helpers.windows import open_window
 
 pytestmark = pytest.mark.usefixtures("without_processes")

@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import delete
 
-from app.models.entries import Entry
-from app.windows.palette import CommandPalette
+from semblance.app.models.entries import Entry
+from semblance.app.windows.palette import CommandPalette
 from tests.helpers.showing import on_screen
 
 

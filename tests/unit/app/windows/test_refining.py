@@ -10,17 +10,17 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from app.dialogs.save_refined import SaveRefinedDialog
-from app.operations import searching
-from app.screenshot import settle
-from app.settings import Settings
-from app.widgets.cards.card_pieces import thumbs_of
-from app.windows import parts
-from core.library.library import Library
-from core.metrics.masking import explained_groups
-from core.searches.judgement import Kind
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.desk import desk_for
+from semblance.app.dialogs.save_refined import SaveRefinedDialog
+from semblance.app.operations import searching
+from semblance.app.screenshot import settle
+from semblance.app.settings import Settings
+from semblance.app.widgets.cards.card_pieces import thumbs_of
+from semblance.app.windows import parts
+from semblance.core.library.library import Library
+from semblance.core.metrics.masking import explained_groups
+from semblance.core.searches.judgement import Kind
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.desk import desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
@@ -200,8 +200,8 @@ def test_a_click_right_before_the_end_is_kept(library):
 
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
-    from app.operations import extracting, training
-    from app.operations import library as libraries
+    from semblance.app.operations import extracting, training
+    from semblance.app.operations import library as libraries
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:

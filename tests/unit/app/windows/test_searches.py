@@ -8,16 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 from shiboken6 import isValid
 
-from app.operations import searching
-from app.screenshot import settle
-from core.library.records import CATALOGUE
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import load_state
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import keeping
-from core.workflows.searches.desk import close_desks, desk_for
+from semblance.app.operations import searching
+from semblance.app.screenshot import settle
+from semblance.core.library.records import CATALOGUE
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import load_state
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import keeping
+from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 

@@ -9,15 +9,15 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.actions import MENUS, Actions
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.settings import Settings
-from app.state import State
-from app.theme import set_theme
-from app.windows.likeness import LikenessSlider
-from app.windows.top_bar import Picker, TopBar, with_keys
+from semblance.app.actions import MENUS, Actions
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.theme import set_theme
+from semblance.app.windows.likeness import LikenessSlider
+from semblance.app.windows.top_bar import Picker, TopBar, with_keys
 
 LONG = "Eine lange Bezeichnung"
 

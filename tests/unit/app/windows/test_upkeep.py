@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from app import screenshot
-from app.windows import upkeep
-from core.library.export_log import exports_of
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
+from semblance.app import screenshot
+from semblance.app.windows import upkeep
+from semblance.core.library.export_log import exports_of
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.demo.breast import breast
-from core.demo.mammogram import SIZE, Lesion, breast_of, mass_of, picture
-from core.demo.mass import mass
-from core.demo.noise import Noise, softened
-from core.demo.outlines import path, smooth, tube
-from core.demo.strokes import Strokes, wandering
+from semblance.core.demo.breast import breast
+from semblance.core.demo.mammogram import SIZE, Lesion, breast_of, mass_of, picture
+from semblance.core.demo.mass import mass
+from semblance.core.demo.noise import Noise, softened
+from semblance.core.demo.outlines import path, smooth, tube
+from semblance.core.demo.strokes import Strokes, wandering
 
 
 def test_noise_power_falls_as_asked() -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.demo import DemoPictures, generate
-from core.demo.generate import COLUMNS, MANIFEST, mass_orders, radiograph_orders
-from core.engine import Engine
-from core.errors import SemblanceError
-from core.tasks import Cancelled, Reporter
+from semblance.core.demo import DemoPictures, generate
+from semblance.core.demo.generate import COLUMNS, MANIFEST, mass_orders, radiograph_orders
+from semblance.core.engine import Engine
+from semblance.core.errors import SemblanceError
+from semblance.core.tasks import Cancelled, Reporter
 
 
 def _rows(folder: Path) -> list[dict[str, str]]:

@@ -4,8 +4,8 @@ import importlib.util
 
 import pytest
 
-from core.engine.cluster import Cluster
-from core.errors import SemblanceError
+from semblance.core.engine.cluster import Cluster
+from semblance.core.errors import SemblanceError
 
 
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is not None, reason="the extra is installed")

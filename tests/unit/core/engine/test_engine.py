@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.engine import SLOTS, Engine, Progress, WorkerEnded, pool
-from core.errors import BadInput, SemblanceError
-from core.tasks import Cancelled
+from semblance.core.engine import SLOTS, Engine, Progress, WorkerEnded, pool
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.tasks import Cancelled
 from tests.helpers import engine_work as work
 from tests.helpers.waiting import appears, gone, until
 
@@ -240,7 +240,7 @@ def test_workers_end_with_a_killed_parent(tmp_path):
             """
             import sys
             from pathlib import Path
-            from core.engine import Engine
+            from semblance.core.engine import Engine
             from tests.helpers import engine_work as work
 
             if __name__ == "__main__":
@@ -268,7 +268,7 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
             import signal
             import sys
             from pathlib import Path
-            from core.engine import Engine
+            from semblance.core.engine import Engine
             from tests.helpers import engine_work as work
 
             if __name__ == "__main__":

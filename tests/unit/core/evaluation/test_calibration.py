@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation import calibration
-from core.evaluation.calibration import LEAST, Calibration, HeldOutVotes, calibrate
-from core.evaluation.reliability import expected_calibration_error
+from semblance.core.errors import BadInput
+from semblance.core.evaluation import calibration
+from semblance.core.evaluation.calibration import LEAST, Calibration, HeldOutVotes, calibrate
+from semblance.core.evaluation.reliability import expected_calibration_error
 from tests.helpers.known_chances import Population, coverage_of
 
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation.class_conditional import finding_neighbours, wrong_shares
-from core.evaluation.neighbours import EmbeddedDistances, GivenDistances
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.class_conditional import finding_neighbours, wrong_shares
+from semblance.core.evaluation.neighbours import EmbeddedDistances, GivenDistances
 
 
 def problem(q=15, n=40, findings=4, seed=0):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import NAMES, builtin_table
-from core.evaluation.data import EvaluationData, prepare, stratified_subset
-from core.evaluation.findings_map import parse_findings_map
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.builtin_tables import NAMES, builtin_table
+from semblance.core.evaluation.data import EvaluationData, prepare, stratified_subset
+from semblance.core.evaluation.findings_map import parse_findings_map
 
 
 def nodules(groups=None):

@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.evaluate_metric import MetricScores, accuracy_after_steps, evaluate_metric
-from core.evaluation.splits import holdout
-from core.metrics import fit_metric, make_learner
-from core.metrics.steps import parse_steps
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.evaluate_metric import MetricScores, accuracy_after_steps, evaluate_metric
+from semblance.core.evaluation.splits import holdout
+from semblance.core.metrics import fit_metric, make_learner
+from semblance.core.metrics.steps import parse_steps
 
 
 def fitted(data, split, learner="euclidean", **parameters):

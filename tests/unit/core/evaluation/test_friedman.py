@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.evaluation.friedman import Friedman, friedman, friedman_over, holm, smaller_is_better
+from semblance.core.evaluation.friedman import Friedman, friedman, friedman_over, holm, smaller_is_better
 
 
 @pytest.mark.parametrize("seed", range(6))

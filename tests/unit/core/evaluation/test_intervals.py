@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.intervals import corrected_variance, over_queries, over_repeats, t_quantile
-from core.evaluation.significance import corrected_t_test
+from semblance.core.evaluation.intervals import corrected_variance, over_queries, over_repeats, t_quantile
+from semblance.core.evaluation.significance import corrected_t_test
 
 
 def test_t_quantiles_are_the_tables():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.mapping import (
+from semblance.core.evaluation.mapping import (
     NeighbourMap,
     between_points,
     landmark_scaling,
@@ -11,7 +11,7 @@ from core.evaluation.mapping import (
     neighbours_kept,
     principal_axes,
 )
-from core.tasks import Cancelled
+from semblance.core.tasks import Cancelled
 from tests.helpers.listening import Listening
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.neighbour_map import attraction, gradient, repulsion, rounds
+from semblance.core.evaluation.neighbour_map import attraction, gradient, repulsion, rounds
 
 
 def _near(rows, k):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation import neighbours
-from core.evaluation.neighbours import EmbeddedDistances, GivenDistances, ranked_blocks
-from core.tasks import Cancelled, Reporter
+from semblance.core.evaluation import neighbours
+from semblance.core.evaluation.neighbours import EmbeddedDistances, GivenDistances, ranked_blocks
+from semblance.core.tasks import Cancelled, Reporter
 
 
 def naive_shares(first, second, findings, n_findings, k, excluded):

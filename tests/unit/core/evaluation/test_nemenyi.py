@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from core.evaluation.friedman import friedman
-from core.evaluation.nemenyi import critical_difference, groups_alike, nemenyi_json
+from semblance.core.evaluation.friedman import friedman
+from semblance.core.evaluation.nemenyi import critical_difference, groups_alike, nemenyi_json
 
 #: Demsar (2006), Table 5a: q at alpha 0.05 and 0.10 for 2 ... 10 learners.
 TABLE_5A = {

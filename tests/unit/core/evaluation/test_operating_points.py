@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.operating_points import bootstrap, sensitivity_at
-from core.evaluation.roc import auc
+from semblance.core.evaluation.operating_points import bootstrap, sensitivity_at
+from semblance.core.evaluation.roc import auc
 
 
 def naive_sensitivity(scores, positive, specificity):
@@ -27,7 +27,7 @@ def test_sensitivity_against_every_threshold(seed, specificity):
 
 
 def test_the_bootstrap_nears_delongs_interval_where_cases_are_independent():
-    from core.evaluation.roc import auc_with_interval
+    from semblance.core.evaluation.roc import auc_with_interval
 
     rng = np.random.default_rng(1)
     positive = rng.random(400) < 0.4

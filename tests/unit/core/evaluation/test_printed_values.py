@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.printed_values import _BLOCKS, _TABLES, _cells, printed_values
-from core.library.importers.tables_csv import read_table
-from core.metrics import make_learner
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.printed_values import _BLOCKS, _TABLES, _cells, printed_values
+from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.metrics import make_learner
 
 WINE = ((178, 13), {"1": 59, "2": 71, "3": 48})
 BEST = "balanced_error_best_on_test"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.reliability import expected_calibration_error, perfect_error, reliability
+from semblance.core.evaluation.reliability import expected_calibration_error, perfect_error, reliability
 
 
 def test_the_error_is_the_mean_gap_of_ten_bins():

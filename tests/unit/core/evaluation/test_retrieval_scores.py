@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from core.evaluation.neighbours import GivenDistances
-from core.evaluation.retrieval_scores import retrieval_scores
+from semblance.core.evaluation.neighbours import GivenDistances
+from semblance.core.evaluation.retrieval_scores import retrieval_scores
 
 MAX_K = 6
 

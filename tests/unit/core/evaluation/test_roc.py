@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation.roc import GRID, auc, auc_with_interval, average, defined, roc
+from semblance.core.evaluation.roc import GRID, auc, auc_with_interval, average, defined, roc
 
 problems = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(positive for _, positive in rows) < len(rows)

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation.neighbours import EmbeddedDistances, GivenDistances
-from core.evaluation.scores import (
+from semblance.core.evaluation.neighbours import EmbeddedDistances, GivenDistances
+from semblance.core.evaluation.scores import (
     mean_over_findings,
     mean_over_queries,
     retrieval_accuracy,
     triplet_accuracy,
     votes,
 )
-from core.retrieval.vote import vote
+from semblance.core.retrieval.vote import vote
 
 
 def naive_retrieval_accuracy(distances, findings, own, max_k):
@@ -174,7 +174,7 @@ def test_triplets_of_embeddings_are_judged_by_exact_distances_block_by_block(mon
     findings = rng.integers(0, 3, 40)
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     right, every = naive_triplets(distances, findings, np.arange(40))
-    monkeypatch.setattr("core.evaluation.scores.BLOCK", 500)
+    monkeypatch.setattr("semblance.core.evaluation.scores.BLOCK", 500)
     ours = triplet_accuracy(EmbeddedDistances(X, X), findings)
     np.testing.assert_array_equal(ours.right, right)
     np.testing.assert_array_equal(ours.all, every)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput
-from core.evaluation.splits import (
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.splits import (
     HoldOut,
     check_no_leak,
     folds,

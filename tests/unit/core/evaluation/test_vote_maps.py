@@ -5,7 +5,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from core.evaluation.vote_maps import FITS, fit_isotonic, fit_platt, log_odds
+from semblance.core.evaluation.vote_maps import FITS, fit_isotonic, fit_platt, log_odds
 
 
 def drawn(seed: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from core.evaluation.significance import wilcoxon_test
+from semblance.core.evaluation.significance import wilcoxon_test
 
 
 def naive(a, b):

@@ -10,13 +10,13 @@ import types
 
 import pytest
 
-from core.errors import SemblanceError
-from core.experiments import tables
-from core.experiments.exporting import anonymous, export, relative_files, script
-from core.experiments.results import document
-from core.experiments.running import finished
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
+from semblance.core.errors import SemblanceError
+from semblance.core.experiments import tables
+from semblance.core.experiments.exporting import anonymous, export, relative_files, script
+from semblance.core.experiments.results import document
+from semblance.core.experiments.running import finished
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
 from tests.helpers.tables import write_table
 from tests.unit.core.experiments.test_running import measure, spec
 
@@ -137,7 +137,7 @@ def test_nothing_tells_names_or_folders(state, home, tmp_path):
 
 def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_path):
     export(state, tmp_path / "x")
-    from core.workflows.experiments.experimenting import read_spec
+    from semblance.core.workflows.experiments.experimenting import read_spec
 
     again, expected = read_spec(tmp_path / "x" / "experiment-spec.json", home / "Jane Doe")
     assert again == state.spec

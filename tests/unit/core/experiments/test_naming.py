@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.evaluation.protocols.registry import protocols
-from core.experiments.naming import cases_title, learner_title, protocol_title, score_title
+from semblance.core.evaluation.protocols.registry import protocols
+from semblance.core.experiments.naming import cases_title, learner_title, protocol_title, score_title
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from core.engine import WorkerEnded
-from core.errors import BadInput, SemblanceError
-from core.experiments.results import document, live_table
-from core.experiments.running import finished, run
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
-from core.metrics.training import versions
-from core.tasks import Cancelled
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.engine import WorkerEnded
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.experiments.results import document, live_table
+from semblance.core.experiments.running import finished, run
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
+from semblance.core.metrics.training import versions
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.data import EvaluationData
-from core.evaluation.splits import halves
-from core.experiments.selection import choose
-from core.metrics.registry import make_learner
-from core.metrics.steps.sequence import parse_steps
-from core.tasks import SILENT
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.splits import halves
+from semblance.core.experiments.selection import choose
+from semblance.core.metrics.registry import make_learner
+from semblance.core.metrics.steps.sequence import parse_steps
+from semblance.core.tasks import SILENT
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import write_table
 from tests.unit.core.experiments.test_running import document, measure, spec
@@ -54,7 +54,7 @@ def test_what_is_tested_has_no_say(criterion):
 
 def test_no_patient_is_in_two_inner_folds(monkeypatch):
     cases, seen = data(), []
-    from core.experiments import selection
+    from semblance.core.experiments import selection
 
     real = selection.PreparedSplit
 

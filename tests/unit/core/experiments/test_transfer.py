@@ -8,14 +8,14 @@ import sqlite3
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.evaluation.splits import check_no_leak
-from core.experiments import tables
-from core.experiments.results import live_table
-from core.experiments.sources import Cases, read_cases
-from core.experiments.spec import CasesSpec
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.splits import check_no_leak
+from semblance.core.experiments import tables
+from semblance.core.experiments.results import live_table
+from semblance.core.experiments.sources import Cases, read_cases
+from semblance.core.experiments.spec import CasesSpec
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.experiments.test_running import document, measure, spec

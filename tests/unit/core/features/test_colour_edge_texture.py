@@ -6,15 +6,15 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.features import make_extractor
-from core.features.colour_edge_texture import (
+from semblance.core.features import make_extractor
+from semblance.core.features.colour_edge_texture import (
     LONGEST_SIDE,
     direction_shares,
     hue_saturation_brightness,
     moments,
 )
-from core.imaging import PictureAddress, PictureReader
-from core.imaging.picture import Picture
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging.picture import Picture
 
 NAMES = [feature.name for feature in make_extractor("colour_edge_texture").feature_names]
 GROUPS = [feature.group for feature in make_extractor("colour_edge_texture").feature_names]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.edges import edge_directions, gradients
+from semblance.core.features.edges import edge_directions, gradients
 
 SMOOTH = np.array([1, 4, 6, 4, 1]) / 16
 WEAK, STRONG = 0.02, 0.05

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.features import extractors, make_extractor
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features import extractors, make_extractor
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 #: Those that need an extra of the installation are tested in tests/deep, those of volumes beside this file.
 OF_PICTURES = [
@@ -68,7 +68,7 @@ def test_an_unknown_setting_is_refused(extractor):
 
 def test_importing_the_registry_loads_nothing_heavy():
     heavy = "{'scipy', 'skimage', 'sklearn', 'PIL', 'matplotlib', 'zarr'}"
-    code = f"import sys, core.features; print(sorted({heavy} & {{m.split('.')[0] for m in sys.modules}}))"
+    code = f"import sys, semblance.core.features; print(sorted({heavy} & {{m.split('.')[0] for m in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -8,11 +8,17 @@ import pytest
 from PIL import Image
 from skimage.filters import gabor, gabor_kernel
 
-from core.features import make_extractor
-from core.features.gabor import Gabor
-from core.features.gabor_bank import FREQUENCIES, ORIENTATIONS, gabor_bank, kernel, reflecting_matrix
-from core.imaging import PictureAddress, PictureReader
-from core.imaging.picture import Picture
+from semblance.core.features import make_extractor
+from semblance.core.features.gabor import Gabor
+from semblance.core.features.gabor_bank import (
+    FREQUENCIES,
+    ORIENTATIONS,
+    gabor_bank,
+    kernel,
+    reflecting_matrix,
+)
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging.picture import Picture
 
 SIDE = 128
 

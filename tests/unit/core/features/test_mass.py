@@ -8,15 +8,15 @@ from scipy import ndimage
 from skimage.filters import threshold_otsu
 from skimage.measure import perimeter_crofton, regionprops, shannon_entropy
 
-import resources
-from core.errors import BadArguments
-from core.features import make_extractor
-from core.features.mass.grey import breast, moments
-from core.features.mass.outline import fourier_factor, outline_points, perimeter, size_and_shape
-from core.features.mass.table import FEATURES, markdown_table
-from core.imaging.outline import Ellipse, MaskOutline
-from core.imaging.picture import Picture
-from core.imaging.region import Region, region_of_mask
+from semblance import resources
+from semblance.core.errors import BadArguments
+from semblance.core.features import make_extractor
+from semblance.core.features.mass.grey import breast, moments
+from semblance.core.features.mass.outline import fourier_factor, outline_points, perimeter, size_and_shape
+from semblance.core.features.mass.table import FEATURES, markdown_table
+from semblance.core.imaging.outline import Ellipse, MaskOutline
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region, region_of_mask
 
 SIDE = 160
 

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.features import make_extractor
-from core.features.onnx_model import external_files, identity
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features import make_extractor
+from semblance.core.features.onnx_model import external_files, identity
 from tests.helpers.protobuf import external_tensor, field, model
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-import resources
-from core.errors import BadInput
-from core.features.onnx_settings import read_settings
+from semblance import resources
+from semblance.core.errors import BadInput
+from semblance.core.features.onnx_settings import read_settings
 
 
 def read(tmp_path, **values):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.features.wavelets import HIGH, LOW, details
+from semblance.core.features.wavelets import HIGH, LOW, details
 
 
 def naive_halves(row):

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from core.errors import BadInput, SemblanceError
-from core.imaging.raster import decode, size_of
-from core.imaging.thumbnail import inspect
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.raster import decode, size_of
+from semblance.core.imaging.thumbnail import inspect
 from tests.helpers.bad_pictures import (
     animation,
     bmp_claiming,

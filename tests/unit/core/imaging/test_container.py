@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from core.errors import BadInput, SemblanceError
-from core.imaging import PictureAddress, PictureReader, open_picture
-from core.imaging.arrays import ArrayFile
-from core.imaging.container import picture_of
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging import PictureAddress, PictureReader, open_picture
+from semblance.core.imaging.arrays import ArrayFile
+from semblance.core.imaging.container import picture_of
 from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pages, pattern, write_zip
 
 STACK = np.random.default_rng(1).integers(0, 256, (5, 7, 9), np.uint8)

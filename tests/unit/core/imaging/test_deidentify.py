@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from core.imaging.deidentify import KEY_BYTES, Pseudonyms, is_telling
+from semblance.core.imaging.deidentify import KEY_BYTES, Pseudonyms, is_telling
 
 ONE, OTHER = Pseudonyms(b"1" * KEY_BYTES), Pseudonyms(b"2" * KEY_BYTES)
 DAY = datetime.date(2019, 3, 8)

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from core.imaging.display import BINS, SMALLEST, display_picture
-from core.imaging.picture import Picture, Values, ValueWindow
+from semblance.core.imaging.display import BINS, SMALLEST, display_picture
+from semblance.core.imaging.picture import Picture, Values, ValueWindow
 
 
 def noise(shape, dtype=np.uint8, most=255, seed=0):

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageEnhance
 from scipy.ndimage import gaussian_filter
 
-from core.imaging.fingerprint import LEAST_ALIKE, fingerprint, pairs_alike
+from semblance.core.imaging.fingerprint import LEAST_ALIKE, fingerprint, pairs_alike
 
 
 def scene(seed: int) -> Image.Image:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from skimage.draw import polygon2mask
 
-from core.errors import BadInput
-from core.imaging.outline import Ellipse, MaskOutline, Polygon
-from core.imaging.region import Region, region_of_mask
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
+from semblance.core.imaging.region import Region, region_of_mask
 
 
 def test_an_ellipse_has_the_area_of_an_ellipse():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.imaging.outline import Ellipse
-from core.imaging.overview import overview
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.errors import BadInput
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.overview import overview
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 LINE = (185, 179, 255)
 

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from core.imaging.picture import Values
-from core.imaging.planes import planes_of
-from core.imaging.volume import Volume
+from semblance.core.imaging.picture import Values
+from semblance.core.imaging.planes import planes_of
+from semblance.core.imaging.volume import Volume
 
 SHAPE = (3, 4, 5)
 VOXELS = np.arange(60, dtype=np.int16).reshape(SHAPE)

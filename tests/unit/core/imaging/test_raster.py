@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.imaging.raster import decode, size_of, unit_range
+from semblance.core.errors import BadInput
+from semblance.core.imaging.raster import decode, size_of, unit_range
 from tests.helpers.bad_pictures import animation, encoded, pages, pattern, png16
 
 GREY = pattern()

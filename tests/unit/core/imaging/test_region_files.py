@@ -7,12 +7,18 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.imaging.brush import brushed
-from core.imaging.outline import Ellipse, Polygon
-from core.imaging.picture import Picture
-from core.imaging.region import Region, region_of_mask
-from core.imaging.region_files import read_mask, read_regions, regions_json, write_mask, write_regions
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.brush import brushed
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.imaging.region_files import (
+    read_mask,
+    read_regions,
+    regions_json,
+    write_mask,
+    write_regions,
+)
 
 PICTURE = Picture(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from core.errors import BadArguments, BadInput
-from core.imaging.picture import Picture
-from core.imaging.radial import cheapest_closed
-from core.imaging.region import Region
-from core.imaging.segmentation import segment_at, segment_in
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.radial import cheapest_closed
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import segment_at, segment_in
 
 
 def blob(height=120, width=160, centre=(80, 60), axes=(26, 18), bright=True, seed=0, noise=0.04):
@@ -142,7 +142,7 @@ def test_the_cheapest_closed_path_is_that_of_all_paths(seed):
 
 def test_masks_drawn_by_hand(data):
     """The first pictures of BUSI; the benchmark scores all that were not used to choose the weights."""
-    from core.imaging import PictureAddress, open_picture
+    from semblance.core.imaging import PictureAddress, open_picture
 
     container = data / "images" / "busi_masks_a.zip"
     scores = []

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.imaging import PictureAddress, PictureReader, Region, open_picture
+from semblance.core.errors import BadInput
+from semblance.core.imaging import PictureAddress, PictureReader, Region, open_picture
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.imaging.picture import Picture, Values, ValueWindow
-from core.imaging.raster import decode
-from core.imaging.thumbnail import inspect, inspect_picture, thumbnail
+from semblance.core.imaging.picture import Picture, Values, ValueWindow
+from semblance.core.imaging.raster import decode
+from semblance.core.imaging.thumbnail import inspect, inspect_picture, thumbnail
 from tests.helpers.bad_pictures import encoded, pattern
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.imaging.picture import Picture, Values, ValueWindow
-from core.imaging.region import Region
-from core.imaging.volume import ArrayStack, Volume
+from semblance.core.errors import BadInput
+from semblance.core.imaging.picture import Picture, Values, ValueWindow
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import ArrayStack, Volume
 
 HU = Values(slope=2.0, intercept=-1024.0, unit="HU", windows=(ValueWindow(-160, 240, "abdomen"),))
 
@@ -37,7 +37,7 @@ def test_a_box_behind_the_last_slice_is_refused():
 
 
 def test_a_volume_too_large_for_memory_is_refused_before_it_is_read(monkeypatch):
-    monkeypatch.setattr("core.imaging.volume.MAX_ARRAY_BYTES", 100)
+    monkeypatch.setattr("semblance.core.imaging.volume.MAX_ARRAY_BYTES", 100)
     with pytest.raises(BadInput, match="420 bytes"):
         stack().volume()
 

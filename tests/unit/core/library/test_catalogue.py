@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.imaging.region import Region
-from core.library.library import Library
-from core.library.records import NOT_THERE, CaseRecord, FileRecord
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord
 from tests.helpers.libraries import fill, make_library, numbers_set, rows_of, values_of
 
 

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from core.library.columns import NO_FINDING, SORT_KEYS, CaseColumns, case_columns, no_cases
-from core.library.letters import finding_letters
+from semblance.core.library.columns import NO_FINDING, SORT_KEYS, CaseColumns, case_columns, no_cases
+from semblance.core.library.letters import finding_letters
 
 
 @pytest.fixture

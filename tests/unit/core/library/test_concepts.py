@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.library.concepts import LONGEST, ConceptTable
-from core.library.library import Library
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.concepts import LONGEST, ConceptTable
+from semblance.core.library.library import Library
 from tests.helpers.libraries import make_library
 
 

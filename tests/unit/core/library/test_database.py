@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from core.errors import BadInput, SemblanceError
-from core.library import database, schema
-from core.library.database import plain_errors, transaction
-from core.library.library import Library
-from core.library.records import CATALOGUE
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.library import database, schema
+from semblance.core.library.database import plain_errors, transaction
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
 from tests.helpers.libraries import fill, make_library, numbers_set, raw, rows_of, tables_of
 
 NOW = schema.VERSION

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from core.errors import SemblanceError
-from core.library import export_log
-from core.library.export_log import FILE, exports_of, note_export
+from semblance.core.errors import SemblanceError
+from semblance.core.library import export_log
+from semblance.core.library.export_log import FILE, exports_of, note_export
 from tests.helpers.libraries import make_library
 
 

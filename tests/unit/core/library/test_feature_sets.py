@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.library import feature_sets
-from core.library.feature_checks import state_of
-from core.library.feature_stores import chunk_file
-from core.library.library import Library
-from core.library.records import CHUNK
-from core.library.schema import feature_chunks
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library import feature_sets
+from semblance.core.library.feature_checks import state_of
+from semblance.core.library.feature_stores import chunk_file
+from semblance.core.library.library import Library
+from semblance.core.library.records import CHUNK
+from semblance.core.library.schema import feature_chunks
 from tests.helpers.libraries import fill, make_library, numbers_set, rows_of, values_of
 from tests.helpers.program import at_once
 
@@ -254,7 +254,7 @@ def test_rows_of_tables_may_miss_every_value(library):
 def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
     code = (
         "import sys\nimport numpy as np\nfrom pathlib import Path\n"
-        "from core.library.library import Library\n"
+        "from semblance.core.library.library import Library\n"
         "from tests.helpers.libraries import numbers_set, rows_of, values_of\n"
         "with Library.open(Path(sys.argv[1])) as library:\n"
         "    sys.stdin.readline()\n"

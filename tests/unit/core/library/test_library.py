@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.library import library as library_module
-from core.library.library import Library
-from core.library.records import CATALOGUE, DERIVED
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library import library as library_module
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, DERIVED
 from tests.helpers.libraries import make_library, numbers_set, raw, rows_of, tables_of
 from tests.helpers.program import at_once
 

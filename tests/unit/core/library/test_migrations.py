@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.imaging.address import PictureAddress
-from core.library import schema
-from core.library.concepts import ConceptTable
-from core.library.library import Library
-from core.library.records import CaseRecord, FileRecord
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.library import schema
+from semblance.core.library.concepts import ConceptTable
+from semblance.core.library.library import Library
+from semblance.core.library.records import CaseRecord, FileRecord
 from tests.helpers.libraries import make_library, raw
 from tests.helpers.older_libraries import described, older_library
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.library import schema
-from core.library.library import Library
-from core.workflows.upkeep.checking import check_library
+from semblance.core.library import schema
+from semblance.core.library.library import Library
+from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import make_library, raw
 from tests.helpers.older_libraries import VERSIONS, described, older_library
 

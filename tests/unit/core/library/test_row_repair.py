@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from core.library.row_repair import Value, as_written
-from core.library.row_sums import sum_of_row
+from semblance.core.library.row_repair import Value, as_written
+from semblance.core.library.row_sums import sum_of_row
 
 ROW = [
     Value("integer", b"7"),

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import BadArguments
-from core.library.judgements import JudgementTable
-from core.library.library import Library
-from core.library.records import JudgementRecord
-from core.library.searches import (
+from semblance.core.errors import BadArguments
+from semblance.core.library.judgements import JudgementTable
+from semblance.core.library.library import Library
+from semblance.core.library.records import JudgementRecord
+from semblance.core.library.searches import (
     MOST_DELETED,
     add_search,
     copy_judgements,
@@ -69,7 +69,7 @@ def test_what_is_deleted_comes_back_under_its_name_or_another(catalogue):
 
 
 def test_deleted_searches_do_not_pile_up(catalogue, monkeypatch):
-    from core.library import searches
+    from semblance.core.library import searches
 
     moments = iter(f"2026-01-01T00:00:{n:02d}" for n in range(60))
     monkeypatch.setattr(searches, "now", lambda: next(moments))

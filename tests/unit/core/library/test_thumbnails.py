@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from core.library.thumbnails import ThumbnailStore
+from semblance.core.library.thumbnails import ThumbnailStore
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_full_disk_costs_the_thumbnails_only(file):
 
 
 def test_a_busy_file_costs_the_thumbnails_only(file, monkeypatch):
-    monkeypatch.setattr("core.library.thumbnails.BUSY_S", 0.05)
+    monkeypatch.setattr("semblance.core.library.thumbnails.BUSY_S", 0.05)
     store = ThumbnailStore(file, writable=True)
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

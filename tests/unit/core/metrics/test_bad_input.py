@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from core.errors import BadInput
+from semblance.core.errors import BadInput
 from tests.helpers.learners import VARIANTS, problem
 
 over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)

@@ -8,10 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.metrics import make_learner
-from core.metrics.training import TrainingPoint
-from core.tasks import Cancelled, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.training import TrainingPoint
+from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
 
 
@@ -179,7 +179,7 @@ def test_features_that_separate_nothing_are_refused():
 
 
 def test_what_would_not_fit_is_refused_before_memory_is_taken(monkeypatch):
-    monkeypatch.setattr("core.metrics.papers.bdm.MAX_VALUES", 134)
+    monkeypatch.setattr("semblance.core.metrics.papers.bdm.MAX_VALUES", 134)
     X, y = naive.problem(n=45, d=3)
     with pytest.raises(BadInput, match="45 cases of 3 features would take") as caught:
         make_learner("bdm").fit(X, y)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics.inputs.looks_and_findings import pairs_between
-from core.metrics.papers.bdm_between import BDMBetween
-from core.metrics.registry import make_learner
+from semblance.core.errors import BadInput
+from semblance.core.metrics.inputs.looks_and_findings import pairs_between
+from semblance.core.metrics.papers.bdm_between import BDMBetween
+from semblance.core.metrics.registry import make_learner
 
 EACH = 6
 

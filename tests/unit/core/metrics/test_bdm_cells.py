@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from core.constraints import from_findings, visual_pairs
-from core.metrics import make_learner
-from core.metrics.boosting import bit_boosting, cell_table
-from core.metrics.boosting.cell_pairs import CellPairs
-from core.metrics.boosting.dense_bits import DensePairs
-from core.tasks import Cancelled, Reporter
+from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.boosting import bit_boosting, cell_table
+from semblance.core.metrics.boosting.cell_pairs import CellPairs
+from semblance.core.metrics.boosting.dense_bits import DensePairs
+from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm as naive
 
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics import make_learner
-from core.metrics.distances.bits import BitDistance
-from core.metrics.distances.kernel_bits import KernelBitDistance
-from core.metrics.maths.kernels import Kernel
+from semblance.core.errors import BadInput
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.distances.bits import BitDistance
+from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
+from semblance.core.metrics.maths.kernels import Kernel
 from tests.helpers import naive_bdm as naive
 
 
@@ -130,7 +130,7 @@ def test_repeated_rows_make_the_kernel_singular_and_stay_together():
 
 
 def test_what_would_not_fit_is_refused_with_the_way_out(monkeypatch):
-    monkeypatch.setattr("core.metrics.papers.bdm_kernel.MAX_KERNEL_VALUES", 999)
+    monkeypatch.setattr("semblance.core.metrics.papers.bdm_kernel.MAX_KERNEL_VALUES", 999)
     X, y = naive.problem(n=45, d=3)
     with pytest.raises(BadInput, match="45 cases by 45 landmarks") as caught:
         make_learner("bdm_kernel").fit(X, y)

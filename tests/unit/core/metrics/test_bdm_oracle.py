@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.constraints import from_findings, visual_pairs
-from core.metrics import make_learner
-from core.metrics.boosting import bit_boosting, dense_bits
-from core.metrics.boosting.cell_pairs import CellPairs
-from core.metrics.boosting.dense_bits import DensePairs
+from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.boosting import bit_boosting, dense_bits
+from semblance.core.metrics.boosting.cell_pairs import CellPairs
+from semblance.core.metrics.boosting.dense_bits import DensePairs
 from tests.helpers import naive_bdm as naive
 
 ROUNDS = 6
@@ -134,7 +134,7 @@ def test_blocks_of_rows_give_what_one_block_gives(limit, monkeypatch):
     X, y = naive.problem(n=90)
     monkeypatch.setattr(dense_bits, "_MANY_OF_A_FINDING", limit)
     whole = make_learner("bdm_v", rounds=5).fit(X, y).objectives_
-    monkeypatch.setattr("core.metrics.boosting.pair_blocks._BLOCK", 17 * 90)
+    monkeypatch.setattr("semblance.core.metrics.boosting.pair_blocks._BLOCK", 17 * 90)
     assert make_learner("bdm_v", rounds=5).fit(X, y).objectives_ == pytest.approx(whole, rel=1e-12)
 
 

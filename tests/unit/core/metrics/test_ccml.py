@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from core.metrics import make_learner
-from core.metrics.inputs.labelled import Labelled
-from core.metrics.inputs.validation_part import error_of, set_aside
-from core.metrics.neighbours.ccml_ascent import Ascent, Choice, choose
-from core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.inputs.labelled import Labelled
+from semblance.core.metrics.inputs.validation_part import error_of, set_aside
+from semblance.core.metrics.neighbours.ccml_ascent import Ascent, Choice, choose
+from semblance.core.metrics.neighbours.class_neighbours import expected_accuracy, make_batch
 from tests.helpers import naive_bdm
 
 

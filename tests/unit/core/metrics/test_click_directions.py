@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.online.click_directions import FEWEST, agreement, beliefs, direction
-from core.metrics.online.click_form import ClickForm
+from semblance.core.metrics.online.click_directions import FEWEST, agreement, beliefs, direction
+from semblance.core.metrics.online.click_form import ClickForm
 
 
 def said(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics.card import MetricCard
-from core.metrics.distances import BitDistance, ClickedDistance, LinearDistance, SignedDistance
-from core.metrics.metric import Metric
-from core.metrics.online import click_learning
-from core.metrics.online.click_form import ClickForm, span_basis
-from core.metrics.online.click_learning import Judged, Pairs, gram, instant, replay
-from core.metrics.online.click_space import ClickSpace
-from core.metrics.online.clicks import LEARNER, clicked_metric
-from core.metrics.storage import load_metric
-from core.retrieval.reranking import ClickIndex
+from semblance.core.errors import BadInput
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.distances import BitDistance, ClickedDistance, LinearDistance, SignedDistance
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.online import click_learning
+from semblance.core.metrics.online.click_form import ClickForm, span_basis
+from semblance.core.metrics.online.click_learning import Judged, Pairs, gram, instant, replay
+from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.online.clicks import LEARNER, clicked_metric
+from semblance.core.metrics.storage import load_metric
+from semblance.core.retrieval.reranking import ClickIndex
 from tests.helpers.naive_clicks import naive_form, naive_instant, naive_psd, naive_replay
 
 

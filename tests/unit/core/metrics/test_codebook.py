@@ -5,15 +5,22 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.registry import get_protocol
-from core.features.registry import extractors
-from core.metrics import fit_metric, load_metric, make_learner
-from core.metrics.steps import apply_steps, chosen_steps, default_steps, fit_steps, parse_steps, steps_text
-from core.metrics.steps import codebook as module
-from core.metrics.steps.codebook import Codebook
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.registry import get_protocol
+from semblance.core.features.registry import extractors
+from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics.steps import (
+    apply_steps,
+    chosen_steps,
+    default_steps,
+    fit_steps,
+    parse_steps,
+    steps_text,
+)
+from semblance.core.metrics.steps import codebook as module
+from semblance.core.metrics.steps.codebook import Codebook
 from tests.helpers.local_rows import FORM, KINDS, local_rows
 
 WHITENED = dataclasses.replace(FORM, whitened=True)

@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics import learners, load_metric
-from core.metrics.training import TrainingPoint
-from core.tasks import Cancelled
+from semblance.core.errors import BadInput
+from semblance.core.metrics import learners, load_metric
+from semblance.core.metrics.training import TrainingPoint
+from semblance.core.tasks import Cancelled
 from tests.helpers.learners import PROBLEMS, VARIANTS, Listener, problem
 
 over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)

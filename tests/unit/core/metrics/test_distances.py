@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics.distances import DISTANCES, BitDistance, LinearDistance
+from semblance.core.errors import BadInput
+from semblance.core.metrics.distances import DISTANCES, BitDistance, LinearDistance
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_bit_distances_of_blocks_equal_those_at_once(monkeypatch):
     many = BitDistance(rng.normal(size=(3, 7)), rng.normal(size=7), rng.random(7) + 0.1)
     X = rng.normal(size=(50, 3))
     whole = many.between(X, X)
-    monkeypatch.setattr("core.metrics.distances.bits._BLOCK", 50)
+    monkeypatch.setattr("semblance.core.metrics.distances.bits._BLOCK", 50)
     assert (many.between(X, X) == whole).all()
     assert (whole[:, 3] == many.between(X, X[3:4])[:, 0]).all()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.distances import LinearDistance
-from core.metrics.online.click_space import ClickSpace
-from core.metrics.online.gallery_structure import MOST, both_as_squares, structure
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.online.gallery_structure import MOST, both_as_squares, structure
 
 
 def kinds(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

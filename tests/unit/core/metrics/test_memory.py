@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics import make_learner
-from core.metrics.inputs import memory
-from core.metrics.inputs.memory import MAX_FEATURES, check_memory
+from semblance.core.errors import BadInput
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.inputs import memory
+from semblance.core.metrics.inputs.memory import MAX_FEATURES, check_memory
 
 
 @pytest.fixture

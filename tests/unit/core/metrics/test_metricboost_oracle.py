@@ -7,11 +7,11 @@ import functools
 import numpy as np
 import pytest
 
-from core.metrics import make_learner
-from core.metrics.boosting import vote_cuts
-from core.metrics.boosting.cut import gaussian_threshold
-from core.metrics.boosting.line import Line
-from core.metrics.boosting.running_sums import RunningSums, needed
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.boosting import vote_cuts
+from semblance.core.metrics.boosting.cut import gaussian_threshold
+from semblance.core.metrics.boosting.line import Line
+from semblance.core.metrics.boosting.running_sums import RunningSums, needed
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.naive_bdm import problem
 
@@ -160,7 +160,7 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
     X, y = problem(n=90)
     for form in FORMS.values():
         whole = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
-        monkeypatch.setattr("core.metrics.boosting.anchored_triplets._BLOCK", 1)
+        monkeypatch.setattr("semblance.core.metrics.boosting.anchored_triplets._BLOCK", 1)
         parts = make_learner("metricboost", rounds=3, **form).fit(X, y).log_bounds_
         monkeypatch.undo()
         assert parts == pytest.approx(whole, rel=1e-12, abs=1e-13)
@@ -169,15 +169,15 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
 def test_single_precision_scores_change_next_to_nothing(monkeypatch):
     X, y = problem(n=90)
     double = make_learner("metricboost").fit(X, y).log_bounds_
-    monkeypatch.setattr("core.metrics.boosting.vote_triplets._DOUBLE_PAIRS", 0)
+    monkeypatch.setattr("semblance.core.metrics.boosting.vote_triplets._DOUBLE_PAIRS", 0)
     assert make_learner("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
 
 
 def test_a_part_of_the_anchors_only_says_where_to_begin(monkeypatch):
     X, y = problem(n=90)
     plain = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
-    monkeypatch.setattr("core.metrics.boosting.quadratic_triplets._SAMPLE_FROM", 10)
-    monkeypatch.setattr("core.metrics.boosting.quadratic_triplets._SAMPLED_SHARE", 4)
+    monkeypatch.setattr("semblance.core.metrics.boosting.quadratic_triplets._SAMPLE_FROM", 10)
+    monkeypatch.setattr("semblance.core.metrics.boosting.quadratic_triplets._SAMPLED_SHARE", 4)
     again = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     assert again == pytest.approx(plain, rel=1e-10, abs=1e-12)
 
@@ -187,7 +187,8 @@ def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
     X, y = problem(n=90)
     plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(
-        "core.metrics.boosting.vote_triplets._MOST_GROWN", dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3)
+        "semblance.core.metrics.boosting.vote_triplets._MOST_GROWN",
+        dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3),
     )
     assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(
         plain, rel=1e-12, abs=1e-13

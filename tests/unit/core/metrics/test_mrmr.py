@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.errors import BadInput
-from core.metrics import fit_metric, load_metric, make_learner
-from core.metrics.steps import parse_steps, steps_text
-from core.metrics.steps.mrmr import MRMR, choose, correlation, relevance
+from semblance.core.errors import BadInput
+from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics.steps import parse_steps, steps_text
+from semblance.core.metrics.steps.mrmr import MRMR, choose, correlation, relevance
 
 
 def problem(n=60, d=12, findings=2, seed=0):

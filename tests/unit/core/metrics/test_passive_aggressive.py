@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import BadArguments, BadInput
-from core.metrics import fit_metric, load_metric, make_learner
-from core.metrics.distances import LinearDistance, MappedDistance
-from core.metrics.maths.lowest_eigenpair import LowestEigenpair
-from core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
-from core.metrics.papers.passive_aggressive import GRID, usual_passes
-from core.tasks import Cancelled, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics.distances import LinearDistance, MappedDistance
+from semblance.core.metrics.maths.lowest_eigenpair import LowestEigenpair
+from semblance.core.metrics.online.margin_steps import VARIANTS, MarginModel, StepRule
+from semblance.core.metrics.papers.passive_aggressive import GRID, usual_passes
+from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm, naive_margin
 
 PSD = ("end", "always")

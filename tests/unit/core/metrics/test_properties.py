@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from core.errors import BadArguments, BadInput
-from core.metrics import fit_metric, learners, load_metric, make_learner
-from core.metrics.steps import parse_steps
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.metrics import fit_metric, learners, load_metric, make_learner
+from semblance.core.metrics.steps import parse_steps
 from tests.helpers import naive_bdm as naive
 
 NAMES = [learner.name for learner in learners() if not learner.needs]

@@ -1,7 +1,7 @@
 """Learners among scikit-learn's estimators: its own checks that apply, pipelines, searches.
 
 Left out are checks of what a learner is no kind of (classifiers, sparse rows, sample weights), and those that
-ask for ``ValueError``: a learner refuses with :class:`core.errors.BadInput`.
+ask for ``ValueError``: a learner refuses with :class:`semblance.core.errors.BadInput`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils.validation import check_is_fitted
 
-from core.errors import BadArguments, BadInput
-from core.metrics import learners, make_learner
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.metrics import learners, make_learner
 from tests.helpers.learners import problem
 
 NAMES = [learner.name for learner in learners() if not learner.needs]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA as PeerPCA  # noqa: N811
 
-from core.errors import BadArguments, BadInput
-from core.metrics import fit_metric, make_learner
-from core.metrics.steps import STEPS, apply_steps, default_steps, fit_steps, parse_steps, steps_text
-from core.metrics.steps.impute import Impute
-from core.metrics.steps.pca import PCA
-from core.metrics.steps.standardise import Standardise
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.metrics import fit_metric, make_learner
+from semblance.core.metrics.steps import STEPS, apply_steps, default_steps, fit_steps, parse_steps, steps_text
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.steps.standardise import Standardise
 
 
 def rows(n=30, d=5, seed=0):

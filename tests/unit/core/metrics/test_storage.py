@@ -11,13 +11,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics import fit_metric, load_metric, make_learner
-from core.metrics.card import MetricCard, Split
-from core.metrics.distances import LinearDistance
-from core.metrics.metric import Metric
-from core.metrics.steps import fit_steps, parse_steps
-from core.metrics.storage import MANIFEST
+from semblance.core.errors import BadInput
+from semblance.core.metrics import fit_metric, load_metric, make_learner
+from semblance.core.metrics.card import MetricCard, Split
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.steps import fit_steps, parse_steps
+from semblance.core.metrics.storage import MANIFEST
 from tests.helpers import naive_bdm as naive
 
 
@@ -192,7 +192,7 @@ def test_a_header_that_claims_terabytes_takes_no_memory(stored):
 
 
 def test_an_archive_far_too_large_is_refused_before_it_is_read(stored, monkeypatch):
-    monkeypatch.setattr("core.metrics.storage.MAX_BYTES", 1000)
+    monkeypatch.setattr("semblance.core.metrics.storage.MAX_BYTES", 1000)
     refused(stored, "far larger")
 
 
@@ -212,7 +212,7 @@ def test_a_failed_save_leaves_what_was_there(stored, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.metrics.storage.os.fsync", full)
+    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", full)
     with pytest.raises(BadInput, match="No space left on device"):
         metric.save(stored)
     assert stored.read_bytes() == before

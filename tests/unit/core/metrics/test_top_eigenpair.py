@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.maths import top_eigenpair as module
-from core.metrics.maths.top_eigenpair import top_eigenpair
+from semblance.core.metrics.maths import top_eigenpair as module
+from semblance.core.metrics.maths.top_eigenpair import top_eigenpair
 
 
 def matrix(values):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from core.metrics.maths.k_means import k_means, nearest_centres
-from core.metrics.maths.merging import merge_words
+from semblance.core.metrics.maths.k_means import k_means, nearest_centres
+from semblance.core.metrics.maths.merging import merge_words
 
 
 def points(n=3000, v=5, seed=0):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.reports.curves import (
+from semblance.core.reports.curves import (
     ACCURACY,
     ROC,
     TRAINING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.reports.document import VoteFacts
+from semblance.core.reports.document import VoteFacts
 
 
 def test_the_nearest_stand_in_order_of_rank_where_it_is_known():

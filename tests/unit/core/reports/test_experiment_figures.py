@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 
 RANKS = {
     "bdm": 1.25,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from pypdf import PdfReader
 
-from core.reports.axes import count_ticks, tick_text, value_ticks
-from core.reports.curves import (
+from semblance.core.reports.axes import count_ticks, tick_text, value_ticks
+from semblance.core.reports.curves import (
     ACCURACY,
     CALIBRATION,
     KINDS,
@@ -25,8 +25,8 @@ from core.reports.curves import (
     RocCurve,
     TrainingCurve,
 )
-from core.reports.figures import FIGURES
-from core.reports.sheet import PALETTES, Page
+from semblance.core.reports.figures import FIGURES
+from semblance.core.reports.sheet import PALETTES, Page
 
 K = tuple(range(1, 51))
 
@@ -205,7 +205,7 @@ def test_a_theme_or_size_beyond_reason_is_refused():
 
 def test_matplotlib_is_loaded_only_to_draw_and_never_its_screen():
     code = (
-        "import sys; from core.reports.figures import Page, roc_figure;"
+        "import sys; from semblance.core.reports.figures import Page, roc_figure;"
         "assert 'matplotlib' not in sys.modules; roc_figure([], Page());"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

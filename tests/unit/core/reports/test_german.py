@@ -7,12 +7,12 @@ import json
 
 from pypdf import PdfReader
 
-from core.language import say, shown
-from core.reports.csv import report_csv
-from core.reports.html import report_html
-from core.reports.json import report_json
-from core.reports.pdf import report_pdf
-from core.reports.privacy import Eraser
+from semblance.core.language import say, shown
+from semblance.core.reports.csv import report_csv
+from semblance.core.reports.html import report_html
+from semblance.core.reports.json import report_json
+from semblance.core.reports.pdf import report_pdf
+from semblance.core.reports.privacy import Eraser
 from tests.helpers.reports import report
 from tests.helpers.speaking import speaking
 

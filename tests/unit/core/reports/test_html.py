@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from core.reports.document import Plot, VoteFacts
-from core.reports.html import report_html
+from semblance.core.reports.document import Plot, VoteFacts
+from semblance.core.reports.html import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 
 

@@ -5,9 +5,9 @@ import io
 import pytest
 from pypdf import PdfReader
 
-from core.errors import BadArguments
-from core.reports.document import Plot
-from core.reports.pdf import report_pdf
+from semblance.core.errors import BadArguments
+from semblance.core.reports.document import Plot
+from semblance.core.reports.pdf import report_pdf
 from tests.helpers.reports import HOSTILE, png, report, row
 
 

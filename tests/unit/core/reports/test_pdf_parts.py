@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from core.reports.pdf_parts import Thumbnail
+from semblance.core.reports.pdf_parts import Thumbnail
 
 
 def encoded(width: int, height: int) -> bytes:

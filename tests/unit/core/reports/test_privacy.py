@@ -9,12 +9,12 @@ import re
 import pytest
 from pypdf import PdfReader
 
-from core.reports.csv import report_csv
-from core.reports.document import Fact, QueryFacts, ReportDocument
-from core.reports.html import report_html
-from core.reports.json import report_json
-from core.reports.pdf import report_pdf
-from core.reports.privacy import Eraser
+from semblance.core.reports.csv import report_csv
+from semblance.core.reports.document import Fact, QueryFacts, ReportDocument
+from semblance.core.reports.html import report_html
+from semblance.core.reports.json import report_json
+from semblance.core.reports.pdf import report_pdf
+from semblance.core.reports.privacy import Eraser
 from tests.helpers.reports import PATIENT, QUERY_PATIENT, report, row
 
 

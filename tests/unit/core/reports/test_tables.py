@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from core.reports.cells import cell
-from core.reports.csv import report_csv
-from core.reports.document import VoteFacts
-from core.reports.json import report_json
-from core.workflows.searches.trusting import Vote
+from semblance.core.reports.cells import cell
+from semblance.core.reports.csv import report_csv
+from semblance.core.reports.document import VoteFacts
+from semblance.core.reports.json import report_json
+from semblance.core.workflows.searches.trusting import Vote
 from tests.helpers.reports import report, row
 
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from core.imaging.region import Region
-from core.metrics.card import MetricCard, Split
-from core.reports.card_facts import card_facts, score_name, score_text
-from core.reports.wording import (
+from semblance.core.imaging.region import Region
+from semblance.core.metrics.card import MetricCard, Split
+from semblance.core.reports.card_facts import card_facts, score_name, score_text
+from semblance.core.reports.wording import (
     distance_text,
     leading_parts,
     reach,

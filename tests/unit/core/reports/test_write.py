@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BadArguments, SemblanceError
-from core.reports.write import write_report
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.reports.write import write_report
 from tests.helpers.reports import report
 
 STARTS = {

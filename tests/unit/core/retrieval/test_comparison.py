@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.retrieval.comparison import kendall, ranks_in, shared, whole_order
-from core.retrieval.index import Index
-from core.retrieval.ranking import Query
+from semblance.core.retrieval.comparison import kendall, ranks_in, shared, whole_order
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import Query
 
 
 def _naive_tau(a, b):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.retrieval.diversity import diverse_order
+from semblance.core.retrieval.diversity import diverse_order
 
 
 def naive(distances: np.ndarray, rows: np.ndarray, k: int, share: float) -> list[int]:

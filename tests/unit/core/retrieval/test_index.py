@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import BadInput
-from core.metrics import fit_metric, make_learner
-from core.retrieval.index import Index
+from semblance.core.errors import BadInput
+from semblance.core.metrics import fit_metric, make_learner
+from semblance.core.retrieval.index import Index
 from tests.helpers import naive_bdm as naive
 
 
@@ -32,7 +32,7 @@ def agree(hits, wanted):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few rows, so that small tables have many."""
-    monkeypatch.setattr("core.retrieval.index._BLOCK_BYTES", 4 * 64 * 8)
+    monkeypatch.setattr("semblance.core.retrieval.index._BLOCK_BYTES", 4 * 64 * 8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.retrieval.index import Index
-from core.retrieval.ranking import Query, rank
+from semblance.core.errors import BadInput
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import Query, rank
 
 LINE = Index(np.arange(10.0)[:, None])
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics.online.click_form import Beginning, ClickForm
-from core.metrics.online.click_learning import Judged, replay
-from core.retrieval.ranking import Query, rank
-from core.retrieval.reranking import ClickIndex
+from semblance.core.errors import BadInput
+from semblance.core.metrics.online.click_form import Beginning, ClickForm
+from semblance.core.metrics.online.click_learning import Judged, replay
+from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.reranking import ClickIndex
 
 
 def trained(Z: np.ndarray, seed: int, t: int = 40) -> ClickForm:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation.neighbours import GivenDistances, distances_after_steps, ranked_blocks
-from core.metrics import fit_metric, make_learner
-from core.metrics.distances import LinearDistance, SignedDistance, VoteDistance
-from core.metrics.steps import parse_steps
-from core.retrieval.index import Index
-from core.retrieval.ranking import Query, rank
-from core.retrieval.scan import ScanIndex, index_for
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.neighbours import GivenDistances, distances_after_steps, ranked_blocks
+from semblance.core.metrics import fit_metric, make_learner
+from semblance.core.metrics.distances import LinearDistance, SignedDistance, VoteDistance
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import Query, rank
+from semblance.core.retrieval.scan import ScanIndex, index_for
 from tests.helpers.naive_bdm import problem
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BadInput
-from core.retrieval.vote import vote, vote_weights
+from semblance.core.errors import BadInput
+from semblance.core.retrieval.vote import vote, vote_weights
 
 
 def test_a_plain_vote_counts():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.searches.concepts import (
+from semblance.core.searches.concepts import (
     MINIMUM,
     PAIRS,
     RIDGE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.searches.contradictions import MOST, Contradiction, Reason, contradictions
-from core.searches.ledger import Ledger
+from semblance.core.searches.contradictions import MOST, Contradiction, Reason, contradictions
+from semblance.core.searches.ledger import Ledger
 from tests.unit.core.searches.test_ledger import closer, like, unlike
 
 

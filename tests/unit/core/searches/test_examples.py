@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.searches.examples import AWAY, moved_query
+from semblance.core.searches.examples import AWAY, moved_query
 
 Z = np.random.default_rng(0).normal(size=(12, 4))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.library.judgements import ledgers
-from core.library.library import Library
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Ledger
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.judgements import ledgers
+from semblance.core.library.library import Library
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Ledger
 from tests.helpers.libraries import make_library, raw
 
 

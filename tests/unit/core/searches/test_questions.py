@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.online.click_form import ClickForm
-from core.searches.judgement import Kind
-from core.searches.questions import (
+from semblance.core.metrics.online.click_form import ClickForm
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.questions import (
     COMMON,
     LONG,
     SHORT,

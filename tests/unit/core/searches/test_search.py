@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.imaging.region import Region
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
 
 FULL = Search(
     "mine",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.metrics.distances import LinearDistance
-from core.metrics.online.click_space import ClickSpace
-from core.searches.influence import influences
-from core.searches.ledger import Ledger
-from core.searches.teaching import (
+from semblance.core.metrics.distances import LinearDistance
+from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.searches.influence import influences
+from semblance.core.searches.ledger import Ledger
+from semblance.core.searches.teaching import (
     ALIKE_EACH,
     STRETCH,
     UNLIKE_EACH,

@@ -9,21 +9,21 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 
-from app.context import Context
-from app.messages import Messages
-from app.models.thumbnails import Thumbnails, ThumbnailSource
-from app.operations import searching
-from app.panels.asking.ask_next import AskNextPanel
-from app.panels.asking.ask_progress import NOTHING_HELD_OUT
-from app.panels.asking.ask_section import AskSection
-from app.settings import Settings
-from app.state import State
-from core.imaging.region import Region
-from core.searches.judgement import Kind
-from core.searches.query import Query
-from core.searches.questions import Answer
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest
+from semblance.app.context import Context
+from semblance.app.messages import Messages
+from semblance.app.models.thumbnails import Thumbnails, ThumbnailSource
+from semblance.app.operations import searching
+from semblance.app.panels.asking.ask_next import AskNextPanel
+from semblance.app.panels.asking.ask_progress import NOTHING_HELD_OUT
+from semblance.app.panels.asking.ask_section import AskSection
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.core.imaging.region import Region
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.questions import Answer
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest
 from tests.helpers.questions import by_findings
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -297,8 +297,8 @@ def test_a_part_of_a_case_is_told_why_there_is_no_question(qtbot, section, conte
 
 
 def test_a_case_judged_elsewhere_is_not_asked_about(qtbot, section, context, jobs) -> None:
-    from app.operations import refining
-    from core.workflows.searches.refining import thumb
+    from semblance.app.operations import refining
+    from semblance.core.workflows.searches.refining import thumb
 
     asked = section.questions.question
     refining.judge(context, [thumb(context.state.search, asked.first, alike=True)])

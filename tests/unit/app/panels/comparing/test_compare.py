@@ -5,12 +5,12 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 
-from app.models.thumbnails import Thumbnails
-from app.panels.comparing.compare import ComparePanel
-from core.searches.query import Query
-from core.workflows.imaging import looking
-from core.workflows.library.opening import publish
-from core.workflows.searches.searching import search
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.panels.comparing.compare import ComparePanel
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
@@ -88,7 +88,7 @@ def test_the_greys_go_along(panel):
 
 
 def test_a_picture_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypatch):
-    from core.errors import BadInput
+    from semblance.core.errors import BadInput
 
     def gone(*_given, **_more):
         raise BadInput("'x.png' is not there any more.", "Find moved pictures.")

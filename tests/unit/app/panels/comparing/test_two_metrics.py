@@ -10,16 +10,16 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from app.models.thumbnails import Thumbnails
-from app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
-from app.widgets.cards.card_painter import SCALE_BUDGET_S
-from app.widgets.cards.rank_columns_painter import RankPainter
-from core.searches.query import Query
-from core.workflows.imaging.looking import CardImage
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.asking import ask
-from core.workflows.searches.searching import search
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.panels.comparing.two_metrics import ALL, REFINED, TwoMetricsPanel
+from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
+from semblance.app.widgets.cards.rank_columns_painter import RankPainter
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging.looking import CardImage
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN
 
@@ -198,8 +198,8 @@ def test_the_table_can_be_cancelled_and_asked_again(panel, jobs, qtbot):
 def test_what_refined_the_search_is_a_metric_to_compare(panel, jobs):
     names = panel.heads.names()
     assert REFINED not in names
-    from core.searches.judgement import Judgement, Kind
-    from core.workflows.searches.desk import desk_for
+    from semblance.core.searches.judgement import Judgement, Kind
+    from semblance.core.workflows.searches.desk import desk_for
 
     state = panel.state
     ledger = desk_for(panel.trained, state.search.metric).ledger(state.ledger)
@@ -248,8 +248,8 @@ def test_one_metric_alone_says_what_is_missing(panel, jobs, trained):
 
 
 def test_an_estimate_of_one_of_two_findings_is_told_of_the_one_that_is_counted(panel):
-    from app.panels.comparing.two_metrics_facts import _estimate
-    from core.workflows.searches.trusting import Vote
+    from semblance.app.panels.comparing.two_metrics_facts import _estimate
+    from semblance.core.workflows.searches.trusting import Vote
 
     columns = panel.state.columns
     vote = Vote(finding="a", probability=0.75, interval=(0.5, 0.875), findings=("a", "b"))

@@ -7,13 +7,13 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
-from app.panels.evaluation.map import MapPanel
-from core.searches.query import Query
-from core.workflows.evaluation import mapping
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.desk import close_desks
-from core.workflows.searches.searching import search
+from semblance.app.panels.evaluation.map import MapPanel
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation import mapping
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import asked_for
 from tests.helpers.tables import PLAIN, table_library
 
@@ -117,7 +117,7 @@ def test_findings_are_left_out_by_a_tick(panel, jobs):
 
 
 def test_it_can_be_stopped_and_kept(panel, jobs, monkeypatch):
-    from core.evaluation import neighbour_map
+    from semblance.core.evaluation import neighbour_map
 
     monkeypatch.setattr(neighbour_map, "ROUNDS", 5)
     panel.show()
@@ -130,7 +130,7 @@ def test_it_can_be_stopped_and_kept(panel, jobs, monkeypatch):
 
 
 def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
-    from core.errors import BadInput
+    from semblance.core.errors import BadInput
 
     def fails(*_given, **_more):
         raise BadInput("A map needs at least 3 cases.", "Add cases first.")

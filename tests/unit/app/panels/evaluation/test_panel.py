@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.panels.evaluation.panel import (
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.panels.evaluation.panel import (
     ACCURACY_TAB,
     CALIBRATION_TAB,
     OVERVIEW,
@@ -20,17 +20,17 @@ from app.panels.evaluation.panel import (
     TRAINING_TAB,
     EvaluationPanel,
 )
-from app.settings import Settings
-from app.state import State, TrainingRun
-from app.widgets.score_table import FULL
-from core.evaluation.evaluate_metric import HELD_OUT_CASES
-from core.reports.curves import ACCURACY, ROC, TRAINING
-from core.searches.query import Query
-from core.workflows.evaluation import hardest as hardest_module
-from core.workflows.evaluation.hardest import Hardest
-from core.workflows.metrics import training
-from core.workflows.metrics.training import CurvePoint
-from core.workflows.searches import asking
+from semblance.app.settings import Settings
+from semblance.app.state import State, TrainingRun
+from semblance.app.widgets.score_table import FULL
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.reports.curves import ACCURACY, ROC, TRAINING
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation import hardest as hardest_module
+from semblance.core.workflows.evaluation.hardest import Hardest
+from semblance.core.workflows.metrics import training
+from semblance.core.workflows.metrics.training import CurvePoint
+from semblance.core.workflows.searches import asking
 from tests.helpers.scored import calibrated, metric, snapshot
 from tests.helpers.showing import on_screen
 

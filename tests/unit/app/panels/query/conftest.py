@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.operations import searching
-from app.panels.query.panel import QueryPanel
-from core.searches.query import Query
-from core.workflows.library import opening
-from core.workflows.library.importing import import_source
+from semblance.app.operations import searching
+from semblance.app.panels.query.panel import QueryPanel
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import opening
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.pictures import striped_folder
 from tests.helpers.query_panel import picture_file
 from tests.helpers.showing import on_screen

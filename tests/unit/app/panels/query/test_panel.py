@@ -9,19 +9,19 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
-from app.context import Context
-from app.jobs import Jobs
-from app.messages import Messages
-from app.models.deck import Deck
-from app.operations import searching
-from app.panels.query.notice import breakable
-from app.panels.query.panel import QueryPanel
-from app.settings import Settings
-from app.state import State
-from app.widgets.cards.case_drag import mime_data
-from core.searches.query import Query
-from core.workflows.library import opening
-from core.workflows.library.importing import import_source
+from semblance.app.context import Context
+from semblance.app.jobs import Jobs
+from semblance.app.messages import Messages
+from semblance.app.models.deck import Deck
+from semblance.app.operations import searching
+from semblance.app.panels.query.notice import breakable
+from semblance.app.panels.query.panel import QueryPanel
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.widgets.cards.case_drag import mime_data
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import opening
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, picture_file, shows_picture
 from tests.helpers.showing import on_screen
 

@@ -8,11 +8,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.operations import searching
-from app.viewer.tools import RECTANGLE, SELECT
-from core.imaging.region import Region
-from core.searches.query import Query
-from core.workflows.imaging.looking import view_file
+from semblance.app.operations import searching
+from semblance.app.viewer.tools import RECTANGLE, SELECT
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.workflows.imaging.looking import view_file
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, picture_file, shows_picture
 
 

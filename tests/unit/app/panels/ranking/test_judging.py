@@ -6,21 +6,21 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
-from app.context import Context
-from app.messages import Messages
-from app.models.thumbnails import Thumbnails
-from app.operations import refining as operations
-from app.operations import searching
-from app.panels.ranking.judgement_strip import JudgementStrip
-from app.panels.ranking.panel import RankingPanel
-from app.settings import Settings
-from app.state import State
-from app.widgets.cards.card_pieces import thumbs_of
-from core.library.library import Library
-from core.searches.judgement import Kind
-from core.searches.query import Query
-from core.workflows.library.opening import publish
-from core.workflows.searches import refining
+from semblance.app.context import Context
+from semblance.app.messages import Messages
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.operations import refining as operations
+from semblance.app.operations import searching
+from semblance.app.panels.ranking.judgement_strip import JudgementStrip
+from semblance.app.panels.ranking.panel import RankingPanel
+from semblance.app.settings import Settings
+from semblance.app.state import State
+from semblance.app.widgets.cards.card_pieces import thumbs_of
+from semblance.core.library.library import Library
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.searches import refining
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 

@@ -8,20 +8,20 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
-from app.models.thumbnails import Thumbnails
-from app.operations import searching
-from app.panels.ranking.panel import RankingPanel
-from app.state import TrainingRun
-from app.theme import set_theme
-from core.errors import BadInput
-from core.library.columns import case_columns
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.imaging.looking import Greys
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import publish
-from core.workflows.searches import asking
-from core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.operations import searching
+from semblance.app.panels.ranking.panel import RankingPanel
+from semblance.app.state import TrainingRun
+from semblance.app.theme import set_theme
+from semblance.core.errors import BadInput
+from semblance.core.library.columns import case_columns
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.imaging.looking import Greys
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.searches import asking
+from semblance.core.workflows.searches.searching import RankedCase, SearchResult
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen

@@ -8,14 +8,21 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel
 
-from app.models.thumbnails import Thumbnails
-from app.panels.ranking.options import DIVERSE
-from app.panels.ranking.panel import RankingPanel
-from app.theme import set_theme
-from core.searches.query import Query
-from core.workflows.searches import asking, differing
-from core.workflows.searches.searching import RankedCase, SearchResult
-from core.workflows.searches.trusting import FEWER, NOT_CALIBRATED, NOT_SCORED, OWN_PATIENT, REFINED, Vote
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.panels.ranking.options import DIVERSE
+from semblance.app.panels.ranking.panel import RankingPanel
+from semblance.app.theme import set_theme
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import asking, differing
+from semblance.core.workflows.searches.searching import RankedCase, SearchResult
+from semblance.core.workflows.searches.trusting import (
+    FEWER,
+    NOT_CALIBRATED,
+    NOT_SCORED,
+    OWN_PATIENT,
+    REFINED,
+    Vote,
+)
 from tests.helpers.asked import asked_for
 from tests.helpers.scored import metric, snapshot
 from tests.helpers.showing import on_screen

@@ -9,12 +9,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 
-from app.operations import searching
-from app.panels.side.concepts import STEPS
-from app.windows import parts
-from core.searches.query import Query
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.desk import close_desks
+from semblance.app.operations import searching
+from semblance.app.panels.side.concepts import STEPS
+from semblance.app.windows import parts
+from semblance.core.searches.query import Query
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.windows import open_window, wait_for
@@ -133,7 +133,7 @@ def test_a_mark_is_taken_back(window):
 
 
 def test_so_many_changes_are_taken_back_and_no_more(window, monkeypatch):
-    monkeypatch.setattr("app.operations.concepts.UNDOABLE", 2)
+    monkeypatch.setattr("semblance.app.operations.concepts.UNDOABLE", 2)
     key = make(window)
     for case in ("t/c20", "t/c22", "t/c24"):
         window.concepts.mark(key, [case], True)

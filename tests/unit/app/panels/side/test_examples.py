@@ -11,17 +11,17 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
-from app.operations import examples, searching
-from app.panels.ranking.panel import moved_by
-from app.widgets.cards.case_drag import CASE_MIME
-from app.windows import parts
-from core.imaging.region import Region
-from core.language import shown
-from core.library.library import Library
-from core.metrics.online.click_space import no_coordinates
-from core.searches.query import Query
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.asking import Asked
+from semblance.app.operations import examples, searching
+from semblance.app.panels.ranking.panel import moved_by
+from semblance.app.widgets.cards.case_drag import CASE_MIME
+from semblance.app.windows import parts
+from semblance.core.imaging.region import Region
+from semblance.core.language import shown
+from semblance.core.library.library import Library
+from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.searches.query import Query
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.asking import Asked
 from tests.helpers.speaking import speaking
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN

@@ -8,19 +8,19 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea
 
-from app.context import Context
-from app.models.thumbnails import Thumbnails
-from app.operations import refining as operations
-from app.operations import searching
-from app.panels.side.refine import RefinePanel
-from app.panels.side.refine_measures import FEW
-from app.theme import set_theme
-from core.evaluation.evaluate_metric import HELD_OUT_CASES
-from core.language import shown
-from core.metrics.online.click_space import no_coordinates
-from core.searches.query import Query
-from core.workflows.searches import refining
-from core.workflows.searches.trusting import NOT_CALIBRATED
+from semblance.app.context import Context
+from semblance.app.models.thumbnails import Thumbnails
+from semblance.app.operations import refining as operations
+from semblance.app.operations import searching
+from semblance.app.panels.side.refine import RefinePanel
+from semblance.app.panels.side.refine_measures import FEW
+from semblance.app.theme import set_theme
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.language import shown
+from semblance.core.metrics.online.click_space import no_coordinates
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.trusting import NOT_CALIBRATED
 from tests.helpers.judging import ask_case, context_on, library_to_judge
 from tests.helpers.showing import on_screen
 from tests.helpers.speaking import speaking

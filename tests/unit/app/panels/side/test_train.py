@@ -6,18 +6,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
-from app.panels.side.train import NEEDING_NONE, USUAL, TrainPanel
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.parameter_form import ParameterForm
-from core.library.columns import case_columns
-from core.metrics.registry import grouped_learners, learners
-from core.searches.judgement import Judgement, Kind
-from core.searches.ledger import Entry
-from core.searches.query import Query
-from core.workflows.library import opening
-from core.workflows.metrics import training
-from core.workflows.metrics.training import CurvePoint, TrainResult
-from core.workflows.searches.asking import Asked
+from semblance.app.panels.side.train import NEEDING_NONE, USUAL, TrainPanel
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.core.library.columns import case_columns
+from semblance.core.metrics.registry import grouped_learners, learners
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.ledger import Entry
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import opening
+from semblance.core.workflows.metrics import training
+from semblance.core.workflows.metrics.training import CurvePoint, TrainResult
+from semblance.core.workflows.searches.asking import Asked
 from tests.helpers.scored import CASES, metric, snapshot
 from tests.helpers.showing import on_screen
 

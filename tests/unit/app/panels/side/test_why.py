@@ -8,18 +8,18 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from app.models.deck import distance_text
-from app.operations import explaining as operations
-from app.operations import searching
-from app.panels.side.why import LINES, QUIET_MS, WhyPanel
-from core.errors import BadInput
-from core.searches.query import Query
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches import agreeing, explaining, refining
-from core.workflows.searches.desk import close_desks
-from core.workflows.searches.explaining import why
-from core.workflows.searches.refining import closer
+from semblance.app.models.deck import distance_text
+from semblance.app.operations import explaining as operations
+from semblance.app.operations import searching
+from semblance.app.panels.side.why import LINES, QUIET_MS, WhyPanel
+from semblance.core.errors import BadInput
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches import agreeing, explaining, refining
+from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.explaining import why
+from semblance.core.workflows.searches.refining import closer
 from tests.helpers.showing import on_screen
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library

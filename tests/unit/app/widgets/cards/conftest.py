@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.widgets.cards.case_grid import CaseGrid
-from app.widgets.gallery import sample_deck
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.gallery import sample_deck
 from tests.helpers.showing import on_screen
 
 

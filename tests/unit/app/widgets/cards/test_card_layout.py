@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 
-from app.widgets.cards.card_layout import LARGEST, NO_PLACE, SMALLEST, CardLayout
+from semblance.app.widgets.cards.card_layout import LARGEST, NO_PLACE, SMALLEST, CardLayout
 
 layouts = st.builds(
     lambda width, count, rows: CardLayout.list(width, count) if rows else CardLayout.cards(width, count),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.models.deck import Deck
-from app.widgets.cards import card_motion
-from app.widgets.cards.card_motion import LONGEST_MS, MOST, Motion
+from semblance.app.models.deck import Deck
+from semblance.app.widgets.cards import card_motion
+from semblance.app.widgets.cards.card_motion import LONGEST_MS, MOST, Motion
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from app.theme import SMALL
-from app.widgets.cards.case_strip import CaseStrip, StripCase, _two_lines
-from app.widgets.lettering import lettering
+from semblance.app.theme import SMALL
+from semblance.app.widgets.cards.case_strip import CaseStrip, StripCase, _two_lines
+from semblance.app.widgets.lettering import lettering
 
 NOTE = "differs in stripes 7.1 px wide"
 

@@ -7,18 +7,18 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.runner import repeat_seed
-from core.evaluation.result import EvaluationResult
-from core.evaluation.splits import halves
-from core.metrics import registry
-from core.metrics.comparators.euclidean import Euclidean
-from core.metrics.steps import parse_steps
-from core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.runner import repeat_seed
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.splits import halves
+from semblance.core.metrics import registry
+from semblance.core.metrics.comparators.euclidean import Euclidean
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import SILENT, Cancelled, Reporter
 
 STEPS = parse_steps("standardise")
 EUCLIDEAN = LearnerSpec("euclidean")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.metrics.steps import parse_steps
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.metrics.steps import parse_steps
 
 #: Retrieval accuracy @10: the least BDM and BDM+V must reach, and Euclid's to within 0.02.
 FIGURES = {"sonar": (0.645, 0.70), "ionosphere": (0.787, 0.83)}

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol, protocols
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.metrics import registry
-from core.metrics.comparators.euclidean import Euclidean
-from core.metrics.steps import parse_steps
-from core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol, protocols
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.metrics import registry
+from semblance.core.metrics.comparators.euclidean import Euclidean
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import SILENT, Cancelled, Reporter
 from tests.helpers.blobs import blobs
 
 STEPS = parse_steps("standardise")

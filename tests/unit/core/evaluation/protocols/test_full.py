@@ -7,13 +7,13 @@ import pytest
 from sklearn import metrics
 from sklearn.neighbors import KNeighborsClassifier
 
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.runner import fit_and_measure
-from core.metrics import make_learner
-from core.metrics.steps import parse_steps
-from core.tasks import SILENT
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.runner import fit_and_measure
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import SILENT
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ import math
 import numpy as np
 import pytest
 
-from core.evaluation.data import prepare
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.runner import fit_and_measure
-from core.evaluation.reading import Source, read_source
-from core.metrics import make_learner
-from core.metrics.steps import parse_steps
-from core.tasks import SILENT
+from semblance.core.evaluation.data import prepare
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.runner import fit_and_measure
+from semblance.core.evaluation.reading import Source, read_source
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import SILENT
 
 
 def standardised(train, test):

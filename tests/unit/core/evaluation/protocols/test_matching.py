@@ -9,16 +9,16 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.matching import FOLDS, MAX_K, Views, hit_probabilities
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.metrics import registry
-from core.metrics.comparators.euclidean import Euclidean
-from core.metrics.steps import parse_steps
-from core.tasks import SILENT, Cancelled, Reporter
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.matching import FOLDS, MAX_K, Views, hit_probabilities
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.metrics import registry
+from semblance.core.metrics.comparators.euclidean import Euclidean
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
 
 FALSE = "false positive"
 

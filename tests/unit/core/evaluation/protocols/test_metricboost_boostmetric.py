@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.runner import repeat_seed
-from core.evaluation.splits import folds, three_parts
-from core.metrics.steps import parse_steps
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.runner import repeat_seed
+from semblance.core.evaluation.splits import folds, three_parts
+from semblance.core.metrics.steps import parse_steps
 from tests.helpers.blobs import blobs
 
 STEPS = parse_steps("standardise")

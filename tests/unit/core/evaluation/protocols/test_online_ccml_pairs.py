@@ -8,11 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.evaluation.builtin_tables import builtin_table
-from core.evaluation.data import EvaluationData
-from core.evaluation.protocols import get_protocol
-from core.evaluation.protocols.pairs import (
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.builtin_tables import builtin_table
+from semblance.core.evaluation.data import EvaluationData
+from semblance.core.evaluation.protocols import get_protocol
+from semblance.core.evaluation.protocols.pairs import (
     BY_DISTANCE,
     BY_VOTES,
     PairSet,
@@ -21,11 +21,11 @@ from core.evaluation.protocols.pairs import (
     _threshold,
     balanced_pairs,
 )
-from core.evaluation.protocols.protocol import LearnerSpec
-from core.evaluation.protocols.runner import repeat_seed
-from core.evaluation.splits import folds, halves
-from core.metrics.steps import parse_steps
-from core.tasks import Cancelled, Reporter
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.runner import repeat_seed
+from semblance.core.evaluation.splits import folds, halves
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.tasks import Cancelled, Reporter
 
 STEPS = parse_steps("standardise")
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.local import textons, visual_words
-from core.features.local.form import NO_PLACE, DescriptorForm
+from semblance.core.features.local import textons, visual_words
+from semblance.core.features.local.form import NO_PLACE, DescriptorForm
 
 FORMS = {"visual_words": visual_words.FORM, "textons": textons.FORM}
 

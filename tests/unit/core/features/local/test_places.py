@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.local.places import grid_inside, seen
-from core.imaging.outline import Ellipse
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.features.local.places import grid_inside, seen
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 
 @pytest.mark.parametrize(("shape", "count"), [((60, 90), 50), ((400, 3), 64), ((1, 1), 16), ((7, 5), 1000)])

@@ -5,11 +5,11 @@ import pytest
 from scipy import ndimage
 from skimage.color import rgb2lab
 
-from core.features import make_extractor
-from core.features.local.textons import BLOBS, EDGES, FORM, SMOOTH, lab_of, responses
-from core.imaging.outline import Ellipse
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.features import make_extractor
+from semblance.core.features.local.textons import BLOBS, EDGES, FORM, SMOOTH, lab_of, responses
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 FIRST_BLOB, FIRST_EDGE = 3 * len(SMOOTH), 3 * len(SMOOTH) + len(BLOBS)
 

@@ -7,11 +7,11 @@ import pytest
 from skimage.data import camera
 from skimage.feature import SIFT
 
-from core.features import make_extractor
-from core.features.local.visual_words import DENSE_SCALES, FORM, SHORTEST_SIDE, sift
-from core.imaging.outline import Ellipse
-from core.imaging.picture import Picture
-from core.imaging.region import Region
+from semblance.core.features import make_extractor
+from semblance.core.features.local.visual_words import DENSE_SCALES, FORM, SHORTEST_SIDE, sift
+from semblance.core.imaging.outline import Ellipse
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region
 
 
 def grey() -> np.ndarray:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from skimage.feature import graycomatrix, graycoprops
 
-from core.errors import BadInput
-from core.features.lung_texture.definitions import DEFINITIONS
-from core.features.lung_texture.extractor import LEVELS, LungTexture, densities
-from core.features.lung_texture.grey_levels import cooccurrence, levels_of, pairs, runs
-from core.imaging.outline import Ellipse, Polygon
-from core.imaging.picture import Picture, Values
-from core.imaging.region import Region
+from semblance.core.errors import BadInput
+from semblance.core.features.lung_texture.definitions import DEFINITIONS
+from semblance.core.features.lung_texture.extractor import LEVELS, LungTexture, densities
+from semblance.core.features.lung_texture.grey_levels import cooccurrence, levels_of, pairs, runs
+from semblance.core.imaging.outline import Ellipse, Polygon
+from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.region import Region
 from tests.helpers.volumes import stack_of
 
 KEYS = [(one.group, one.name) for one in DEFINITIONS]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.polyp.definitions import definitions
-from core.features.polyp.extractor import Polyp
-from core.imaging.region import Region
+from semblance.core.features.polyp.definitions import definitions
+from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.imaging.region import Region
 from tests.helpers.colon_phantoms import FALSE_POSITIVES, SIDE, VIEWS, polyp, segment, study
 from tests.helpers.volumes import stack_of
 

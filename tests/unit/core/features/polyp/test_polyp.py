@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.features.polyp.block import block_of
-from core.features.polyp.candidate import cut_out
-from core.features.polyp.definitions import definitions
-from core.features.polyp.extractor import Polyp
-from core.features.polyp.surface import Wall
-from core.imaging.picture import Picture
-from core.imaging.region import Region, region_of_mask
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.polyp.block import block_of
+from semblance.core.features.polyp.candidate import cut_out
+from semblance.core.features.polyp.definitions import definitions
+from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.features.polyp.surface import Wall
+from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.region import Region, region_of_mask
 from tests.helpers.volumes import AIR, TISSUE, ball_on_wall, ct_of, plane, rod_on_wall, stack_of
 
 NAMES = [one.name for one in definitions()]

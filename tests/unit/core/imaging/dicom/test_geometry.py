@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from core.imaging import PictureAddress, PictureReader
-from core.imaging.dicom import cad
-from core.imaging.dicom.dicomdir import named_files
-from core.imaging.dicom.fields import text
-from core.imaging.dicom.geometry import Plane, directions, distance_between, gaps_in, plane_of
-from core.imaging.dicom.identity import patient_of
-from core.imaging.dicom.reading import looks_like_dicom, open_dicom
-from core.imaging.dicom.structures import structures
-from core.imaging.outline import Polygon
+from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging.dicom import cad
+from semblance.core.imaging.dicom.dicomdir import named_files
+from semblance.core.imaging.dicom.fields import text
+from semblance.core.imaging.dicom.geometry import Plane, directions, distance_between, gaps_in, plane_of
+from semblance.core.imaging.dicom.identity import patient_of
+from semblance.core.imaging.dicom.reading import looks_like_dicom, open_dicom
+from semblance.core.imaging.dicom.structures import structures
+from semblance.core.imaging.outline import Polygon
 from tests.helpers.dicom_files import ct_series, ct_slice, encoded
 
 

@@ -10,8 +10,8 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sequence import Sequence
 from pydicom.uid import ExplicitVRLittleEndian
 
-from core.imaging.dicom import listing
-from core.imaging.dicom.listing import header_lines
+from semblance.core.imaging.dicom import listing
+from semblance.core.imaging.dicom.listing import header_lines
 
 
 @pytest.fixture

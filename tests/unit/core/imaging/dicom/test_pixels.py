@@ -17,9 +17,9 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from core.errors import BadInput
-from core.imaging import PictureAddress, PictureReader, open_picture
-from core.imaging.dicom.pictures import DicomPictures
+from semblance.core.errors import BadInput
+from semblance.core.imaging import PictureAddress, PictureReader, open_picture
+from semblance.core.imaging.dicom.pictures import DicomPictures
 from tests.helpers.data import folder
 from tests.helpers.dicom_files import ct_slice, encoded, picture, save
 

@@ -8,10 +8,10 @@ from pydicom import Dataset
 from pydicom.pixels import apply_modality_lut, convert_color_space
 from pydicom.pixels.processing import apply_color_lut
 
-from core.errors import BadInput
-from core.imaging import Picture
-from core.imaging.dicom.pictures import DicomPictures
-from core.imaging.picture import ValueWindow
+from semblance.core.errors import BadInput
+from semblance.core.imaging import Picture
+from semblance.core.imaging.dicom.pictures import DicomPictures
+from semblance.core.imaging.picture import ValueWindow
 from tests.helpers.dicom_files import ct_slice, encoded, picture
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40

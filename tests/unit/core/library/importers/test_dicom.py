@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from core.imaging import PictureReader
-from core.library.importers.dicom import DicomImporter
-from core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
-from core.library.importers.importer import FoundCase
-from core.library.importers.registry import recognise
-from core.library.importers.source import Source
-from core.library.library import Library
-from core.tasks import SILENT
-from core.workflows.library.importing import import_source
+from semblance.core.imaging import PictureReader
+from semblance.core.library.importers.dicom import DicomImporter
+from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
+from semblance.core.library.importers.importer import FoundCase
+from semblance.core.library.importers.registry import recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.library.library import Library
+from semblance.core.tasks import SILENT
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, picture, save
 
 GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)

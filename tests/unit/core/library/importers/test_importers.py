@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.library.importers.corel import CATEGORIES
-from core.library.importers.registry import get_importer, importers, recognise
-from core.library.importers.source import Source
-from core.tasks import Cancelled, Reporter
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.importers.corel import CATEGORIES
+from semblance.core.library.importers.registry import get_importer, importers, recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.scan import Scan
 

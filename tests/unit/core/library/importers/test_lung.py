@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.imaging.outline import Polygon
-from core.imaging.region import Region
-from core.library import open_library
-from core.workflows.features.extracting import extract_features
-from core.workflows.features.fitting import fitting_extractors
-from core.workflows.library.importing import import_source
+from semblance.core.imaging.outline import Polygon
+from semblance.core.imaging.region import Region
+from semblance.core.library import open_library
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.fitting import fitting_extractors
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.imaging import PictureReader
-from core.library.importers.registry import recognise
-from core.library.importers.source import Source
+from semblance.core.errors import BadInput
+from semblance.core.imaging import PictureReader
+from semblance.core.library.importers.registry import recognise
+from semblance.core.library.importers.source import Source
 from tests.helpers.bad_pictures import write_zip
 from tests.helpers.importers import medmnist
 from tests.helpers.scan import Scan

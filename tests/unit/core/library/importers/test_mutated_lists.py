@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import SemblanceError
-from core.library.importers.importer import FoundCase, Rejected
-from core.library.importers.registry import get_importer
-from core.library.importers.source import Source
-from core.tasks import SILENT
+from semblance.core.errors import SemblanceError
+from semblance.core.library.importers.importer import FoundCase, Rejected
+from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT
 
 POLYPS = (
     b"patient,view,polyp,scan,row,x,y,z,geodesic,f1,note\nA,prone,1,ct.npz,0,5,5,5,0.2,1.5,hello\n"

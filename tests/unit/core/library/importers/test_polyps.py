@@ -7,16 +7,16 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.features.polyp.extractor import Polyp
-from core.imaging.region import Region
-from core.library import open_library
-from core.library.importers.registry import get_importer, recognise
-from core.library.importers.source import Source
-from core.tasks import SILENT
-from core.workflows.features.extracting import extract_features
-from core.workflows.features.fitting import fitting_extractors
-from core.workflows.library.importing import import_source
+from semblance.core.errors import BadInput
+from semblance.core.features.polyp.extractor import Polyp
+from semblance.core.imaging.region import Region
+from semblance.core.library import open_library
+from semblance.core.library.importers.registry import get_importer, recognise
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.fitting import fitting_extractors
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.scan import Scan
 from tests.helpers.volumes import ball_on_wall, ct_of
@@ -266,7 +266,7 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: seen.append(stack.spacing_mm))
     library = tmp_path.parent / f"{tmp_path.name}.semblance"
     import_source(tmp_path, library)
-    from core.workflows.features import extracting
+    from semblance.core.workflows.features import extracting
 
     with open_library(library) as opened:
         pictures = extracting._pictures(opened, np.array([row.id for row in opened.catalogue.all_cases()]))

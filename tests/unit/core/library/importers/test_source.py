@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.imaging import PictureAddress, open_picture
-from core.library.importers.source import FolderSource, Source, natural_key
+from semblance.core.errors import BadInput
+from semblance.core.imaging import PictureAddress, open_picture
+from semblance.core.library.importers.source import FolderSource, Source, natural_key
 from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pattern, write_zip
 
 PNG = encoded(pattern())

@@ -7,8 +7,8 @@ import csv
 import numpy as np
 import pytest
 
-from core.errors import BadInput, SemblanceError
-from core.library.importers.tables_csv import read_table
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.library.importers.tables_csv import read_table
 
 
 def table(text: str | bytes):
@@ -170,7 +170,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_the_limit_of_size(monkeypatch):
-    monkeypatch.setattr("core.library.importers.csv_text.MAX_TABLE_BYTES", 10)
+    monkeypatch.setattr("semblance.core.library.importers.csv_text.MAX_TABLE_BYTES", 10)
     with pytest.raises(BadInput, match="the limit is 10 bytes"):
         table("a,label\n1,x\n2,y\n")
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.features.registry import make_extractor
-from core.metrics import make_learner
-from core.metrics.pipeline import fit_metric
-from core.metrics.steps import parse_steps
-from core.retrieval.explanation import Grouping, shares_of
+from semblance.core.features.registry import make_extractor
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.pipeline import fit_metric
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.retrieval.explanation import Grouping, shares_of
 
 
 def told(X, y, names, groups, learner, q=0, x=1, steps="standardise", **settings):

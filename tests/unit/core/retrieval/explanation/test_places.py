@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.registry import make_extractor
-from core.imaging.container import picture_of
-from core.imaging.region import Region
-from core.metrics import make_learner
-from core.metrics.masking import without_groups
-from core.metrics.pipeline import fit_metric
-from core.metrics.steps.sequence import chosen_steps
-from core.retrieval.explanation import Grouping
-from core.retrieval.explanation.places import REGIONS, Seen, column_weights, places_of
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.container import picture_of
+from semblance.core.imaging.region import Region
+from semblance.core.metrics import make_learner
+from semblance.core.metrics.masking import without_groups
+from semblance.core.metrics.pipeline import fit_metric
+from semblance.core.metrics.steps.sequence import chosen_steps
+from semblance.core.retrieval.explanation import Grouping
+from semblance.core.retrieval.explanation.places import REGIONS, Seen, column_weights, places_of
 
 SIDE = 128
 

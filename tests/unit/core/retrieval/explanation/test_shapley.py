@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from core.retrieval.explanation.shapley import EXACT_GROUPS, shapley_shares, subsets
+from semblance.core.retrieval.explanation.shapley import EXACT_GROUPS, shapley_shares, subsets
 
 
 def naive(value, start, steps):

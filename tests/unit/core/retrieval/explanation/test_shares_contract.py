@@ -7,11 +7,11 @@ import functools
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.metrics.masking import explained_groups, without_groups
-from core.metrics.pipeline import fit_metric
-from core.metrics.steps import parse_steps
-from core.retrieval.explanation import Grouping, shares_of
+from semblance.core.errors import BadInput
+from semblance.core.metrics.masking import explained_groups, without_groups
+from semblance.core.metrics.pipeline import fit_metric
+from semblance.core.metrics.steps import parse_steps
+from semblance.core.retrieval.explanation import Grouping, shares_of
 from tests.helpers.learners import VARIANTS, problem
 
 over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.registry import extractors
-from core.retrieval.explanation.words import joined, ranks_among, sentence, spoken
+from semblance.core.features.registry import extractors
+from semblance.core.retrieval.explanation.words import joined, ranks_among, sentence, spoken
 
 GROUPS = ("Shape", "Size", "Margin", "Texture")
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.tasks import Cancelled
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate, evaluate_tables
-from core.workflows.features.extracting import extract_features
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate, evaluate_tables
+from semblance.core.workflows.features.extracting import extract_features
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
 

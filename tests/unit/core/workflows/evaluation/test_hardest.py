@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library import open_library
-from core.workflows.evaluation.hardest import hardest_queries
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from semblance.core.errors import BadInput
+from semblance.core.library import open_library
+from semblance.core.workflows.evaluation.hardest import hardest_queries
+from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
 from tests.helpers.tables import table_library
 
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.tasks import Cancelled
-from core.workflows.evaluation import mapping
-from core.workflows.evaluation.mapping import map_library
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.desk import desk_for
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation import mapping
+from semblance.core.workflows.evaluation.mapping import map_library
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.desk import desk_for
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

@@ -6,9 +6,9 @@ import io
 import numpy as np
 import pytest
 
-from core.evaluation.evaluate_metric import HELD_OUT_CASES
-from core.library.columns import case_columns
-from core.workflows.evaluation.scoreboard import (
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
+from semblance.core.library.columns import case_columns
+from semblance.core.workflows.evaluation.scoreboard import (
     MOST_DRAWN,
     accuracy_curves,
     calibration_curves,
@@ -23,10 +23,10 @@ from core.workflows.evaluation.scoreboard import (
     training_curves,
     weakest,
 )
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import publish
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
 from tests.helpers.pictures import striped_folder
 from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import BadArguments
-from core.searches.judgement import Judgement, Kind
-from core.searches.search import Search
-from core.tasks import Cancelled
-from core.workflows.evaluation.two_metrics import compare_metrics, disagreements
-from core.workflows.metrics.training import TrainRequest
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import desk_for
-from core.workflows.searches.searching import Query, search
+from semblance.core.errors import BadArguments
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.search import Search
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.evaluation.two_metrics import compare_metrics, disagreements
+from semblance.core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.searching import Query, search
 from tests.helpers.listening import Listening
 from tests.helpers.tables import PLAIN, table_library
 

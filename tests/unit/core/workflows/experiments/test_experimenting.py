@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import SemblanceError
-from core.experiments.spec import ExperimentSpec
-from core.experiments.store import Store
-from core.workflows.experiments.experimenting import run_experiment
+from semblance.core.errors import SemblanceError
+from semblance.core.experiments.spec import ExperimentSpec
+from semblance.core.experiments.store import Store
+from semblance.core.workflows.experiments.experimenting import run_experiment
 from tests.helpers.tables import table_library
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.features.pixel_rows import Pixels
-from core.workflows.features.batch import Batch
+from semblance.core.errors import BadInput
+from semblance.core.features.pixel_rows import Pixels
+from semblance.core.workflows.features.batch import Batch
 
 
 class Together(Pixels):

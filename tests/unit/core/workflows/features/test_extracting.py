@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.engine import WorkerEnded
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.features.registry import make_extractor
-from core.imaging import open_picture
-from core.library.library import Library
-from core.tasks import Cancelled, Reporter
-from core.workflows.features import extracting
-from core.workflows.features.extracting import extract_features
-from core.workflows.features.fitting import fitting_extractors
-from core.workflows.library.importing import import_source
+from semblance.core.engine import WorkerEnded
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import open_picture
+from semblance.core.library.library import Library
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.features import extracting
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.fitting import fitting_extractors
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.listening import Listening
 from tests.helpers.pictures import striped_folder

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.features.pixel_rows import Pixels
-from core.imaging.address import PictureAddress
-from core.imaging.region import Region
-from core.imaging.volume import ArrayStack, Volume
-from core.library import open_library
-from core.library.content import content_hash, content_of_volume
-from core.tasks import SILENT, Cancelled
-from core.workflows.features import extracting, open_volumes
-from core.workflows.library.importing import import_source
+from semblance.core.features.pixel_rows import Pixels
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.region import Region
+from semblance.core.imaging.volume import ArrayStack, Volume
+from semblance.core.library import open_library
+from semblance.core.library.content import content_hash, content_of_volume
+from semblance.core.tasks import SILENT, Cancelled
+from semblance.core.workflows.features import extracting, open_volumes
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.dicom_files import picture as dicom_picture
 from tests.helpers.dicom_files import save
 from tests.helpers.learners import Listener

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from core.library import open_library
-from core.workflows.features.fitting import extractor_fits, fitting_extractors
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import publish
+from semblance.core.library import open_library
+from semblance.core.workflows.features.fitting import extractor_fits, fitting_extractors
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import publish
 from tests.helpers.pictures import striped_folder
 
 

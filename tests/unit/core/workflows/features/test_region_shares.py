@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.library.library import Library
-from core.workflows.features.extracting import extract_features
-from core.workflows.features.region_shares import measured_unlike
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.library.library import Library
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.features.region_shares import measured_unlike
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.imaging.address import PictureAddress
-from core.workflows.imaging import looking
-from core.workflows.imaging.headers import read_header
+from semblance.core.errors import BadInput
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.imaging.headers import read_header
 
 
 @pytest.fixture(autouse=True)

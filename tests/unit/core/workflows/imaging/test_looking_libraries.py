@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.workflows.imaging import looking
-from core.workflows.library.importing import import_source
-from core.workflows.library.letting_go import let_go
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.workflows.imaging import looking
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.letting_go import let_go
 from tests.helpers.pictures import striped_folder
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.imaging import memory
-from core.imaging.address import PictureAddress
-from core.tasks import Cancelled, Reporter
-from core.workflows.imaging import looking, planes
+from semblance.core.errors import BadInput
+from semblance.core.imaging import memory
+from semblance.core.imaging.address import PictureAddress
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.imaging import looking, planes
 
 
 class Told(Reporter):

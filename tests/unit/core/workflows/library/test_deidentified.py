@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from app.cli.main import run
-from core.errors import BadArguments
-from core.imaging.region_files import regions_json
-from core.library.library import Library
-from core.library.records import CATALOGUE
-from core.reports.options import ReportOptions
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.reports.reporting import write_search_report
+from semblance.app.cli.main import run
+from semblance.core.errors import BadArguments
+from semblance.core.imaging.region_files import regions_json
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.reports.reporting import write_search_report
 from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, picture, save
 
 DX = "1.2.840.10008.5.1.4.1.1.1.1"
@@ -232,8 +232,8 @@ def test_thumbnails_hold_pixels_only(with_metric):
 
 
 def test_exported_regions_hold_shapes_only(with_metric):
-    from core.imaging import open_picture
-    from core.imaging.region import Region
+    from semblance.core.imaging import open_picture
+    from semblance.core.imaging.region import Region
 
     library, case = with_metric
     with Library.open(library) as opened:

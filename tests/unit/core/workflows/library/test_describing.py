@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.workflows.library import describing
-from core.workflows.library.describing import (
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.workflows.library import describing
+from semblance.core.workflows.library.describing import (
     describe_extractors,
     describe_kinds,
     describe_learners,
     describe_library,
     describe_protocols,
 )
-from core.workflows.metrics.training import TrainRequest
+from semblance.core.workflows.metrics.training import TrainRequest
 from tests.helpers.tables import table_library
 
 

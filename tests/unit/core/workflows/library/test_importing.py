@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.library.library import Library
-from core.tasks import Cancelled
-from core.workflows.library import importing
-from core.workflows.library.importing import import_source
-from core.workflows.library.reading import BEING_READ
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.library import Library
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.library import importing
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.reading import BEING_READ
 from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pattern, png_claiming
 from tests.helpers.importing import arrays, counts, facts
 from tests.helpers.libraries import numbers_set, raw, rows_of, tables_of, values_of
@@ -99,7 +99,7 @@ def test_other_labels_change_cases_without_reading_pictures(pictures, library, m
         line.append(f"v{number}")
     with (pictures / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(lines)
-    monkeypatch.setattr("core.workflows.library.reading.inspect", None)
+    monkeypatch.setattr("semblance.core.workflows.library.reading.inspect", None)
     result = import_source(pictures, library)
     assert (*counts(result), result.relabelled) == (0, 12, 0, 1, 12)
     assert result.findings == {"level": 5, "oblique": 1, "upright": 6}

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from core.errors import BadInput
-from core.imaging.limits import MAX_OBJECT_BYTES
-from core.imaging.package import open_plainly
-from core.library.importers.source import FolderSource
-from core.library.library import Library
-from core.workflows.library.importing import import_source
+from semblance.core.errors import BadInput
+from semblance.core.imaging.limits import MAX_OBJECT_BYTES
+from semblance.core.imaging.package import open_plainly
+from semblance.core.library.importers.source import FolderSource
+from semblance.core.library.library import Library
+from semblance.core.workflows.library.importing import import_source
 from tests.helpers.bad_pictures import encoded, pattern
 from tests.helpers.dicom_files import ct_series, ct_slice, picture, save
 

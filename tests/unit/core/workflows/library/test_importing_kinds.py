@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.workflows.library.importing import import_source, recognise_source
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.workflows.library.importing import import_source, recognise_source
 from tests.helpers.bad_pictures import encoded, pattern, write_zip
 from tests.helpers.importing import arrays, counts, facts
 from tests.helpers.libraries import rows_of

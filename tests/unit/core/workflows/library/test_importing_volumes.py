@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.imaging import PictureReader, Region
-from core.library.importers import registry
-from core.library.importers.importer import FoundCase, Importer, Recognition
-from core.library.library import Library
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.relinking import relink
+from semblance.core.imaging import PictureReader, Region
+from semblance.core.library.importers import registry
+from semblance.core.library.importers.importer import FoundCase, Importer, Recognition
+from semblance.core.library.library import Library
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.relinking import relink
 from tests.helpers.libraries import tables_of
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from core.workflows.library.letting_go import _KEEPERS, let_go
+from semblance.core.workflows.library.letting_go import _KEEPERS, let_go
 
 
 @pytest.mark.parametrize(("module", "close"), _KEEPERS)
@@ -19,7 +19,7 @@ def test_what_is_to_be_called_is_there(module, close, tmp_path):
 
 def test_nothing_is_loaded_to_let_go():
     code = (
-        "import sys; from core.workflows.library.letting_go import let_go; let_go();"
+        "import sys; from semblance.core.workflows.library.letting_go import let_go; let_go();"
         "print([name for name in ('numpy', 'sqlalchemy', 'zarr') if name in sys.modules])"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

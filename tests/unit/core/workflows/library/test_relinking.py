@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.tasks import Cancelled
-from core.workflows.library.importing import import_source
-from core.workflows.library.relinking import relink
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.relinking import relink
 from tests.helpers.bad_pictures import write_zip
 from tests.helpers.listening import Listening
 from tests.helpers.pictures import striped_folder
@@ -35,7 +35,7 @@ def source_paths(library: Path) -> list[Path]:
 
 def readable(library: Path) -> int:
     """Cases whose picture can be opened where the catalogue says it lies."""
-    from core.imaging import open_picture
+    from semblance.core.imaging import open_picture
 
     count = 0
     with Library.open(library) as opened:

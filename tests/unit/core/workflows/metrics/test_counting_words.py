@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadArguments
-from core.library.library import Library
-from core.metrics.storage import load_metric
-from core.searches.query import Query
-from core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments
+from semblance.core.library.library import Library
+from semblance.core.metrics.storage import load_metric
+from semblance.core.searches.query import Query
+from semblance.core.workflows.evaluation.evaluating import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.pictures import striped_folder
 
 FORMS = {"visual_words": ("codebook:200", "codebook:20"), "textons": ("codebook:2000:300", "codebook:40:8")}

@@ -8,23 +8,23 @@ import shutil
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
-from core.evaluation.protocols.split_protocol import random_halves
-from core.evaluation.reading import library_data
-from core.library.library import Library
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.evaluation.scoreboard import is_stale
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import publish
-from core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
-from core.workflows.metrics.never_seen import WhoIsWho
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
-from core.workflows.searches import concepts, refining
-from core.workflows.searches.batch_queries import held_out_cases
-from core.workflows.searches.desk import close_desks
+from semblance.core.errors import BadInput
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
+from semblance.core.evaluation.protocols.split_protocol import random_halves
+from semblance.core.evaluation.reading import library_data
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.metrics.metric_exchange import SUFFIX, export_metric, import_metric
+from semblance.core.workflows.metrics.never_seen import WhoIsWho
+from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.searches import concepts, refining
+from semblance.core.workflows.searches.batch_queries import held_out_cases
+from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.metrics.storage import load_metric
-from core.tasks import Cancelled, Reporter
-from core.workflows.metrics import slider as slider_module
-from core.workflows.metrics.slider import prepare_slider
-from core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
-from core.workflows.metrics.training import TrainRequest
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.metrics.storage import load_metric
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.metrics import slider as slider_module
+from semblance.core.workflows.metrics.slider import prepare_slider
+from semblance.core.workflows.metrics.slider_steps import PLACES, gather, slider_of, step_name
+from semblance.core.workflows.metrics.training import TrainRequest
 from tests.helpers.tables import PLAIN, table_library
 
 REQUEST = TrainRequest("", "between", settings={"rounds": 15})

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import refining
-from core.workflows.searches.refining import closer, thumb
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.refining import closer, thumb
 from tests.helpers.tables import PLAIN, table_library
 
 SEARCH = Search("plain", Query(case="t/c0"), "mine")

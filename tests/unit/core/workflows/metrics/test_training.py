@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.library.library import Library
-from core.metrics.storage import load_metric
-from core.searches.query import Query
-from core.tasks import Cancelled
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics import training
-from core.workflows.metrics.training import CurvePoint, TrainRequest, score_metric, train_metric
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.library import Library
+from semblance.core.metrics.storage import load_metric
+from semblance.core.searches.query import Query
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics import training
+from semblance.core.workflows.metrics.training import CurvePoint, TrainRequest, score_metric, train_metric
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.libraries import tables_of
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library
@@ -163,7 +163,7 @@ def test_a_disk_that_fills_while_saving_leaves_the_old_metric(library, monkeypat
     def fail(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.metrics.storage.os.fsync", fail)
+    monkeypatch.setattr("semblance.core.metrics.storage.os.fsync", fail)
     with pytest.raises(SemblanceError, match=r"could not be written.*No space left.*Free some space"):
         train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 3}))
     assert tables_of(library) == before

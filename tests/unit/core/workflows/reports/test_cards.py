@@ -10,16 +10,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.library.library import Library
-from core.reports.card_writing import card_markdown
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.metric_exchange import ABOUT, METRIC, SUFFIX, export_metric, import_metric
-from core.workflows.metrics.training import TrainRequest, score_metric
-from core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.library import Library
+from semblance.core.reports.card_writing import card_markdown
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.metric_exchange import (
+    ABOUT,
+    METRIC,
+    SUFFIX,
+    export_metric,
+    import_metric,
+)
+from semblance.core.workflows.metrics.training import TrainRequest, score_metric
+from semblance.core.workflows.reports.cards import compared_cards, metric_card, write_metric_card
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.tables import PLAIN, table_library
 
 

@@ -8,19 +8,25 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from core.engine import Engine
-from core.errors import BadArguments, SemblanceError
-from core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
-from core.reports.sheet import Page
-from core.tasks import Cancelled, Reporter
-from core.workflows.evaluation.scoreboard import (
+from semblance.core.engine import Engine
+from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.reports.curves import ACCURACY, CALIBRATION, KINDS, ROC, TRAINING
+from semblance.core.reports.sheet import Page
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.evaluation.scoreboard import (
     accuracy_curves,
     calibration_curves,
     roc_curves,
     scored_metrics,
     training_curves,
 )
-from core.workflows.reports.drawing import SAVED_RATIO, SAVED_SIZE, draw, export_plots, export_scores
+from semblance.core.workflows.reports.drawing import (
+    SAVED_RATIO,
+    SAVED_SIZE,
+    draw,
+    export_plots,
+    export_scores,
+)
 from tests.helpers.scored import calibrated, metric, snapshot
 
 METRICS = scored_metrics(

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from core.library.library import Library
-from core.reports.curves import ACCURACY, AccuracyCurve
-from core.reports.options import ReportOptions
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.exported import exports
-from core.workflows.library.importing import import_source
-from core.workflows.metrics import metric_exchange
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.reports import cards, drawing, reporting
-from core.workflows.searches import refining
-from core.workflows.searches.desk import close_desks
+from semblance.core.library.library import Library
+from semblance.core.reports.curves import ACCURACY, AccuracyCurve
+from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.exported import exports
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics import metric_exchange
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.reports import cards, drawing, reporting
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.dicom_files import save
 from tests.helpers.telling import told_by, told_by_bytes
 from tests.unit.core.workflows.library.test_deidentified import PLANTED, film

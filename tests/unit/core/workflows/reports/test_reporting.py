@@ -12,18 +12,18 @@ import pypdf
 import pytest
 from PIL import Image
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.imaging.region import Region
-from core.library.library import Library
-from core.reports.options import MAX_COMMENT, ReportOptions, read_logo
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.reports.reporting import write_reports, write_search_report
-from core.workflows.reports.sealing import reopen_report
-from core.workflows.searches import refining
-from core.workflows.searches.asking import ask
-from core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
-from core.workflows.searches.refining import closer, thumb
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.reports.reporting import write_reports, write_search_report
+from semblance.core.workflows.reports.sealing import reopen_report
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
+from semblance.core.workflows.searches.refining import closer, thumb
 from tests.helpers.striped import striped_library
 from tests.helpers.tables import PLAIN, table_library
 

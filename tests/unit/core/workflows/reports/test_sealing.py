@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import BadInput
-from core.workflows.reports.sealing import _content
+from semblance.core.errors import BadInput
+from semblance.core.workflows.reports.sealing import _content
 
 
 def test_a_picture_that_is_gone_is_named(tmp_path):

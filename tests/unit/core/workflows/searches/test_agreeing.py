@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.imaging.region import Region
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.agreeing import SIDE, agreement
-from core.workflows.searches.desk import close_desks
+from semblance.core.imaging.region import Region
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.agreeing import SIDE, agreement
+from semblance.core.workflows.searches.desk import close_desks
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
@@ -33,7 +33,7 @@ def made(tmp_path_factory):
 
 
 def ids(library):
-    from core.workflows.library.opening import publish
+    from semblance.core.workflows.library.opening import publish
 
     return publish(library).columns.ids
 

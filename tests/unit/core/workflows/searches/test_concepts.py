@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.workflows.searches import concepts
-from core.workflows.searches.desk import desk_for
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.workflows.searches import concepts
+from semblance.core.workflows.searches.desk import desk_for
 from tests.helpers.libraries import raw
 
 

@@ -8,16 +8,16 @@ import weakref
 
 import pytest
 
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.library.letting_go import let_go
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import desk as desk_module
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import desk_for
-from core.workflows.searches.differing import differing
-from core.workflows.searches.explaining import why
-from core.workflows.searches.refining_desk import bench_for
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import desk as desk_module
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import desk_for
+from semblance.core.workflows.searches.differing import differing
+from semblance.core.workflows.searches.explaining import why
+from semblance.core.workflows.searches.refining_desk import bench_for
 from tests.helpers.tables import table_library
 
 BLIND = ("f0",)

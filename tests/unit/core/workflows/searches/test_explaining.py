@@ -7,15 +7,15 @@ import shutil
 
 import pytest
 
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import refining
-from core.workflows.searches.asking import ask
-from core.workflows.searches.explaining import MOVED, reasons, why
-from core.workflows.searches.refining import closer
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.explaining import MOVED, reasons, why
+from semblance.core.workflows.searches.refining import closer
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 

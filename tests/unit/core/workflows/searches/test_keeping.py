@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.library.library import Library
-from core.library.records import CATALOGUE
-from core.searches.judgement import Judgement, Kind
-from core.searches.query import Query
-from core.searches.search import Search, new_ledger
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.library.opening import LAST
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import keeping
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.searches.judgement import Judgement, Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search, new_ledger
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.library.opening import LAST
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import keeping
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.asked import ranked
 from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import PLAIN, table_library

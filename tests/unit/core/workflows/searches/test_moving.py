@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.imaging.region import Region
-from core.library.library import Library
-from core.searches.concepts import REACH, direction
-from core.searches.examples import moved_query
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.searches import concepts, refining
-from core.workflows.searches.asking import ask
-from core.workflows.searches.refining_desk import bench_for
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.searches.concepts import REACH, direction
+from semblance.core.searches.examples import moved_query
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import concepts, refining
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.refining_desk import bench_for
 from tests.helpers.asked import ranked
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
-from core.workflows.searches.near_duplicates import Lookalikes
+from semblance.core.imaging.fingerprint import DETAIL_SIDE, SIDE, Fingerprint
+from semblance.core.workflows.searches.near_duplicates import Lookalikes
 
 CASES = 200
 EVEN = np.zeros(DETAIL_SIDE * DETAIL_SIDE, dtype=np.float32)

@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from core.errors import BadInput
-from core.imaging.region import Region
-from core.library.library import Library
-from core.searches.query import Query
-from core.searches.questions import LONG, SHORT, Answer
-from core.searches.search import Search
-from core.workflows.searches import questioning
-from core.workflows.searches.asking import ask
+from semblance.core.errors import BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.searches.query import Query
+from semblance.core.searches.questions import LONG, SHORT, Answer
+from semblance.core.searches.search import Search
+from semblance.core.workflows.searches import questioning
+from semblance.core.workflows.searches.asking import ask
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import finding_of
 

@@ -8,25 +8,25 @@ import shutil
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.imaging.region import Region
-from core.library.library import Library
-from core.metrics.card import MetricCard
-from core.metrics.online.click_space import ClickSpace
-from core.metrics.storage import load_metric
-from core.reports.card_facts import card_facts
-from core.searches.contradictions import Reason
-from core.searches.judgement import Kind
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.metrics.training import score_metric
-from core.workflows.searches import desk as desk_module
-from core.workflows.searches import refining
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks, slim_desks
-from core.workflows.searches.refining import closer, thumb
-from core.workflows.searches.refining_desk import bench_for
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.online.click_space import ClickSpace
+from semblance.core.metrics.storage import load_metric
+from semblance.core.reports.card_facts import card_facts
+from semblance.core.searches.contradictions import Reason
+from semblance.core.searches.judgement import Kind
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.metrics.training import score_metric
+from semblance.core.workflows.searches import desk as desk_module
+from semblance.core.workflows.searches import refining
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks, slim_desks
+from semblance.core.workflows.searches.refining import closer, thumb
+from semblance.core.workflows.searches.refining_desk import bench_for
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput
-from core.features.registry import make_extractor
-from core.imaging import open_picture
-from core.imaging.region import Region
-from core.library.library import Library
-from core.metrics.storage import load_metric
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging import open_picture
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.metrics.storage import load_metric
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import ids
 from tests.helpers.bad_pictures import encoded, pattern
 from tests.helpers.pictures import striped_folder

@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library.library import Library
-from core.library.records import DERIVED
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import Cancelled
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches import desk as desk_module
-from core.workflows.searches.desk import close_desks, desk_for
-from core.workflows.searches.explaining import why
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadInput
+from semblance.core.library.library import Library
+from semblance.core.library.records import DERIVED
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches import desk as desk_module
+from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches.explaining import why
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import ids
 from tests.helpers.listening import Listening
 from tests.helpers.tables import table_library, write_table
@@ -50,7 +50,7 @@ def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
     monkeypatch.setattr(desk.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
     assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked == []
-    monkeypatch.setattr("core.workflows.searches.desk.DETAILS_KEPT", 25)
+    monkeypatch.setattr("semblance.core.workflows.searches.desk.DETAILS_KEPT", 25)
     assert len(search(table, "plain", Query("t/c0"), k=50).ranked) == 50
     assert search(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert asked
@@ -62,8 +62,8 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert desk_for(table, "plain") is desk
     write_table(tmp_path / "t.csv", n=64)
     elsewhere(
-        "from core.workflows.library.importing import import_source\n"
-        "from core.workflows.features.extracting import extract_features\n"
+        "from semblance.core.workflows.library.importing import import_source\n"
+        "from semblance.core.workflows.features.extracting import extract_features\n"
         "import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "extract_features(Path(sys.argv[2]), 'raw')\n",
         tmp_path / "t.csv",
@@ -72,7 +72,7 @@ def test_changes_by_another_program_are_noticed(table, tmp_path):
     assert "t/c60" in ids(search(table, "plain", Query("t/c0"), k=100))
     assert desk_for(table, "plain") is not desk
     elsewhere(
-        "from core.workflows.metrics.training import TrainRequest, train_metric\n"
+        "from semblance.core.workflows.metrics.training import TrainRequest, train_metric\n"
         "train_metric(Path(sys.argv[1]), TrainRequest('bdm', 'plain', settings={'rounds': 5}))\n",
         table,
     )

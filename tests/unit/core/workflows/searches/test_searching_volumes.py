@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import BadInput
-from core.imaging.container import PictureReader
-from core.imaging.region import Region
-from core.library import open_library
-from core.searches.query import Query
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadInput
+from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.region import Region
+from semblance.core.library import open_library
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.colon_phantoms import SIDE, write_study
 from tests.helpers.dicom_files import ct_slice, encoded
 

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.evaluation.calibration import Calibration
-from core.imaging.region import Region
-from core.library.library import Library
-from core.metrics.masking import explained_groups
-from core.searches.query import Query
-from core.searches.search import Search
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, score_metric, train_metric
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks, desk_for
-from core.workflows.searches.refining import judge, thumb
-from core.workflows.searches.searching import search
-from core.workflows.searches.trusting import (
+from semblance.core.evaluation.calibration import Calibration
+from semblance.core.imaging.region import Region
+from semblance.core.library.library import Library
+from semblance.core.metrics.masking import explained_groups
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches.refining import judge, thumb
+from semblance.core.workflows.searches.searching import search
+from semblance.core.workflows.searches.trusting import (
     FEWER,
     NOT_CALIBRATED,
     OWN_PATIENT,
@@ -297,7 +297,7 @@ def test_a_whole_picture_asked_of_a_library_of_regions_is_warned_of(made, monkey
         image.save(asked)
     assert search(made, "plain", Query(image=asked)).warnings == ()
     close_desks()
-    monkeypatch.setattr("core.workflows.searches.desk.Desk.with_regions", True)
+    monkeypatch.setattr("semblance.core.workflows.searches.desk.Desk.with_regions", True)
     (warning,) = search(made, "plain", Query(image=asked)).warnings
     assert "Draw the region" in warning
     assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()

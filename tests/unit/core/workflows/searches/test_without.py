@@ -7,19 +7,19 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.errors import BadArguments
-from core.library.library import Library
-from core.metrics.masking import explained_groups, without_groups
-from core.metrics.storage import load_metric, save_metric
-from core.searches.query import Query
-from core.searches.search import Search
-from core.tasks import Cancelled, Reporter
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.asking import ask
-from core.workflows.searches.desk import close_desks, desk_for
-from core.workflows.searches.desk_store import DRAWN
-from core.workflows.searches.explaining import ready, why
-from core.workflows.searches.searching import search
+from semblance.core.errors import BadArguments
+from semblance.core.library.library import Library
+from semblance.core.metrics.masking import explained_groups, without_groups
+from semblance.core.metrics.storage import load_metric, save_metric
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.asking import ask
+from semblance.core.workflows.searches.desk import close_desks, desk_for
+from semblance.core.workflows.searches.desk_store import DRAWN
+from semblance.core.workflows.searches.explaining import ready, why
+from semblance.core.workflows.searches.searching import search
 from tests.helpers.tables import table_library
 
 LEARNERS = {
@@ -131,7 +131,7 @@ def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(
     asked = Search("projected", Query("t/c0"), without=("f0",))
     unprepared = ask(library, asked).result.ranked
     close_desks()
-    monkeypatch.setattr("core.workflows.searches.stepped.CHUNKS", 1)
+    monkeypatch.setattr("semblance.core.workflows.searches.stepped.CHUNKS", 1)
     with pytest.raises(Cancelled):
         ready(library, asked, reporter=StopsAfter(2))
     read = []

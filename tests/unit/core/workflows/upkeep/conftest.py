@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.library.library import Library
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.desk import close_desks
-from core.workflows.searches.searching import Query, search
+from semblance.core.library.library import Library
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.searching import Query, search
 from tests.helpers.libraries import raw
 from tests.helpers.pictures import striped_folder
 

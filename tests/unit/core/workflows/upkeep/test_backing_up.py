@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadArguments, BadInput, SemblanceError
-from core.library import backup
-from core.library.backup import MANIFEST
-from core.library.library import Library
-from core.library.records import CATALOGUE
-from core.tasks import Cancelled, Reporter
-from core.workflows.upkeep.backing_up import back_up, restore
-from core.workflows.upkeep.checking import check_library
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library import backup
+from semblance.core.library.backup import MANIFEST
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.upkeep.backing_up import back_up, restore
+from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.libraries import (
     fill,
     make_library,

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library import schema
-from core.library.library import Library
-from core.library.records import CATALOGUE, JudgementRecord, now
-from core.library.row_sums import changed_rows
-from core.workflows.features.extracting import extract_features
-from core.workflows.library.importing import import_source
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.upkeep.checking import check_library
+from semblance.core.errors import BadInput
+from semblance.core.library import schema
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, JudgementRecord, now
+from semblance.core.library.row_sums import changed_rows
+from semblance.core.workflows.features.extracting import extract_features
+from semblance.core.workflows.library.importing import import_source
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import numbers_of, raw, settled, tables_of
 from tests.unit.core.workflows.upkeep.conftest import CASES

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import BadInput
-from core.library.feature_stores import create_store
-from core.library.library import Library
-from core.library.records import CATALOGUE, CHUNK, DERIVED
-from core.library.thumbnails import ThumbnailStore
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.searches.desk import close_desks
-from core.workflows.searches.searching import Query, search
-from core.workflows.upkeep import mending
-from core.workflows.upkeep.backing_up import back_up
-from core.workflows.upkeep.checking import check_library
+from semblance.core.errors import BadInput
+from semblance.core.library.feature_stores import create_store
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, CHUNK, DERIVED
+from semblance.core.library.thumbnails import ThumbnailStore
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.searches.desk import close_desks
+from semblance.core.workflows.searches.searching import Query, search
+from semblance.core.workflows.upkeep import mending
+from semblance.core.workflows.upkeep.backing_up import back_up
+from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.checks import parts_of
 from tests.helpers.libraries import numbers_of, raw, tables_of
 from tests.unit.core.workflows.upkeep.conftest import CASES

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.workflows.upkeep.findings import few
+from semblance.core.workflows.upkeep.findings import few
 
 
 def test_many_names_are_cut_short():

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SemblanceError
-from core.library.library import Library
-from core.library.records import CATALOGUE, JudgementRecord, now
-from core.workflows.upkeep.checking import check_library
-from core.workflows.upkeep.findings import CheckResult
+from semblance.core.errors import SemblanceError
+from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE, JudgementRecord, now
+from semblance.core.workflows.upkeep.checking import check_library
+from semblance.core.workflows.upkeep.findings import CheckResult
 from tests.helpers.libraries import make_library, numbers_set, rows_of, settled, values_of
 
 CASES = 60

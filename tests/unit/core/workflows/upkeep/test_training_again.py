@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.library.library import Library
-from core.library.records import MetricRecord
-from core.workflows.metrics.training import TrainRequest, train_metric
-from core.workflows.upkeep.checking import check_library
-from core.workflows.upkeep.training_again import how_to_train_again
+from semblance.core.library.library import Library
+from semblance.core.library.records import MetricRecord
+from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from semblance.core.workflows.upkeep.checking import check_library
+from semblance.core.workflows.upkeep.training_again import how_to_train_again
 from tests.helpers.program import semblance
 
 
