@@ -26,7 +26,7 @@ setup-test:
 setup-deep:
 	@sh packaging/setup.sh deep
 
-run: setup ## set up if needed, then show the demo (without a display: write its report and a picture)
+run: setup ## set up if needed, then show the demo (without a display: write its report and an image)
 	$(BIN)/semblance demo $(ARGS)
 
 test: lint ## set up if needed, then every check: style, types, import contracts, tests
@@ -63,12 +63,12 @@ bundle: setup-bundle ## build the program in one folder that needs no Python, lo
 audit: setup ## ask whether a pinned dependency has a known hole; without a network it says that nothing was checked
 	$(BIN)/python packaging/audit.py
 
-screenshot: setup ## renew the pictures of the README and of the tutorial
+screenshot: setup ## renew the images of the README and of the tutorial
 	rm -rf build/screenshot.semblance
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
 	mkdir -p resources/screenshots
 	cp build/screenshot.semblance/window.png resources/screenshots/window.png
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python -m semblance.app.tutorial_pictures build/screenshot.semblance resources/help/pictures
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python -m semblance.app.tutorial_images build/screenshot.semblance resources/help/images
 
 clean: ## remove every .venv and everything that was built
 	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

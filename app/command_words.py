@@ -6,11 +6,11 @@ from semblance.core.language import tr
 
 #: Id of a command -> words; those of its own text and menu find it anyway.
 OTHER_WORDS = {
-    "new_library_folder": tr("create import dicom pictures"),
+    "new_library_folder": tr("create import dicom images"),
     "new_library": tr("create import csv medmnist"),
     "open_library": tr("load change recent"),
     "demo": tr("example sample tutorial"),
-    "import_more": tr("import dicom pictures"),
+    "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),
     "not_read": tr("failed ignored errors problems"),
     "relink": tr("relink missing lost path"),
@@ -42,7 +42,7 @@ OTHER_WORDS = {
     "searches": tr("saved history open"),
     "rank_again": tr("refresh update renew"),
     "region": tr("rectangle ellipse polygon outline roi"),
-    "whole_picture": tr("remove region"),
+    "whole_image": tr("remove region"),
     "same_patient": tr("include exclude patients"),
     "alike": tr("near-duplicates copies"),
     "diverse": tr("diversity variety"),

@@ -1,4 +1,4 @@
-"""`semblance demo`: the demo library, and without a display its report and a picture of the window."""
+"""`semblance demo`: the demo library, and without a display its report and an image of the window."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Dem
         reporter.progress(files.index(file), len(files), "Writing the report")
         write_search_report(path, Search(METRIC, query), file, reporter=reporter)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from semblance.app.screenshot import picture_of_window
+    from semblance.app.screenshot import image_of_window
 
-    picture = path / "window.png"
-    picture_of_window(path, query, picture)
-    return Demo(path, opens_window=False, files=(*files, picture))
+    image = path / "window.png"
+    image_of_window(path, query, image)
+    return Demo(path, opens_window=False, files=(*files, image))
 
 
 def has_display() -> bool:

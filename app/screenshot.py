@@ -1,4 +1,4 @@
-"""A picture of the real window, rendered when everything in it has arrived."""
+"""An image of the real window, rendered when everything in it has arrived."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REST_MS = 400
 IDLE_MS = 5
 
 
-def picture_of_window(
+def image_of_window(
     library: Path,
     query: Query | None,
     file: Path,

@@ -78,7 +78,7 @@ class State(QObject):
         self.extracting = ""
         #: Rows of the cases chosen on the map, ascending; ``None``: all.
         self.picked: npt.NDArray[np.int64] | None = None
-        #: How the query's picture is seen; ``None`` for colour and without a picture.
+        #: How the query's image is seen; ``None`` for colour and without an image.
         self.greys: Greys | None = None
         #: Why the current metric cannot be refined by clicks, once that is known.
         self.refusal: SemblanceError | None = None
@@ -275,7 +275,7 @@ class State(QObject):
         self.change_search(**changes)
 
     def set_greys(self, greys: Greys | None) -> None:
-        """The query's picture is seen in other greys."""
+        """The query's image is seen in other greys."""
         if greys != self.greys:
             self.greys = greys
             self.greys_changed.emit()

@@ -52,9 +52,9 @@ class Theme:
     bar_fill: str
     error: str
     error_back: str
-    picture_well: str = "#141415"
-    picture_text: str = "#ADADB4"
-    picture_link: str = "#B9B3FF"
+    image_well: str = "#141415"
+    image_text: str = "#ADADB4"
+    image_link: str = "#B9B3FF"
     region: str = "#B9B3FF"
     text_scale: float = 1.0
 

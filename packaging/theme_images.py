@@ -1,4 +1,4 @@
-"""Write the coloured pictures the style sheet names (check marks, arrows) from the icons and the theme.
+"""Write the coloured images the style sheet names (check marks, arrows) from the icons and the theme.
 
 Run it after changing a colour or one of these icons: ``PYTHONPATH=. python packaging/theme_images.py``.
 """
@@ -11,7 +11,7 @@ from semblance import resources
 from semblance.app.icons import coloured_svg
 from semblance.app.theme import THEMES, Theme
 
-PICTURES = {
+IMAGES = {
     "check": ("check", "text"),
     "check-off": ("check", "disabled"),
     "dash": ("dash", "text"),
@@ -26,17 +26,17 @@ PICTURES = {
 }
 
 
-def pictures(theme: Theme) -> dict[Path, str]:
-    """Path and text of every picture of one theme."""
+def images(theme: Theme) -> dict[Path, str]:
+    """Path and text of every image of one theme."""
     return {
         resources.path("theme") / theme.name / f"{name}.svg": coloured_svg(icon, getattr(theme, token))
-        for name, (icon, token) in PICTURES.items()
+        for name, (icon, token) in IMAGES.items()
     }
 
 
 def main() -> None:
     for theme in THEMES.values():
-        for path, text in pictures(theme).items():
+        for path, text in images(theme).items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 

@@ -114,7 +114,7 @@ def _start(
 @cli.command()
 def demo(
     library: Annotated[Path | None, typer.Option(help="Where the demo library is kept.")] = None,
-    headless: Annotated[bool, typer.Option(help="Open no window; write a report and a picture.")] = False,
+    headless: Annotated[bool, typer.Option(help="Open no window; write a report and an image.")] = False,
 ) -> None:
     """Make the generated demo library, train BDM+V on it, and open the window on it."""
     from semblance.app.demo import run_demo
@@ -246,7 +246,7 @@ def search(
     library: LibraryPath,
     metric: Annotated[str, typer.Option(metavar="METRIC")],
     case: Annotated[str | None, typer.Option(metavar="ID", help="A case of the library.")] = None,
-    image: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture from outside.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="An image from outside.")] = None,
     region: Annotated[str | None, typer.Option(metavar="X,Y,W,H", help="Only this part, in pixels.")] = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 20,
     diverse: Annotated[
@@ -263,7 +263,7 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the cases nearest to a case or a picture."""
+    """Show the cases nearest to a case or an image."""
     from semblance.core.searches.query import Query
     from semblance.core.workflows.searches.explaining import with_reasons
     from semblance.core.workflows.searches.searching import search as ask
@@ -338,10 +338,10 @@ def evaluate(
 @cli.command()
 def relink(
     library: LibraryPath,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the moved pictures are now.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the moved images are now.")],
     as_json: Json = False,
 ) -> None:
-    """Find moved pictures again by their content."""
+    """Find moved images again by their content."""
     from semblance.core.workflows.library.relinking import relink as find
 
     with ConsoleReporter() as reporter:

@@ -31,7 +31,7 @@ def report(
         typer.Option(metavar="FILE", help=".pdf, .html, .csv, .json or .dcm; of many queries a folder."),
     ],
     case: Annotated[str | None, typer.Option(metavar="ID", help="The query.")] = None,
-    image: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture as the query.")] = None,
+    image: Annotated[Path | None, typer.Option(metavar="FILE", help="An image as the query.")] = None,
     region: Annotated[str | None, typer.Option(metavar="x,y,w,h", help="The part that is asked.")] = None,
     cases: Annotated[
         str | None,

@@ -41,7 +41,7 @@ def show_restored(document: Any) -> None:
     echo(f"{document['library']}: {document['cases']:,} cases.")
     if document["missing"]:
         echo(
-            f"{document['missing']:,} files of pictures are not where they were; "
+            f"{document['missing']:,} files of images are not where they were; "
             "`semblance relink LIB FOLDER` finds them."
         )
 
@@ -84,7 +84,7 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .zip file.")],
     as_json: Json = False,
 ) -> None:
-    """Copy a library into one file, without its pictures; others may go on working."""
+    """Copy a library into one file, without its images; others may go on working."""
     from semblance.core.workflows.upkeep.backing_up import back_up
 
     with ConsoleReporter() as reporter:

@@ -38,7 +38,7 @@ from semblance.core.language import named, tr
 
 
 class ExperimentResults(QWidget):
-    """``case_wanted(library, row)``: a case whose picture is to be seen; the owner places ``protocol``."""
+    """``case_wanted(library, row)``: a case whose image is to be seen; the owner places ``protocol``."""
 
     case_wanted = Signal(str, int)
 
@@ -75,7 +75,7 @@ class ExperimentResults(QWidget):
         self.test.setAccessibleName(tr("Score that is ranked"))
         self.ranks = QLabel()
         self.ranks.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        # A picture as wide as its room would otherwise widen the window at every drawing.
+        # An image as wide as its room would otherwise widen the window at every drawing.
         self.ranks.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._ranks_told = Words(role="second")
         self.row = QComboBox()
@@ -158,7 +158,7 @@ class ExperimentResults(QWidget):
             },
         )
         if fresh:
-            self._begin_with_pictures()
+            self._begin_with_images()
         self._drawn = ()
         self._show_protocol()
         notes = [named(note) for note in document["notes"]]
@@ -176,8 +176,8 @@ class ExperimentResults(QWidget):
         self.notes.setText("\n\n".join(notes) or tr("Nothing failed, nothing was left out."))
         self.tabs.setTabText(4, tr("Notes ({n})", n=len(notes)) if notes else tr("Notes"))
 
-    def _begin_with_pictures(self) -> None:
-        """Worst queries of the open library before those of tables, which have no pictures."""
+    def _begin_with_images(self) -> None:
+        """Worst queries of the open library before those of tables, which have no images."""
         there = str(self._context.state.path or "")
         blocked = self.row.blockSignals(True)
         for place in range(self.row.count()):
@@ -241,22 +241,22 @@ class ExperimentResults(QWidget):
             self._worst_told.setText(tr("Worst queries of the finding {finding}.", finding=line["finding"]))
 
     def _preview(self, row: int) -> None:
-        """The picture of a query, where its library is the open one."""
+        """The image of a query, where its library is the open one."""
         case, item = self.queries.case(row), self.queries.item(row, 0)
         library, there = self._library(), self._context.state.path
         here = case is not None and there is not None and library == str(there)
         self.preview.show_case(case if here else None, item.text() if item is not None else "")
         if item is not None and not here:
             self._worst_told.setText(
-                tr("A row of a table has no picture.")
+                tr("A row of a table has no image.")
                 if case is None
-                else tr("Open {name} to see its pictures.", name=Path(library).name)
+                else tr("Open {name} to see its images.", name=Path(library).name)
             )
 
     def _enter_query(self, row: int) -> None:
         case, library = self.queries.case(row), self._library()
         if case is None:
-            self._worst_told.setText(tr("A row of a table has no picture."))
+            self._worst_told.setText(tr("A row of a table has no image."))
         elif library:
             self.case_wanted.emit(library, case)
 
@@ -307,10 +307,10 @@ class ExperimentResults(QWidget):
         )
 
     def _show_ranks(self, content: bytes) -> None:
-        picture = QPixmap()
-        picture.loadFromData(QByteArray(content))
-        picture.setDevicePixelRatio(self.devicePixelRatioF())
-        self.ranks.setPixmap(picture)
+        image = QPixmap()
+        image.loadFromData(QByteArray(content))
+        image.setDevicePixelRatio(self.devicePixelRatioF())
+        self.ranks.setPixmap(image)
 
 
 def _refill(box: QComboBox, texts: Mapping[str, str]) -> None:

@@ -43,7 +43,7 @@ _FOLDER, _SCHEDULER = "experiments_folder", "dask_scheduler"
 
 
 class ExperimentsDialog(Dialog):
-    """``case_wanted(library, row)``: a case whose picture is to be seen; ``help_wanted``."""
+    """``case_wanted(library, row)``: a case whose image is to be seen; ``help_wanted``."""
 
     case_wanted = Signal(str, int)
     help_wanted = Signal()

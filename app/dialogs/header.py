@@ -1,4 +1,4 @@
-"""What a file says of its picture: a table with search; who the patient is stays hidden unless asked."""
+"""What a file says of its image: a table with search; who the patient is stays hidden unless asked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from semblance.app.widgets.reading import for_reading
 from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.search_field import SearchField
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import headers
 from semblance.core.workflows.imaging.headers import HeaderTable
@@ -112,8 +112,8 @@ class HeaderDialog(Dialog):
         for column, width in enumerate((88, 264, 40)):
             self.table.setColumnWidth(column, theme().px(width))
 
-    def read(self, library: Path | None, what: int | PictureAddress, place: int | None) -> None:
-        """Show the header of a case's picture or of a file, of a volume that of slice ``place``."""
+    def read(self, library: Path | None, what: int | ImageAddress, place: int | None) -> None:
+        """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
         self._table = None
         self.rows.set_lines([])
         self.who.setChecked(False)

@@ -243,7 +243,7 @@ class HelpDialog(Dialog):
         document.setDefaultTextOption(self.page.document().defaultTextOption())
         document.setMarkdown(help_pages.text_of(self.shown))
         self._set_type(document)
-        self._fit_pictures(document)
+        self._fit_images(document)
         before = self.page.document()
         # Qt keeps the word of a double click, which must not be looked for on another page.
         before.clear()
@@ -253,9 +253,9 @@ class HelpDialog(Dialog):
         if ours:
             before.deleteLater()
 
-    def _fit_pictures(self, document: QTextDocument) -> None:
+    def _fit_images(self, document: QTextDocument) -> None:
         """None wider than the page, beside which it would be scrolled."""
-        if "](pictures/" not in help_pages.text_of(self.shown):
+        if "](images/" not in help_pages.text_of(self.shown):
             return
         layout = self.layout()
         if layout is not None:
@@ -268,15 +268,15 @@ class HelpDialog(Dialog):
             while not part.atEnd():
                 fragment = part.fragment()
                 part += 1
-                picture = fragment.charFormat().toImageFormat()
-                if picture.isValid():
-                    image = QImage(str(resources.path("help") / picture.name()))
-                    picture.setWidth(min(room, image.width()))
+                image = fragment.charFormat().toImageFormat()
+                if image.isValid():
+                    loaded = QImage(str(resources.path("help") / image.name()))
+                    image.setWidth(min(room, loaded.width()))
                     cursor.setPosition(fragment.position())
                     cursor.setPosition(
                         fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
                     )
-                    cursor.setCharFormat(picture)
+                    cursor.setCharFormat(image)
             block = block.next()
 
     @staticmethod

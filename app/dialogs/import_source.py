@@ -45,7 +45,7 @@ class ImportDialog(Dialog):
         title = QLabel(source.name)
         title.setTextFormat(Qt.TextFormat.PlainText)
         set_look(title, role="outcome")
-        quiet = _small(tr("Pictures stay where they are"))
+        quiet = _small(tr("Images stay where they are"))
         head = QHBoxLayout()
         head.addWidget(title)
         head.addStretch(1)

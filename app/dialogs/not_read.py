@@ -38,7 +38,7 @@ class NotReadDialog(Dialog):
         give_size(self, 760, 420)
         self._told = QLabel()
         set_look(self._told, role="second")
-        self._ignored = QCheckBox(tr("also those that are no pictures"))
+        self._ignored = QCheckBox(tr("also those that are no images"))
         self._ignored.toggled.connect(self._fill)
         self.table = PlainTable(_COLUMNS, tr("Files not read"))
         self.table.setColumnWidth(0, 320)

@@ -1,4 +1,4 @@
-"""The picture of the chosen query, beside the tables of an experiment."""
+"""The image of the chosen query, beside the tables of an experiment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class QueryPreview(QWidget):
         return None if self._row == _NONE else self._row
 
     def set_source(self, thumbnails: ThumbnailSource) -> None:
-        """Where pictures come from."""
+        """Where images come from."""
         if self._thumbnails is not thumbnails:
             self._thumbnails = thumbnails
             thumbnails.ready.connect(lambda rows: self.update() if self._row in rows else None)
@@ -39,7 +39,7 @@ class QueryPreview(QWidget):
     def show_case(self, row: int | None, name: str = "") -> None:
         """The case at ``row`` of the open library, called ``name``; ``None`` for nothing to show."""
         self._row = _NONE if row is None else row
-        self.setAccessibleName(tr("Picture of {name}", name=name) if name else "")
+        self.setAccessibleName(tr("Image of {name}", name=name) if name else "")
         self.setVisible(self._row != _NONE and self._thumbnails is not None)
         self.update()
 
@@ -48,7 +48,7 @@ class QueryPreview(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), colour(theme().picture_well))
+        painter.fillRect(self.rect(), colour(theme().image_well))
         image = self._thumbnails.get(self._row) if self._thumbnails is not None and self._row >= 0 else None
         if image is not None:
             size = image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)

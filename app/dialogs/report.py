@@ -32,9 +32,9 @@ FORMS = (
     ("html", tr("HTML, one page for a browser")),
     ("json", tr("JSON, reopens as the search it was")),
     ("csv", tr("CSV, the ranking as a table")),
-    ("dcm", tr("DICOM, a PDF for the picture archive")),
+    ("dcm", tr("DICOM, a PDF for the image archive")),
 )
-DE_IDENTIFIED = tr("Left out: patient ids, folders of files, names in file headers. Text in pictures stays.")
+DE_IDENTIFIED = tr("Left out: patient ids, folders of files, names in file headers. Text in images stays.")
 IDENTIFIED = tr("Patient ids and paths of files will stand in it. Mind where it goes.")
 
 
@@ -130,9 +130,7 @@ class ReportDialog(Dialog):
         self._problem.hide()
 
     def _choose_logo(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(
-            self, tr("Logo"), "", f"{tr('Pictures')} (*.png *.jpg *.jpeg)"
-        )
+        chosen, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
         if chosen:
             self._logo.setText(chosen)
 

@@ -37,7 +37,7 @@ _SIDE = 56
 
 
 class SearchesDialog(Dialog):
-    """A list with pictures. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z brings back."""
+    """A list with images. Enter or a double click opens, F2 renames, Delete deletes, Ctrl+Z brings back."""
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,7 +92,7 @@ class SearchesDialog(Dialog):
         column.addWidget(self._pages, 1)
         column.addLayout(undone)
         column.addLayout(buttons)
-        thumbnails.ready.connect(self._pictures_ready)
+        thumbnails.ready.connect(self._images_ready)
         context.state.named.connect(self.renew)
         context.state.library_changed.connect(self.close)
         self._enable()
@@ -219,7 +219,7 @@ class SearchesDialog(Dialog):
         self.list.clear()
         for search in found:
             item = QListWidgetItem(f"{search.name}\n{self._facts(search)}")
-            item.setIcon(self._picture(search))
+            item.setIcon(self._image(search))
             item.setToolTip(plain_tip(f"{search.name}\n{search.query}\n{self._facts(search)}"))
             item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{search.name}, {self._facts(search)}")
             self.list.addItem(item)
@@ -230,11 +230,11 @@ class SearchesDialog(Dialog):
             self.list.setFocus()
         self._enable()
 
-    def _picture(self, search: SavedSearch) -> QIcon:
+    def _image(self, search: SavedSearch) -> QIcon:
         side, ratio = theme().px(_SIDE), self.devicePixelRatioF()
         pixmap = QPixmap(round(side * ratio), round(side * ratio))
         pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(colour(theme().picture_well))
+        pixmap.fill(colour(theme().image_well))
         image = QImage.fromData(search.thumbnail) if search.thumbnail else None
         if search.case_row >= 0:
             image = self._thumbnails.get(search.case_row)
@@ -251,10 +251,10 @@ class SearchesDialog(Dialog):
             shown.addPixmap(pixmap, mode)
         return shown
 
-    def _pictures_ready(self, rows: frozenset[int]) -> None:
+    def _images_ready(self, rows: frozenset[int]) -> None:
         for place, search in enumerate(self._searches):
             if search.case_row in rows:
-                self.list.item(place).setIcon(self._picture(search))
+                self.list.item(place).setIcon(self._image(search))
 
     def _facts(self, search: SavedSearch) -> str:
         columns = self._context.state.columns
@@ -275,7 +275,7 @@ def _local(when: str) -> str:
 
 
 class _Lines(QStyledItemDelegate):
-    """A picture, the name, and below it in grey what the search is."""
+    """An image, the name, and below it in grey what the search is."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(120, theme().px(_SIDE) + 8)

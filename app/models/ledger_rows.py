@@ -220,5 +220,5 @@ def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
 
 
 def _short(query: str) -> str:
-    """A query's name: of a picture from outside its file."""
+    """A query's name: of an image from outside its file."""
     return query.replace("\\", "/").rpartition("/")[2] or query

@@ -1,4 +1,4 @@
-"""Small pictures by catalogue row: kept while there is room, asked for latest seen first."""
+"""Small images by catalogue row: kept while there is room, asked for latest seen first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_FLIGHT = 2
 WAITING = 1024
 
 
-class CardPicture(Protocol):
+class CardImage(Protocol):
     """A decoded thumbnail: (h, w) grey or (h, w, 3) RGB uint8, or the reason why there is none."""
 
     @property
@@ -33,21 +33,21 @@ class CardPicture(Protocol):
     def problem(self) -> str: ...
 
 
-Done = Callable[[Sequence[CardPicture]], None]
+Done = Callable[[Sequence[CardImage]], None]
 Fetch = Callable[[list[int], Done], None]
 
 
 class ThumbnailSource(QObject):
-    """What a grid asks for pictures; ``ready`` carries the frozenset of catalogue rows that have news."""
+    """What a grid asks for images; ``ready`` carries the frozenset of catalogue rows that have news."""
 
     ready = Signal(object)
 
     def get(self, case_row: int) -> QImage | None:
-        """The picture, or ``None`` while it is on its way (asking is what sends for it) or has a problem."""
+        """The image, or ``None`` while it is on its way (asking is what sends for it) or has a problem."""
         raise NotImplementedError
 
     def problem(self, case_row: int) -> str:
-        """Why there is no picture; empty when there is one or it is on its way."""
+        """Why there is no image; empty when there is one or it is on its way."""
         raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ class Thumbnails(ThumbnailSource):
         return self._problems.get(case_row, "")
 
     def forget(self, case_rows: Collection[int]) -> None:
-        """Drop pictures and problems that are no longer true, for example after relinking."""
+        """Drop images and problems that are no longer true, for example after relinking."""
         for row in case_rows:
             self._problems.pop(row, None)
             image = self._kept.pop(row, None)
@@ -131,19 +131,19 @@ class Thumbnails(ThumbnailSource):
             self._running += 1
             self._fetch(rows, partial(self._arrived, rows, self._generation))
 
-    def _arrived(self, rows: list[int], generation: int, answer: Sequence[CardPicture]) -> None:
+    def _arrived(self, rows: list[int], generation: int, answer: Sequence[CardImage]) -> None:
         # An answer may come when the window is gone already.
         if not isValid(self) or generation != self._generation:
             return
         self._running -= 1
         self._asked.difference_update(rows)
-        for picture in answer:
-            if picture.pixels is None:
-                self._problems[picture.row] = picture.problem or tr("not readable")
+        for image in answer:
+            if image.pixels is None:
+                self._problems[image.row] = image.problem or tr("not readable")
             else:
-                self._keep(picture.row, as_image(picture.pixels))
+                self._keep(image.row, as_image(image.pixels))
         if answer:
-            self.ready.emit(frozenset(picture.row for picture in answer))
+            self.ready.emit(frozenset(image.row for image in answer))
         self._send()
 
     def _keep(self, row: int, image: QImage) -> None:

@@ -1,4 +1,4 @@
-"""Examples beside the query: cases and pictures that are, and are not, what is meant."""
+"""Examples beside the query: cases and images that are, and are not, what is meant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add(context: Context, wanted: Sequence[Query], *, like: bool) -> None:
     """``wanted`` become examples, positive or not; those that are examples already change sides."""
     state = context.state
     if state.search is None or state.query is None:
-        context.messages.info(tr("Ask with a case or a picture first: examples stand beside the query."))
+        context.messages.info(tr("Ask with a case or an image first: examples stand beside the query."))
         return
     fresh = [one for one in dict.fromkeys(wanted) if one != state.query]
     if not fresh:
@@ -49,7 +49,7 @@ def add_cases(context: Context, case_rows: Sequence[int], *, like: bool) -> None
 
 
 def add_file(context: Context, path: Path, *, like: bool) -> None:
-    """A picture from outside the library."""
+    """An image from outside the library."""
     add(context, [Query(image=path)], like=like)
 
 

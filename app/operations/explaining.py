@@ -16,7 +16,7 @@ from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.explaining import Why
 
 #: Channels of what the Why panel asks.
-WHY, PICTURES = "why", "why pictures"
+WHY, IMAGES = "why", "why images"
 
 
 def explain(
@@ -53,7 +53,7 @@ def agree(
     told: Callable[[Agreement], object],
     failed: Callable[[SemblanceError], object],
 ) -> None:
-    """The pictures of the query and of a ranked case, with the places where they agree."""
+    """The images of the query and of a ranked case, with the places where they agree."""
     if context.state.path is None:
         return
     job = context.jobs.run(
@@ -63,7 +63,7 @@ def agree(
         asked.search,
         case,
         lane=Lane.DRAW,
-        channel=PICTURES,
+        channel=IMAGES,
         quiet=True,
     )
     job.done.connect(told)

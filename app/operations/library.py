@@ -149,16 +149,16 @@ def import_source(
 
 
 def relink(context: Context, folder: Path) -> None:
-    """Look for moved pictures under ``folder``."""
+    """Look for moved images under ``folder``."""
     path = context.state.path
     if path is None:
         return
-    job = context.jobs.run(tr("Finding moved pictures"), relinking.relink, path, folder)
+    job = context.jobs.run(tr("Finding moved images"), relinking.relink, path, folder)
 
     def show(result: relinking.RelinkResult) -> None:
         context.messages.info(
             tr(
-                "{found:,} pictures found again, {missing:,} still missing.",
+                "{found:,} images found again, {missing:,} still missing.",
                 found=result.found,
                 missing=result.still_missing,
             )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
-from semblance.app.viewer.picture_view import PictureView
-from semblance.core.imaging.address import PictureAddress
+from semblance.app.viewer.image_view import ImageView
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import looking
@@ -15,15 +15,15 @@ from semblance.core.workflows.imaging import looking
 
 def outline_mass(
     context: Context,
-    view: PictureView,
+    view: ImageView,
     library: Path | None,
-    what: int | PictureAddress,
+    what: int | ImageAddress,
     place: int | None,
     where: tuple[int, int] | Region,
 ) -> Job:
     """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later wish replaces
-    this one, and a picture shown meanwhile is left alone."""
-    shown = view.picture
+    this one, and an image shown meanwhile is left alone."""
+    shown = view.image
     job = context.jobs.run(
         tr("Outlining"),
         looking.outline_mass,
@@ -37,7 +37,7 @@ def outline_mass(
     )
 
     def draw(region: Region) -> None:
-        if view.picture is shown and view.editable:
+        if view.image is shown and view.editable:
             view.region.draw(region)
 
     return context.follow(job, draw)

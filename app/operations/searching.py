@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from semblance.app.context import Context
 from semblance.app.jobs import Lane
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.formats import PICTURE_SUFFIXES
+from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
@@ -20,10 +20,10 @@ _RANKING = "ask"
 #: Cases ranked for the window; a script asks for as many as it likes.
 SHOWN = 200
 #: Endings of files to ask with; DICOM files often have none and are under "All files".
-ENDINGS = sorted(PICTURE_SUFFIXES | {".dcm", ".dicom", ".ima"})
+ENDINGS = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
 FILES = ";;".join(
     (
-        tr("Pictures and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
+        tr("Images and DICOM ({endings})", endings=" ".join(f"*{ending}" for ending in ENDINGS)),
         tr("All files (*)"),
     )
 )

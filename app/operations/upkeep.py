@@ -38,7 +38,7 @@ def back_up(context: Context, file: Path) -> None:
             )
         else:
             context.messages.info(
-                tr("{name} is written and read back ({size}), without pictures.", name=file.name, size=size)
+                tr("{name} is written and read back ({size}), without images.", name=file.name, size=size)
             )
 
     context.follow(job, tell)
@@ -68,8 +68,8 @@ def restore(context: Context, file: Path, library: Path) -> None:
     def show(result: RestoreResult) -> None:
         if result.missing:
             context.messages.warning(
-                tr("{missing:,} files of pictures are not where they were.", missing=result.missing),
-                tr("File > Find moved pictures… finds them where they are now."),
+                tr("{missing:,} files of images are not where they were.", missing=result.missing),
+                tr("File > Find moved images… finds them where they are now."),
             )
         libraries.open_library(context, Path(result.library))
 

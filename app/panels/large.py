@@ -1,4 +1,4 @@
-"""The large picture: one case on the whole window, with its slices, its planes and the region tools."""
+"""The large image: one case on the whole window, with its slices, its planes and the region tools."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from semblance.app.panels.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.panels.query.source import QuerySource, inside
 from semblance.app.theme import news, set_look, theme
 from semblance.app.timers import one_shot
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.own_presets import own_presets
-from semblance.app.viewer.picture_menu import picture_menu
-from semblance.app.viewer.picture_pane import PicturePane
-from semblance.app.viewer.picture_view import PictureView
 from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
@@ -38,11 +38,11 @@ from semblance.app.widgets.rule import Rule
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 
 _SIDE = 296
 _RATE = "cine_rate"
@@ -55,10 +55,10 @@ class LargePanel(FullPage):
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
-        super().__init__(tr("Large picture"), tr("Picture"), back)
+        super().__init__(tr("Large image"), tr("Image"), back)
         self._context, self._state = context, context.state
         self._source: QuerySource | None = None
-        self._loaded: ViewedPicture | None = None
+        self._loaded: ViewedImage | None = None
         self._job: Job | None = None
         self.three = QPushButton(tr("Three planes"))
         self.three.setIcon(icon("planes"))
@@ -69,14 +69,14 @@ class LargePanel(FullPage):
         self.says.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
         for widget in (self.three, self.says):
             self.header.add_action(widget)
-        self.more = self.header.add_button("more", tr("More for this picture"))
+        self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = PicturePane(context.jobs)
+        self.pane = ImagePane(context.jobs)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
         self.tools = ToolRow()
-        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole picture"))))
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
         self.search_with.setAccessibleName(tr("Search with"))
         self.search = QPushButton(tr("Search with this"))
         self.search.setIcon(icon("search"))
@@ -102,12 +102,12 @@ class LargePanel(FullPage):
 
         middle = vbox(spacing=8, margins=(8, 5, 8, 8))
         middle.addWidget(self.tools)
-        self._pictures = QWidget()
-        pictures = hbox(self._pictures, spacing=8)
-        pictures.addWidget(self.pane, 3)
-        pictures.addWidget(self.planes, 2)
+        self._images = QWidget()
+        images = hbox(self._images, spacing=8)
+        images.addWidget(self.pane, 3)
+        images.addWidget(self.planes, 2)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._pictures)
+        self._pages.addWidget(self._images)
         self._pages.addWidget(self.notice)
         middle.addWidget(self._pages, 1)
 
@@ -194,7 +194,7 @@ class LargePanel(FullPage):
     def _run(self, function: object, *args: object) -> Job:
         assert callable(function)
         return self._context.jobs.run(
-            tr("Opening the picture"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
+            tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="large", quiet=True
         )
 
     def leave(self) -> None:
@@ -214,33 +214,33 @@ class LargePanel(FullPage):
         if self._job is job:
             self._job = None
 
-    def _show(self, viewed: ViewedPicture) -> None:
+    def _show(self, viewed: ViewedImage) -> None:
         source = self._source
         if source is None:
             return
         self._slow.stop()
         self._loaded = viewed
-        self._pages.setCurrentWidget(self._pictures)
+        self._pages.setCurrentWidget(self._images)
         self.view.editable = True
         query = self._state.query
         region = query.region if query is not None and self._is_query() else None
-        what = viewed.case.row if viewed.case is not None else PictureAddress(source.image or Path())
-        self.pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.picture))
+        what = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
         self.pane.go_to(region)
-        self.strip.begin(viewed.stack, *self.pane.source, viewed.picture)
+        self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)
         self._tell_greys()
         self.planes.begin(viewed.stack)
-        picture = viewed.picture
+        image = viewed.image
         self.view.setAccessibleName(
             tr(
-                "Picture of {name}, {width} by {height} pixels",
+                "Image of {name}, {width} by {height} pixels",
                 name=source.name,
-                width=picture.width,
-                height=picture.height,
+                width=image.width,
+                height=image.height,
             )
         )
-        volume = viewed.stack is not None and viewed.stack.slices > 1 and not picture.is_colour
+        volume = viewed.stack is not None and viewed.stack.slices > 1 and not image.is_colour
         self.three.setVisible(volume)
         try:
             rate = int(self._context.settings.text(_RATE, str(RATE)))
@@ -252,7 +252,7 @@ class LargePanel(FullPage):
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_nothing(self) -> None:
-        self._pages.setCurrentWidget(self._pictures)
+        self._pages.setCurrentWidget(self._images)
         self.pane.show_nothing()
         self.strip.begin(None, None, 0, None)
         self.planes.begin(None)
@@ -283,7 +283,7 @@ class LargePanel(FullPage):
         return self._source == QuerySource(self._state.path, query.case, query.image)
 
     def _follow_query(self) -> None:
-        """Regions are asked with at once where the picture is the query's."""
+        """Regions are asked with at once where the image is the query's."""
         self._region.live = self._is_query()
         self._region.follow()
         self._tell_region()
@@ -306,15 +306,15 @@ class LargePanel(FullPage):
         source, loaded = self._source, self._loaded
         self.header.set_second(source.label(self._state.columns) if source is not None else "")
         self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
-        self.facts.show_picture(loaded.picture if loaded is not None else None)
+        self.facts.show_image(loaded.image if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)
-        self.tools.auto.setVisible(loaded is None or not loaded.picture.is_colour)
+        self.tools.auto.setVisible(loaded is None or not loaded.image.is_colour)
         self.says.setEnabled(loaded is not None)
         self._region.tell()
 
     def _tell_greys(self) -> None:
-        if self.view.picture is not None:
-            self.strip.show_greys(self.view.picture, self.view.window_level, inverted=self.view.inverted)
+        if self.view.image is not None:
+            self.strip.show_greys(self.view.image, self.view.window_level, inverted=self.view.inverted)
 
     # Doing
 
@@ -325,13 +325,13 @@ class LargePanel(FullPage):
                 self._context, Query(case=self._source.case, image=self._source.image, region=region)
             )
 
-    def make_menu(self, view: PictureView | None = None) -> QMenu:
-        """What can be done with the picture, or with the plane in ``view``; deletes itself when it closes."""
-        menu = picture_menu(view or self.view, self._context, self)
+    def make_menu(self, view: ImageView | None = None) -> QMenu:
+        """What can be done with the image, or with the plane in ``view``; deletes itself when it closes."""
+        menu = image_menu(view or self.view, self._context, self)
         menu.addAction(tr("What the file says…\tCtrl+H"), self.header_wanted.emit)
         return menu
 
-    def _open_menu(self, at: QPoint, view: PictureView | None = None) -> None:
+    def _open_menu(self, at: QPoint, view: ImageView | None = None) -> None:
         if self._loaded is not None:
             self.make_menu(view).popup(at)
 

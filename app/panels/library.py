@@ -254,7 +254,7 @@ class _Choices(QWidget):
             if widget is not None:
                 widget.deleteLater()
         self._boxes, self._named = {}, named
-        for key, text, count, picture in entries:
+        for key, text, count, image in entries:
             line = QWidget()
             row = QHBoxLayout(line)
             row.setContentsMargins(0, 0, 0, 0)
@@ -262,8 +262,8 @@ class _Choices(QWidget):
             box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {figure(count, ',')}")
             box.setToolTip(plain_tip(text))
-            if picture is not None:
-                box.setIcon(picture)
+            if image is not None:
+                box.setIcon(image)
             box.toggled.connect(lambda _on: self.changed.emit())
             number = QLabel(figure(count, ","))
             set_look(number, role="second")

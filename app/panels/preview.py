@@ -1,4 +1,4 @@
-"""One panel alone in a window of its own, to look at: ``python -m semblance.app.panels.query.panel --picture FILE``."""
+"""One panel alone in a window of its own, to look at: ``python -m semblance.app.panels.query.panel --image FILE``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from semblance.core.searches.query import Query
 
 
 def preview(make: Callable[[Context], QWidget], width: int, height: int) -> None:
-    """Show ``make(context)`` until its window is closed. ``--save`` takes a picture of it instead."""
+    """Show ``make(context)`` until its window is closed. ``--save`` takes an image of it instead."""
     parser = argparse.ArgumentParser(description="Show one panel alone.")
     parser.add_argument("--library", type=Path, help="a library to open")
-    parser.add_argument("--picture", type=Path, help="a picture to search with")
+    parser.add_argument("--image", type=Path, help="an image to search with")
     parser.add_argument("--case", help="a case of the library to search with")
     parser.add_argument("--region", type=Region.parse, help="search with this part: x,y,width,height")
     parser.add_argument("--light", action="store_true", help="the light theme")
@@ -40,8 +40,8 @@ def preview(make: Callable[[Context], QWidget], width: int, height: int) -> None
     panel.show()
 
     def ask() -> None:
-        if given.picture or given.case:
-            searching.ask(context, Query(given.case, given.picture, given.region))
+        if given.image or given.case:
+            searching.ask(context, Query(given.case, given.image, given.region))
 
     if given.library:
         library.open_library(context, given.library, then=ask)

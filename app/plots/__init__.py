@@ -1,1 +1,1 @@
-"""Plots in the window: pictures drawn elsewhere, and curves that grow."""
+"""Plots in the window: images drawn elsewhere, and curves that grow."""

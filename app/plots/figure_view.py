@@ -1,4 +1,4 @@
-"""A plot shown as a picture that another process draws."""
+"""A plot shown as an image that another process draws."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from semblance.core.reports.sheet import Page, ThemeName
 REDRAW_MS = 120
 #: Ways to save a plot: words in the dialog, suffix, and whether it looks as it does here.
 SAVE_AS = (
-    (tr("PNG picture for print") + " (*.png)", ".png", False),
-    (tr("PNG picture as seen") + " (*.png)", ".png", True),
+    (tr("PNG image for print") + " (*.png)", ".png", False),
+    (tr("PNG image as seen") + " (*.png)", ".png", True),
     (tr("SVG for print") + " (*.svg)", ".svg", False),
     (tr("PDF for print") + " (*.pdf)", ".pdf", False),
     (tr("CSV, the numbers") + " (*.csv)", ".csv", False),
@@ -48,7 +48,7 @@ _numbers = itertools.count(1)
 class FigureView(QWidget):
     """Shows ``kind`` of plot (``semblance.core.reports.curves.KINDS``); drawn again when its room or the theme changes.
 
-    Until the new picture is there the old one is shown in the new size. ``entered``: the cases behind it are
+    Until the new image is there the old one is shown in the new size. ``entered``: the cases behind it are
     wanted, where :meth:`let_enter` was called.
     """
 
@@ -98,7 +98,7 @@ class FigureView(QWidget):
         return self._curves
 
     def image(self) -> QImage:
-        """The picture now shown; null before the first is there."""
+        """The image now shown; null before the first is there."""
         return self._image
 
     def save_as(self) -> None:
@@ -117,8 +117,8 @@ class FigureView(QWidget):
                 note=self._note,
             )
 
-    def copy_picture(self) -> None:
-        """Put the picture as shown on the clipboard."""
+    def copy_image(self) -> None:
+        """Put the image as shown on the clipboard."""
         if not self._image.isNull():
             QGuiApplication.clipboard().setImage(self._image)
 
@@ -129,7 +129,7 @@ class FigureView(QWidget):
             menu.addAction(self._entry, self.entered.emit).setEnabled(bool(self._curves))
         save = menu.addAction(icon("save"), tr("Save as…"), self.save_as)
         save.setEnabled(bool(self._curves))
-        copy = menu.addAction(icon("copy"), tr("Copy picture"), self.copy_picture)
+        copy = menu.addAction(icon("copy"), tr("Copy image"), self.copy_image)
         copy.setEnabled(not self._image.isNull())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
@@ -190,7 +190,7 @@ class FigureView(QWidget):
         if self._theme == theme():
             return
         self._theme = theme()
-        # The old picture has the old theme's ground: it must not flash up on the new one.
+        # The old image has the old theme's ground: it must not flash up on the new one.
         self._image = QImage()
         self.update()
         self._wanted(0)

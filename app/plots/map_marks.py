@@ -12,7 +12,7 @@ from semblance.app.theme import BASE, SMALL, TICK, colour, theme
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import lettering
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, PictureState
+from semblance.core.library.columns import NO_FINDING, CaseColumns, ImageState
 
 #: The nearest cases that are ringed, and those whose rank is written.
 RINGED, NUMBERED = 20, 10
@@ -114,9 +114,9 @@ class Marks:
         painter.setBrush(colour(tokens.bar))
         painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
         well = QRect(box.x() + pad, box.y() + pad, box.width() - 2 * pad, side)
-        painter.fillRect(well, colour(tokens.picture_well))
+        painter.fillRect(well, colour(tokens.image_well))
         image = None
-        if self._thumbnails is not None and columns.state[index] == PictureState.OK:
+        if self._thumbnails is not None and columns.state[index] == ImageState.OK:
             image = self._thumbnails.get(row)
         if image is not None:
             size = image.size().scaled(well.size(), Qt.AspectRatioMode.KeepAspectRatio)

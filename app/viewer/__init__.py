@@ -1,1 +1,1 @@
-"""The picture viewer: what part of a picture is seen, with which greys, and the region drawn on it."""
+"""The image viewer: what part of an image is seen, with which greys, and the region drawn on it."""

@@ -1,4 +1,4 @@
-"""A place on the picture that the keyboard points at, for tools that want a click."""
+"""A place on the image that the keyboard points at, for tools that want a click."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ RADIUS, LEAST, MOST, GROWTH = 12.0, 2.0, 120.0, 1.25
 
 
 class BrushTool:
-    """A stroke over the pixels of one picture; its size is in widget pixels, so zooming in makes it finer."""
+    """A stroke over the pixels of one image; its size is in widget pixels, so zooming in makes it finer."""
 
     def __init__(self) -> None:
         self.radius = RADIUS
@@ -50,7 +50,7 @@ class BrushTool:
         self._hover = point
         if self._mask is None:
             return False
-        x, y = view.to_picture(point.x(), point.y())
+        x, y = view.to_image(point.x(), point.y())
         radius = max(self.radius / view.zoom, 0.5)
         from_x, from_y = self._last or (x, y)
         way = hypot(x - from_x, y - from_y)
@@ -71,14 +71,14 @@ class BrushTool:
         self._mask = self._last = None
 
     def leave(self) -> None:
-        """The mouse left the picture."""
+        """The mouse left the image."""
         self._hover = None
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
         """The brush where the mouse is."""
         if self._hover is None:
             return
-        x, y = view.to_picture(self._hover.x(), self._hover.y())
+        x, y = view.to_image(self._hover.x(), self._hover.y())
         radius = max(self.radius / view.zoom, 0.5)
         path = QPainterPath()
         path.addEllipse(QPointF(x, y), radius, radius / view.aspect)

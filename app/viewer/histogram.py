@@ -1,4 +1,4 @@
-"""The strip under the picture: its histogram, and the window on it with two handles."""
+"""The strip under the image: its histogram, and the window on it with two handles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from semblance.app import theme as looks
 from semblance.app.theme import colour, theme
 from semblance.app.viewer.window_level import Window, window_text
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.language import tr
 
 HEIGHT = 36
@@ -55,39 +55,37 @@ class HistogramStrip(QWidget):
         self.setToolTip(tr("Drag the ends: black and white. Drag between them: brighter or darker."))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
-        self._picture: DisplayPicture | None = None
+        self._image: DisplayImage | None = None
         self._heights = bar_heights(np.zeros(0, dtype=np.int64))
         self._window: Window | None = None
         self._drag: tuple[str, float, Window] | None = None
         looks.news.changed.connect(self.update)
 
-    def show_picture(self, picture: DisplayPicture | None) -> None:
-        """The histogram of ``picture``; nothing for ``None``."""
-        self._picture, self._drag = picture, None
-        self._heights = bar_heights(np.zeros(0, dtype=np.int64) if picture is None else picture.counts)
+    def show_image(self, image: DisplayImage | None) -> None:
+        """The histogram of ``image``; nothing for ``None``."""
+        self._image, self._drag = image, None
+        self._heights = bar_heights(np.zeros(0, dtype=np.int64) if image is None else image.counts)
         self.update()
 
     def show_window(self, window: Window | None) -> None:
         self._window = window
-        if window is not None and self._picture is not None:
-            self.setAccessibleName(
-                tr("Window and level, {window}", window=window_text(self._picture, window))
-            )
+        if window is not None and self._image is not None:
+            self.setAccessibleName(tr("Window and level, {window}", window=window_text(self._image, window)))
         self.update()
 
     def place_of(self, stored: float) -> float:
         """Where a stored number lies, in widget pixels; beyond the ends at the ends."""
-        assert self._picture is not None
-        share = (stored - self._picture.low) / (self._picture.high - self._picture.low)
+        assert self._image is not None
+        share = (stored - self._image.low) / (self._image.high - self._image.low)
         return INSET + min(max(share, 0.0), 1.0) * (self.width() - 2 * INSET)
 
     def _per_pixel(self) -> float:
-        assert self._picture is not None
-        return (self._picture.high - self._picture.low) / max(1, self.width() - 2 * INSET)
+        assert self._image is not None
+        return (self._image.high - self._image.low) / max(1, self.width() - 2 * INSET)
 
     def _narrowest(self) -> float:
-        assert self._picture is not None
-        return 1.0 if self._picture.slope == 1 else (self._picture.high - self._picture.low) / 1000
+        assert self._image is not None
+        return 1.0 if self._image.slope == 1 else (self._image.high - self._image.low) / 1000
 
     # Mouse
 
@@ -107,7 +105,7 @@ class HistogramStrip(QWidget):
             self._drag = (self._part_at(x), x, self._window)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._window is None or self._picture is None:
+        if self._window is None or self._image is None:
             return
         x = event.position().x()
         if self._drag is None:
@@ -119,10 +117,10 @@ class HistogramStrip(QWidget):
         by = (x - begin) * self._per_pixel()
         least = self._narrowest()
         if part == _LOW:
-            low = min(max(before.low + by, self._picture.low), before.high - least)
+            low = min(max(before.low + by, self._image.low), before.high - least)
             self._tell(Window(low, before.high))
         elif part == _HIGH:
-            high = max(min(before.high + by, self._picture.high), before.low + least)
+            high = max(min(before.high + by, self._image.high), before.low + least)
             self._tell(Window(before.low, high))
         else:
             self._tell(Window(before.low + by, before.high + by))
@@ -136,10 +134,10 @@ class HistogramStrip(QWidget):
     # Keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._window is None or self._picture is None:
+        if self._window is None or self._image is None:
             super().keyPressEvent(event)
             return
-        step = (self._picture.high - self._picture.low) / _KEY_STEPS
+        step = (self._image.high - self._image.low) / _KEY_STEPS
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             step *= 10
         level, width = self._window.level, self._window.width
@@ -175,8 +173,8 @@ class HistogramStrip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), colour(theme().picture_well))
-        if self._picture is not None and self._window is not None:
+        painter.fillRect(self.rect(), colour(theme().image_well))
+        if self._image is not None and self._window is not None:
             low, high = self.place_of(self._window.low), self.place_of(self._window.high)
             self._paint_bars(painter, low, high)
             self._paint_window(painter, low, high)

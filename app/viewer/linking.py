@@ -1,4 +1,4 @@
-"""Two pictures seen alike: the same share of each, at the same zoom beyond the whole, with the same greys."""
+"""Two images seen alike: the same share of each, at the same zoom beyond the whole, with the same greys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.display import DisplayImage
 
 
 def linked_view(source: Viewport, target: Viewport) -> Viewport:
     """``target`` turned, zoomed and moved as ``source`` is.
 
-    Where both pictures fill the widget, the same share of each is seen; sizes of pixels may differ.
+    Where both images fill the widget, the same share of each is seen; sizes of pixels may differ.
     """
     held = target.held(source.orientation)
     if source.fitted:
@@ -27,7 +27,7 @@ def linked_view(source: Viewport, target: Viewport) -> Viewport:
     )
 
 
-def linked_window(source: Window, one: DisplayPicture, other: DisplayPicture) -> Window:
+def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Window:
     """``source``, the greys of ``one``, for ``other``.
 
     The same values where both tell their unit or have the same range, else the same share of their ranges.

@@ -1,4 +1,4 @@
-"""Drawing regions of any shape over a picture, to be seen on black and on white."""
+"""Drawing regions of any shape over an image, to be seen on black and on white."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stroke(painter: QPainter, path: QPainterPath, shade: str, *, dashed: bool = 
 
 
 def to_widget(view: Viewport) -> QTransform:
-    """From picture to widget pixels."""
+    """From image to widget pixels."""
     x, y = view.to_widget(0, 0)
     right, down = view.to_widget(1, 0), view.to_widget(0, 1)
     return QTransform(right[0] - x, right[1] - y, down[0] - x, down[1] - y, x, y)
@@ -66,7 +66,7 @@ def to_widget(view: Viewport) -> QTransform:
 
 @lru_cache(maxsize=64)
 def path_of(region: Region) -> QPainterPath:
-    """The outline in picture pixels; a mask's runs along the edges of its pixels."""
+    """The outline in image pixels; a mask's runs along the edges of its pixels."""
     path = QPainterPath()
     outline = region.outline
     if isinstance(outline, Ellipse):

@@ -1,4 +1,4 @@
-"""Words and scale on a picture, cased in black so that they can be read on any grey."""
+"""Words and scale on an image, cased in black so that they can be read on any grey."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.app.viewer.viewport import Viewport
 from semblance.core.language import in_marks
 
 MARGIN = 8
-#: Sides below which a picture has no room for words, or for its scale.
+#: Sides below which an image has no room for words, or for its scale.
 SMALLEST, SCALE_FROM = 60, 160
 #: Below this width the upper and lower letter lie further inside, off the words in the corners.
 _NARROW, _INSET = 340, 30
@@ -135,7 +135,7 @@ def scale_length(most_mm: float) -> float | None:
 
 @lru_cache(maxsize=256)
 def _drawn(text: str, size: int, _scale: float, ratio: float) -> QImage:
-    """The letters of ``text`` on nothing; stroking them takes as long as drawing the picture."""
+    """The letters of ``text`` on nothing; stroking them takes as long as drawing the image."""
     face = font(size, 600)
     metrics = QFontMetricsF(face)
     width, height = ceil(metrics.horizontalAdvance(text)) + 2 * _PAD, ceil(metrics.height()) + 2 * _PAD

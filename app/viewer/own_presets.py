@@ -1,4 +1,4 @@
-"""Windows a user keeps under a name, for every picture from then on."""
+"""Windows a user keeps under a name, for every image from then on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from PySide6.QtWidgets import QInputDialog, QWidget
 
 from semblance.app.settings import Settings
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import Preset
 from semblance.core.language import tr
 
@@ -29,23 +29,23 @@ def own_presets(settings: Settings) -> tuple[Preset, ...]:
     return tuple(Preset(keys[place], *entry) for place, entry in enumerate(kept))
 
 
-def keep_preset(view: PictureView, settings: Settings, name: str) -> None:
+def keep_preset(view: ImageView, settings: Settings, name: str) -> None:
     """Keep the greys in force under ``name``; one of the same name is replaced."""
-    picture, window = view.picture, view.window_level
-    if picture is None or window is None or not name.strip():
+    image, window = view.image, view.window_level
+    if image is None or window is None or not name.strip():
         return
-    low, high = picture.value(window.low), picture.value(window.high)
+    low, high = image.value(window.low), image.value(window.high)
     others = [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name.strip()]
     _write(settings, [*others[-(MOST - 1) :], (name.strip(), high - low, (low + high) / 2)])
     view.own_presets = own_presets(settings)
 
 
-def forget_preset(view: PictureView, settings: Settings, name: str) -> None:
+def forget_preset(view: ImageView, settings: Settings, name: str) -> None:
     _write(settings, [(p.name, p.width, p.level) for p in own_presets(settings) if p.name != name])
     view.own_presets = own_presets(settings)
 
 
-def ask_to_keep(view: PictureView, settings: Settings, parent: QWidget) -> None:
+def ask_to_keep(view: ImageView, settings: Settings, parent: QWidget) -> None:
     """Ask for the name to keep the greys in force under."""
     name, given = QInputDialog.getText(parent, tr("Keep these greys"), tr("Name of the preset:"))
     if given:

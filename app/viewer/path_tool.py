@@ -19,7 +19,7 @@ _FEWEST = 3
 
 
 class PathTool:
-    """Corners of a polygon in picture pixels, under way until it is closed; ``free``: in one stroke."""
+    """Corners of a polygon in image pixels, under way until it is closed; ``free``: in one stroke."""
 
     def __init__(self) -> None:
         self.points: list[tuple[float, float]] = []
@@ -110,5 +110,5 @@ class PathTool:
 
     @staticmethod
     def _clipped(point: QPointF, view: Viewport) -> tuple[float, float]:
-        x, y = view.to_picture(point.x(), point.y())
+        x, y = view.to_image(point.x(), point.y())
         return min(max(x, 0.0), view.width), min(max(y, 0.0), view.height)

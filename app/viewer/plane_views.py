@@ -8,13 +8,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.jobs import SHOW_AFTER_MS, Job, Jobs, Lane
-from semblance.app.viewer.picture_pane import PicturePane
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import same_values
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.planes import Plane, Voxel, planes_of
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import planes
@@ -37,10 +37,10 @@ class PlaneViews(QStackedWidget):
 
     moved = Signal(object)
 
-    def __init__(self, jobs: Jobs, pane: PicturePane, parent: QWidget | None = None) -> None:
+    def __init__(self, jobs: Jobs, pane: ImagePane, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._pane = jobs, pane
-        self.views = {axis: PictureView() for axis in _BESIDE}
+        self.views = {axis: ImageView() for axis in _BESIDE}
         self.notice = EmptyState()
         both = QWidget()
         column = vbox(both, spacing=1)
@@ -70,19 +70,19 @@ class PlaneViews(QStackedWidget):
         self.hide()
 
     @property
-    def source(self) -> tuple[Path | None, int | PictureAddress]:
+    def source(self) -> tuple[Path | None, int | ImageAddress]:
         return self._pane.source
 
     def begin(self, facts: StackFacts | None) -> None:
-        """Another picture is in the pane, a volume or not."""
+        """Another image is in the pane, a volume or not."""
         self._drop_job()
-        picture = self._pane.view.picture
-        self._facts = facts if facts is not None and facts.slices > 1 and picture is not None else None
+        image = self._pane.view.image
+        self._facts = facts if facts is not None and facts.slices > 1 and image is not None else None
         self._shown.clear()
-        if self._facts is not None and picture is not None:
-            self._shape = (self._facts.slices, picture.height, picture.width)
+        if self._facts is not None and image is not None:
+            self._shape = (self._facts.slices, image.height, image.width)
             self._planes = planes_of(self._facts.directions)
-            self.voxel = (self._pane.slices.place, picture.height // 2, picture.width // 2)
+            self.voxel = (self._pane.slices.place, image.height // 2, image.width // 2)
         self.turn(self.on)
 
     def turn(self, on: bool) -> None:
@@ -104,7 +104,7 @@ class PlaneViews(QStackedWidget):
         self._facts = None
         self._shown.clear()
         for view in self.views.values():
-            view.show_picture(None)
+            view.show_image(None)
         if self._used:
             self._used = False
             self._jobs.run("", planes.forget_volume, lane=Lane.SLICE, quiet=True)
@@ -135,7 +135,7 @@ class PlaneViews(QStackedWidget):
     def _show_cross(self) -> None:
         self._pane.view.show_cross(self._point(0))
         for axis, view in self.views.items():
-            if view.picture is not None:
+            if view.image is not None:
                 view.show_cross(self._point(axis))
 
     # The planes
@@ -143,8 +143,8 @@ class PlaneViews(QStackedWidget):
     def _ask(self) -> None:
         """For the planes the cross lies in; while some are under way only the last wish is kept."""
         wanted = [(axis, self.voxel[axis]) for axis in _BESIDE if self._shown.get(axis) != self.voxel[axis]]
-        picture = self._pane.view.picture
-        if self._job is not None or not wanted or self._facts is None or picture is None:
+        image = self._pane.view.image
+        if self._job is not None or not wanted or self._facts is None or image is None:
             return
         library, what = self.source
         try:
@@ -154,7 +154,7 @@ class PlaneViews(QStackedWidget):
                 library,
                 what,
                 wanted,
-                picture.bare(),
+                image.bare(),
                 lane=Lane.SLICE,
                 quiet=True,
             )
@@ -174,14 +174,14 @@ class PlaneViews(QStackedWidget):
         plane = self._planes[viewed.axis]
         self._following = True
         if fresh:
-            view.show_picture(viewed.picture)
+            view.show_image(viewed.image)
             view.inverted = main.inverted
             view.edges, view.scrolls = plane.edges, True
-            view.set_notes(() if viewed.picture.spacing_mm is not None else (tr("spacing not known"),))
+            view.set_notes(() if viewed.image.spacing_mm is not None else (tr("spacing not known"),))
         else:
-            view.show_slice(viewed.picture)
-        if main.window_level is not None and main.picture is not None:
-            view.set_window(same_values(main.window_level, main.picture, viewed.picture))
+            view.show_slice(viewed.image)
+        if main.window_level is not None and main.image is not None:
+            view.set_window(same_values(main.window_level, main.image, viewed.image))
         self._following = False
         view.slice_text = tr(
             "{plane} {place} of {n}",
@@ -221,20 +221,20 @@ class PlaneViews(QStackedWidget):
 
     # Greys
 
-    def _all(self) -> dict[int, PictureView]:
+    def _all(self) -> dict[int, ImageView]:
         return {0: self._pane.view, **self.views}
 
     def _follow_greys(self, axis: int) -> None:
         one = self._all()[axis]
-        if self._following or not self.on or one.window_level is None or one.picture is None:
+        if self._following or not self.on or one.window_level is None or one.image is None:
             return
         self._following = True
         for other in self._all().values():
-            if other is not one and other.picture is not None:
-                other.set_window(same_values(one.window_level, one.picture, other.picture))
+            if other is not one and other.image is not None:
+                other.set_window(same_values(one.window_level, one.image, other.image))
         self._following = False
 
     def _follow_inverted(self, axis: int, on: bool) -> None:
         for view in self._all().values():
-            if self.on and view.picture is not None and view.inverted != on:
+            if self.on and view.image is not None and view.inverted != on:
                 view.invert()

@@ -1,4 +1,4 @@
-"""Mouse and drawing keys on a picture: which tool takes them, and what the cursor shows."""
+"""Mouse and drawing keys on an image: which tool takes them, and what the cursor shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from semblance.app.viewer.ruler import Ruler
 from semblance.app.viewer.window_level import Window, dragged
 
 if TYPE_CHECKING:
-    from semblance.app.viewer.picture_view import PictureView
+    from semblance.app.viewer.image_view import ImageView
 
 #: Widget pixels around a line of the cross that still take hold of it.
 _REACH = 5
@@ -26,7 +26,7 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class Pointer:
     """Routes what the mouse does on ``view`` to the tool in force; middle and Shift always pan."""
 
-    def __init__(self, view: PictureView) -> None:
+    def __init__(self, view: ImageView) -> None:
         self._view = view
         self.region = RegionTool(view)
         self.path = PathTool()
@@ -40,7 +40,7 @@ class Pointer:
         self._crossing = False
 
     def begin(self) -> None:
-        """Another picture or tool: nothing is under way."""
+        """Another image or tool: nothing is under way."""
         self._windowing = self._panning = self._clicking = None
         self._crossing = False
         self.path.cancel()
@@ -90,7 +90,7 @@ class Pointer:
             return True
         if self.tool == tools.SEGMENT:
             if not self.region.press(at, view, draw=False):
-                x, y = view.to_picture(at.x(), at.y())
+                x, y = view.to_image(at.x(), at.y())
                 if 0 <= x < view.width and 0 <= y < view.height:
                     self._view.segment_wanted.emit(int(x), int(y))
             return True
@@ -98,7 +98,7 @@ class Pointer:
         return self.region.press(at, view, draw=draw, ellipse=self.tool == tools.ELLIPSE)
 
     def move(self, at: QPointF) -> None:
-        view, picture = self._view.viewport, self._view.picture
+        view, image = self._view.viewport, self._view.image
         if self._panning is not None:
             step = at - self._panning
             self._panning = at
@@ -107,10 +107,10 @@ class Pointer:
             self._locate(at)
         elif self.region.dragging:
             self.region.drag(at, view)
-        elif self._windowing is not None and picture is not None:
+        elif self._windowing is not None and image is not None:
             begin, window = self._windowing
             way = at - begin
-            self._view.set_window(dragged(window, picture, way.x(), way.y()))
+            self._view.set_window(dragged(window, image, way.x(), way.y()))
         elif self.tool == tools.RULER and self.ruler.active:
             self.ruler.move(at, view)
         elif self.tool == tools.BRUSH:
@@ -147,9 +147,9 @@ class Pointer:
         return min(abs(at.x() - x), abs(at.y() - y)) <= _REACH
 
     def _locate(self, at: QPointF) -> None:
-        """Tell where the cross is wanted, inside the picture."""
+        """Tell where the cross is wanted, inside the image."""
         view = self._view.viewport
-        x, y = view.to_picture(at.x(), at.y())
+        x, y = view.to_image(at.x(), at.y())
         self._view.located.emit(min(max(x, 0.0), float(view.width)), min(max(y, 0.0), float(view.height)))
 
     def double_click(self) -> bool:
@@ -162,7 +162,7 @@ class Pointer:
         return self.tool in (tools.BRUSH, tools.RULER, tools.SEGMENT, *tools.PATHS)
 
     def leave(self) -> None:
-        """The mouse left the picture."""
+        """The mouse left the image."""
         self.brush.leave()
 
     def show_cursor(self, at: QPointF | None = None) -> None:
@@ -170,9 +170,9 @@ class Pointer:
         view = self._view
         if self._panning is not None:
             shape = Qt.CursorShape.ClosedHandCursor
-        elif view.picture is not None and self.tool == tools.RULER:
+        elif view.image is not None and self.tool == tools.RULER:
             shape = Qt.CursorShape.CrossCursor
-        elif view.picture is not None and view.editable:
+        elif view.image is not None and view.editable:
             drawing = self.tool in tools.BOXES
             grip = None if at is None else self.region.grip_at(at, view.viewport, inside=drawing)
             if self.region.dragging or self._windowing is not None:

@@ -1,4 +1,4 @@
-"""The region on a picture: its rectangle drawn, moved and resized by mouse and keyboard, in whole picture
+"""The region on an image: its rectangle drawn, moved and resized by mouse and keyboard, in whole image
 pixels; what shape lies in it comes along. Other tools hand over what they drew."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Drag:
 
 
 class RegionTool(QObject):
-    """Knows the region of one picture of ``width`` x ``height`` pixels and what the user does to it.
+    """Knows the region of one image of ``width`` x ``height`` pixels and what the user does to it.
 
     ``changed`` tells the new region (or ``None``) once, when the mouse or key is released; ``moved`` tells
     every step on the way. Neither speaks when :meth:`show` sets the region.
@@ -75,7 +75,7 @@ class RegionTool(QObject):
         self._undo: list[Region | None] = []
 
     def begin(self, width: int, height: int, region: Region | None = None) -> None:
-        """Another picture: nothing to undo."""
+        """Another image: nothing to undo."""
         self.width, self.height = width, height
         self._undo.clear()
         self.show(region)
@@ -113,7 +113,7 @@ class RegionTool(QObject):
     def press(self, point: QPointF, view: Viewport, *, draw: bool, ellipse: bool = False) -> bool:
         """A left press; whether it took hold of the region or, with ``draw``, begins a new one."""
         grip = self.grip_at(point, view, inside=draw)
-        at = QPointF(*view.to_picture(point.x(), point.y()))
+        at = QPointF(*view.to_image(point.x(), point.y()))
         if grip is not None:
             self._drag = _Drag(grip, at, self.region, new=False)
         elif draw and self.width > 0:
@@ -124,7 +124,7 @@ class RegionTool(QObject):
         drag = self._drag
         if drag is None:
             return
-        x, y = view.to_picture(point.x(), point.y())
+        x, y = view.to_image(point.x(), point.y())
         if drag.new:
             begin = QPointF(*view.to_widget(drag.begin.x(), drag.begin.y()))
             if self.region is drag.before and (begin - point).manhattanLength() < CLICK:
@@ -178,7 +178,7 @@ class RegionTool(QObject):
         act(way[0] * far, way[1] * far)
 
     def shift(self, right: int, down: int) -> None:
-        """Move by picture pixels; told when :meth:`keys_up` comes."""
+        """Move by image pixels; told when :meth:`keys_up` comes."""
         if self.region is not None:
             self._keyed = True
             self._become(self._shifted(self.region, right, down))
@@ -198,7 +198,7 @@ class RegionTool(QObject):
             self._tell()
 
     def place_in_middle(self, view: Viewport, *, ellipse: bool = False) -> None:
-        """A region of half the sides of what is seen of the picture, for those who draw by keyboard."""
+        """A region of half the sides of what is seen of the image, for those who draw by keyboard."""
         left, top, right, bottom = (round(edge) for edge in view.seen())
         if right > left and bottom > top and self.width > 0 and self.region is None:
             wide, high = max(1, (right - left) // 2), max(1, (bottom - top) // 2)
@@ -264,7 +264,7 @@ class RegionTool(QObject):
     # Drawing
 
     def paint(self, painter: QPainter, view: Viewport) -> None:
-        """Draw the region over the picture."""
+        """Draw the region over the image."""
         if self.region is None:
             return
         aside = self.away or not self.in_use

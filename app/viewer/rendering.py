@@ -1,4 +1,4 @@
-"""From a picture's levels to the part seen now, windowed at the size of the screen."""
+"""From an image's levels to the part seen now, windowed at the size of the screen."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from PySide6.QtGui import QImage
 
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.display import DisplayImage
 
 #: Pixels windowed at once (about 5 ms); beyond it a coarser level is good enough.
 MOST_PIXELS = 4_000_000
-#: From this many screen pixels a picture pixel on, pixels are drawn as squares.
+#: From this many screen pixels an image pixel on, pixels are drawn as squares.
 SQUARES_FROM = 8.0
 
 _MARGIN = 2
 
 
 class Renderer:
-    """Makes the visible part of one picture; the last one made is kept."""
+    """Makes the visible part of one image; the last one made is kept."""
 
-    def __init__(self, picture: DisplayPicture) -> None:
-        self.picture = picture
+    def __init__(self, image: DisplayImage) -> None:
+        self.image = image
         self._key: tuple[Any, ...] = ()
         self._image = QImage()
         # QImage does not own its pixels.
@@ -37,7 +37,7 @@ class Renderer:
         """The coarsest level that still has a pixel for every screen pixel."""
         zoom = viewport.zoom * ratio
         level = 0
-        while level + 1 < len(self.picture.levels) and zoom * self.picture.factor(level + 1) <= 1.05:
+        while level + 1 < len(self.image.levels) and zoom * self.image.factor(level + 1) <= 1.05:
             level += 1
         return level
 
@@ -46,24 +46,24 @@ class Renderer:
     ) -> tuple[QImage, QRectF]:
         """The image to draw and where in the widget; a null image when nothing is in view.
 
-        ``ratio`` is screen pixels per widget pixel; ``window`` is not asked for colour pictures.
+        ``ratio`` is screen pixels per widget pixel; ``window`` is not asked for colour images.
         """
         x0, y0, x1, y1 = viewport.seen()
         if x1 <= x0 or y1 <= y0:
             return QImage(), QRectF()
         level = self.level_for(viewport, ratio)
         while True:
-            factor = self.picture.factor(level)
-            rows, columns = self.picture.levels[level].shape[:2]
+            factor = self.image.factor(level)
+            rows, columns = self.image.levels[level].shape[:2]
             left, top = max(0, floor(x0 / factor) - _MARGIN), max(0, floor(y0 / factor) - _MARGIN)
             right = min(columns, ceil(x1 / factor) + _MARGIN)
             bottom = min(rows, ceil(y1 / factor) + _MARGIN)
-            if (right - left) * (bottom - top) <= MOST_PIXELS or level + 1 == len(self.picture.levels):
+            if (right - left) * (bottom - top) <= MOST_PIXELS or level + 1 == len(self.image.levels):
                 break
             level += 1
         key = (level, left, top, right, bottom, window, inverted, viewport.orientation)
         if key != self._key:
-            part = self.picture.levels[level][top:bottom, left:right]
+            part = self.image.levels[level][top:bottom, left:right]
             self._make(_held(part, viewport.orientation), window, inverted)
             self._key = key
         ax, ay, bx, by = viewport.box(left * factor, top * factor, right * factor, bottom * factor)
@@ -85,7 +85,7 @@ class Renderer:
     def _table(self, window: Window, inverted: bool) -> npt.NDArray[np.uint8]:
         key = (window, inverted)
         if key not in self._tables:
-            size = 256 if self.picture.levels[0].dtype == np.uint8 else 65536
+            size = 256 if self.image.levels[0].dtype == np.uint8 else 65536
             self._tables = {key: window.table(size, inverted=inverted)}
         return self._tables[key]
 

@@ -1,4 +1,4 @@
-"""Measuring on a picture: lines with their length in millimetres, or in pixels where spacing is unknown."""
+"""Measuring on an image: lines with their length in millimetres, or in pixels where spacing is unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Point = tuple[float, float]
 
 
 class Ruler:
-    """Lines in picture pixels; ``spacing_mm``: from row to row and column to column, where known."""
+    """Lines in image pixels; ``spacing_mm``: from row to row and column to column, where known."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[Point, Point]] = []
@@ -32,7 +32,7 @@ class Ruler:
         return self._held is not None
 
     def begin(self, spacing_mm: tuple[float, float] | None) -> None:
-        """Another picture: nothing measured."""
+        """Another image: nothing measured."""
         self.lines.clear()
         self.spacing_mm, self._held = spacing_mm, None
 
@@ -44,7 +44,7 @@ class Ruler:
                 if hypot(point.x() - x, point.y() - y) <= REACH:
                     self._held = (number, end)
                     return
-        at = view.to_picture(point.x(), point.y())
+        at = view.to_image(point.x(), point.y())
         self.lines.append((at, at))
         self._held = (len(self.lines) - 1, 1)
 
@@ -52,7 +52,7 @@ class Ruler:
         if self._held is not None:
             number, end = self._held
             ends = list(self.lines[number])
-            ends[end] = view.to_picture(point.x(), point.y())
+            ends[end] = view.to_image(point.x(), point.y())
             self.lines[number] = (ends[0], ends[1])
 
     def release(self, view: Viewport) -> None:

@@ -1,4 +1,4 @@
-"""Small pictures of a volume's slices, one in every few, to see where one is and to go elsewhere."""
+"""Small images of a volume's slices, one in every few, to see where one is and to go elsewhere."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window, same_values
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import planes
 from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
@@ -45,11 +45,11 @@ class SliceStrip(QWidget):
         self._job: Job | None = None
         self._facts: StackFacts | None = None
         self._library: Path | None = None
-        self._what: int | PictureAddress = 0
-        self._like: DisplayPicture | None = None
+        self._what: int | ImageAddress = 0
+        self._like: DisplayImage | None = None
         self._made: dict[int, Renderer] = {}
         self._place = 0
-        self._greys: tuple[DisplayPicture, Window | None, bool] | None = None
+        self._greys: tuple[DisplayImage, Window | None, bool] | None = None
         self._turned = 0
         self._settled = one_shot(self, self._ask, SETTLED_MS)
         news.changed.connect(self._fit)
@@ -64,8 +64,8 @@ class SliceStrip(QWidget):
         self,
         facts: StackFacts | None,
         library: Path | None,
-        what: int | PictureAddress,
-        first: DisplayPicture | None,
+        what: int | ImageAddress,
+        first: DisplayImage | None,
     ) -> None:
         """Another volume, of which ``first`` is shown, or none."""
         if self._job is not None:
@@ -85,9 +85,9 @@ class SliceStrip(QWidget):
         self._place = place
         self.update()
 
-    def show_greys(self, picture: DisplayPicture, window: Window | None, *, inverted: bool) -> None:
-        """The greys of ``picture``, which is a slice of the same volume."""
-        self._greys = (picture, window, inverted)
+    def show_greys(self, image: DisplayImage, window: Window | None, *, inverted: bool) -> None:
+        """The greys of ``image``, which is a slice of the same volume."""
+        self._greys = (image, window, inverted)
         self.update()
 
     @property
@@ -142,15 +142,15 @@ class SliceStrip(QWidget):
                 quiet=True,
             )
         except SemblanceError:
-            # Cells keep their numbers, and the picture beside them tells what is wrong.
+            # Cells keep their numbers, and the image beside them tells what is wrong.
             return
         self._job = job
         job.partial.connect(self._take)
         job.ended.connect(lambda: self._ended(job))
 
     def _take(self, viewed: ViewedSlice) -> None:
-        if viewed.picture is not None:
-            self._made[viewed.place] = Renderer(viewed.picture)
+        if viewed.image is not None:
+            self._made[viewed.place] = Renderer(viewed.image)
             self.update()
 
     def _ended(self, job: Job) -> None:
@@ -181,7 +181,7 @@ class SliceStrip(QWidget):
         marked = self.marked
         for number, place in enumerate(self.shown):
             cell = self.cell(number)
-            painter.fillRect(cell, colour(theme().picture_well))
+            painter.fillRect(cell, colour(theme().image_well))
             made = self._made.get(place)
             if made is not None:
                 self._paint_slice(painter, cell, made)
@@ -193,22 +193,22 @@ class SliceStrip(QWidget):
         painter.end()
 
     def _paint_slice(self, painter: QPainter, cell: QRect, made: Renderer) -> None:
-        picture = made.picture
+        image = made.image
         aspect = 1.0
-        if picture.spacing_mm is not None and min(picture.spacing_mm) > 0:
-            aspect = picture.spacing_mm[0] / picture.spacing_mm[1]
-        view = Viewport(picture.width, picture.height, aspect=aspect).resized(cell.width(), cell.height())
-        window: Window | None = None if picture.is_colour else Window(*picture.auto)
-        inverted = picture.inverse
+        if image.spacing_mm is not None and min(image.spacing_mm) > 0:
+            aspect = image.spacing_mm[0] / image.spacing_mm[1]
+        view = Viewport(image.width, image.height, aspect=aspect).resized(cell.width(), cell.height())
+        window: Window | None = None if image.is_colour else Window(*image.auto)
+        inverted = image.inverse
         if self._greys is not None:
             shown, greys, inverted = self._greys
             if greys is not None and window is not None:
-                window = same_values(greys, shown, picture)
-        image, target = made.visible(view, self.devicePixelRatioF(), window, inverted=inverted)
+                window = same_values(greys, shown, image)
+        rendered, target = made.visible(view, self.devicePixelRatioF(), window, inverted=inverted)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, True)
         painter.save()
         painter.setClipRect(cell)
-        painter.drawImage(target.translated(QPointF(cell.topLeft())), image)
+        painter.drawImage(target.translated(QPointF(cell.topLeft())), rendered)
         painter.restore()
 
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.app.jobs import Job, Jobs, Lane
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.imaging.looking import StackFacts, ViewedSlice
@@ -22,7 +22,7 @@ KEPT = 256 << 20
 
 
 class Slices(QObject):
-    """Where one is in a volume. ``moved(place)``: that slice is wanted; ``ready(place, picture)``: it came;
+    """Where one is in a volume. ``moved(place)``: that slice is wanted; ``ready(place, image)``: it came;
     ``failed(place, problem)``: it cannot be read."""
 
     ready = Signal(int, object)
@@ -37,11 +37,11 @@ class Slices(QObject):
         self.facts: StackFacts | None = None
         self.place = 0
         self._library: Path | None = None
-        self._what: int | PictureAddress = 0
-        self._kept: OrderedDict[int, DisplayPicture] = OrderedDict()
+        self._what: int | ImageAddress = 0
+        self._kept: OrderedDict[int, DisplayImage] = OrderedDict()
         self._problems: dict[int, str] = {}
-        self._first: DisplayPicture | None = None
-        self._like: DisplayPicture | None = None
+        self._first: DisplayImage | None = None
+        self._like: DisplayImage | None = None
         self._way = 1
         self._coming: dict[Job, list[int]] = {}
 
@@ -52,8 +52,8 @@ class Slices(QObject):
         self,
         facts: StackFacts | None,
         library: Path | None,
-        what: int | PictureAddress,
-        first: DisplayPicture | None,
+        what: int | ImageAddress,
+        first: DisplayImage | None,
     ) -> None:
         """Another volume, of which ``first`` is shown, or none; ``what``: a case's row or an address."""
         self._drop_jobs()
@@ -160,19 +160,19 @@ class Slices(QObject):
         return int(KEPT * self._share)
 
     def _take(self, viewed: ViewedSlice) -> None:
-        if viewed.picture is None:
+        if viewed.image is None:
             self._problems[viewed.place] = viewed.problem
             if viewed.place == self.place:
                 self.failed.emit(viewed.place, viewed.problem)
             return
-        self._kept[viewed.place] = viewed.picture
+        self._kept[viewed.place] = viewed.image
         while len(self._kept) > 1 and self._bytes() > self._limit:
             self._kept.popitem(last=False)
         if viewed.place == self.place:
-            self.ready.emit(viewed.place, viewed.picture)
+            self.ready.emit(viewed.place, viewed.image)
 
     def _bytes(self) -> int:
-        return sum(level.nbytes for picture in self._kept.values() for level in picture.levels)
+        return sum(level.nbytes for image in self._kept.values() for level in image.levels)
 
     def _go_on(self, job: Job) -> None:
         self._coming.pop(job, None)

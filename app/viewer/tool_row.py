@@ -1,4 +1,4 @@
-"""The row above the picture: which tool the mouse is, undo, and the first greys again."""
+"""The row above the image: which tool the mouse is, undo, and the first greys again."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class AutoButton(QPushButton):
         super().__init__(tr("Auto"), parent)
         self.setObjectName("auto-window")
         self.setAccessibleName(tr("Automatic brightness and contrast"))
-        self.setToolTip(tr("Brightness and contrast as the picture was opened (0)"))
+        self.setToolTip(tr("Brightness and contrast as the image was opened (0)"))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._fit()
         news.changed.connect(self._fit)

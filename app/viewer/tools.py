@@ -1,4 +1,4 @@
-"""What the left mouse button does on a picture, by name."""
+"""What the left mouse button does on an image, by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tool:
 
 
 ALL = (
-    Tool(SELECT, "V", tr("Brightness and contrast: drag on the picture")),
+    Tool(SELECT, "V", tr("Brightness and contrast: drag on the image")),
     Tool(RECTANGLE, "R", tr("Draw a rectangle to search with")),
     Tool(ELLIPSE, "E", tr("Draw an ellipse to search with")),
     Tool(POLYGON, "P", tr("Draw a polygon: click its corners, the first one again to close it")),

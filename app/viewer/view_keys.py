@@ -1,4 +1,4 @@
-"""What keys do on a picture."""
+"""What keys do on an image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.region_tool import ARROWS
 
 if TYPE_CHECKING:
-    from semblance.app.viewer.picture_view import PictureView
+    from semblance.app.viewer.image_view import ImageView
 
 ZOOM_STEP = 1.25
 _PAN = 32
@@ -22,7 +22,7 @@ _TO_THE_END = 1 << 30
 class ViewKeys:
     """The keys of one view: its tools' first, then presets, tools by letter, and what can be done with it."""
 
-    def __init__(self, view: PictureView) -> None:
+    def __init__(self, view: ImageView) -> None:
         self._view = view
         self._acts: dict[int, Callable[[], None]] = {
             Qt.Key.Key_0: view.auto,
@@ -47,7 +47,7 @@ class ViewKeys:
         if event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
         text = event.text().upper()
-        # A picture that nothing is drawn on leaves E to the window.
+        # An image that nothing is drawn on leaves E to the window.
         drawn = self._view.editable or self._tools.get(text) in (tools.SELECT, tools.RULER)
         of_view = (text in self._tools and drawn) or event.key() in self._acts
         return of_view or any(text == preset.key for preset in self._view.presets)

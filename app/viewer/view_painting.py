@@ -1,4 +1,4 @@
-"""What is painted of a view: the picture, regions and lines over it, the words on top."""
+"""What is painted of a view: the image, regions and lines over it, the words on top."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.core.imaging.planes import Edges
 
 if TYPE_CHECKING:
-    from semblance.app.viewer.picture_view import PictureView
+    from semblance.app.viewer.image_view import ImageView
 
 #: Widget pixels that the lines of the cross leave free around the crossing and at the edges, for letters.
 _GAP, _EDGE = 10, 24
 
 
-def paint_view(painter: QPainter, view: PictureView, renderer: Renderer | None) -> None:
+def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) -> None:
     """Everything but the focus; an empty well without ``renderer``."""
-    painter.fillRect(view.rect(), colour(theme().picture_well))
+    painter.fillRect(view.rect(), colour(theme().image_well))
     if renderer is None:
         return
-    _paint_picture(painter, view, renderer)
+    _paint_image(painter, view, renderer)
     painter.setClipRect(view.rect())
     if view.case_region is not None and view.case_region != view.region.region:
         paint_region(painter, view.case_region, view.viewport, "#FFFFFF", dashed=True)
@@ -70,7 +70,7 @@ def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> N
 
 
 def seen_edges(edges: Edges, orientation: Orientation) -> Edges:
-    """The letters at left, top, right and bottom of a picture as it is held, from those as stored."""
+    """The letters at left, top, right and bottom of an image as it is held, from those as stored."""
     stored = {(-1, 0): edges[0], (0, -1): edges[1], (1, 0): edges[2], (0, 1): edges[3]}
     left, top, right, bottom = (
         stored[round(way[0]), round(way[1])]
@@ -79,26 +79,26 @@ def seen_edges(edges: Edges, orientation: Orientation) -> Edges:
     return left, top, right, bottom
 
 
-def _paint_picture(painter: QPainter, view: PictureView, renderer: Renderer) -> None:
+def _paint_image(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
     ratio = view.devicePixelRatioF()
     image, target = renderer.visible(view.viewport, ratio, view.window_level, inverted=view.inverted)
     if image.isNull():
         return
     smooth = view.viewport.zoom * ratio < SQUARES_FROM
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
-    painter.setClipRect(view.picture_box())
+    painter.setClipRect(view.image_box())
     painter.drawImage(target, image)
 
 
-def _paint_words(painter: QPainter, view: PictureView, renderer: Renderer) -> None:
-    picture = renderer.picture
+def _paint_words(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
+    image = renderer.image
     told = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
-        Qt.Corner.BottomLeftCorner: (words.value_text(picture, view.under), view.size_text),
-        Qt.Corner.BottomRightCorner: (words.greys_text(picture, view.window_level),),
+        Qt.Corner.BottomLeftCorner: (words.value_text(image, view.under), view.size_text),
+        Qt.Corner.BottomRightCorner: (words.greys_text(image, view.window_level),),
     }
-    row_mm = picture.spacing_mm[0] if picture.spacing_mm is not None else None
+    row_mm = image.spacing_mm[0] if image.spacing_mm is not None else None
     draw_words(painter, view.rect(), view.viewport, told, row_mm, lower=view.edges is not None)
     if view.edges is not None:
         draw_edges(painter, view.rect(), seen_edges(view.edges, view.orientation))

@@ -1,16 +1,16 @@
-"""Which part of a picture is seen: pure arithmetic between picture pixels and the widget's."""
+"""Which part of an image is seen: pure arithmetic between image pixels and the widget's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-#: Widget pixels a picture pixel may become.
+#: Widget pixels an image pixel may become.
 LARGEST = 64.0
 
 
 @dataclass(frozen=True)
 class Orientation:
-    """How a picture is held: ``mirrored``, left for right, then turned clockwise by ``turns`` quarters."""
+    """How an image is held: ``mirrored``, left for right, then turned clockwise by ``turns`` quarters."""
 
     turns: int = 0
     mirrored: bool = False
@@ -28,7 +28,7 @@ class Orientation:
         return Orientation(-self.turns % 4, not self.mirrored)
 
     def place(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
-        """Where a point of a picture of ``width`` x ``height`` comes to lie."""
+        """Where a point of an image of ``width`` x ``height`` comes to lie."""
         if self.mirrored:
             x = width - x
         for _ in range(self.turns):
@@ -37,7 +37,7 @@ class Orientation:
         return x, y
 
     def origin(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
-        """The inverse of :meth:`place`; ``width`` and ``height`` are those of the picture as stored."""
+        """The inverse of :meth:`place`; ``width`` and ``height`` are those of the image as stored."""
         if self.sideways:
             width, height = height, width
         for _ in range(self.turns):
@@ -46,7 +46,7 @@ class Orientation:
         return (width - x if self.mirrored else x), y
 
     def direction(self, right: float, down: float) -> tuple[float, float]:
-        """The way in the picture as stored that is seen as ``right``, ``down``."""
+        """The way in the image as stored that is seen as ``right``, ``down``."""
         for _ in range(self.turns):
             right, down = down, -right
         return (-right if self.mirrored else right), down
@@ -54,11 +54,11 @@ class Orientation:
 
 @dataclass(frozen=True)
 class Viewport:
-    """A view of a picture of ``width`` x ``height`` pixels in a widget of ``across`` x ``down`` pixels.
+    """A view of an image of ``width`` x ``height`` pixels in a widget of ``across`` x ``down`` pixels.
 
-    ``aspect`` is a picture pixel's height divided by its width. ``zoom`` is widget pixels per picture column,
-    ``x``, ``y`` the point of the picture, held as ``orientation`` says, in the widget's middle; while
-    ``fitted`` the whole picture stays in view when the widget changes its size. Coordinates count from the
+    ``aspect`` is an image pixel's height divided by its width. ``zoom`` is widget pixels per image column,
+    ``x``, ``y`` the point of the image, held as ``orientation`` says, in the widget's middle; while
+    ``fitted`` the whole image stays in view when the widget changes its size. Coordinates count from the
     top left corner, x to the right, y down.
     """
 
@@ -85,7 +85,7 @@ class Viewport:
 
     @property
     def fit_zoom(self) -> float:
-        """The zoom that shows the whole picture."""
+        """The zoom that shows the whole image."""
         (columns, rows), (wide, high) = self._held, self._stretch
         return min(self.across / (columns * wide), self.down / (rows * high))
 
@@ -94,7 +94,7 @@ class Viewport:
         return replace(self, zoom=self.fit_zoom, x=columns / 2, y=rows / 2, fitted=True)
 
     def held(self, orientation: Orientation) -> Viewport:
-        """The picture held otherwise; the point in the middle stays there."""
+        """The image held otherwise; the point in the middle stays there."""
         if self.fitted:
             return replace(self, orientation=orientation).fit()
         x, y = self.orientation.origin(self.x, self.y, self.width, self.height)
@@ -109,13 +109,13 @@ class Viewport:
     def zoomed(self, by: float, left: float, top: float) -> Viewport:
         """Zoomed ``by`` a factor; what is at ``left``, ``top`` of the widget stays there.
 
-        Never smaller than the whole picture (or its own size, where that is smaller than the widget).
+        Never smaller than the whole image (or its own size, where that is smaller than the widget).
         """
         least = min(self.fit_zoom, 1.0)
         zoom = min(max(self.zoom * by, least), max(LARGEST, self.fit_zoom))
         if by < 1 and zoom <= least == self.fit_zoom:
             return self.fit()
-        # Not by to_picture(), whose whole pixels would drift in a long turn of the wheel.
+        # Not by to_image(), whose whole pixels would drift in a long turn of the wheel.
         shorter = 1 / self.zoom - 1 / zoom
         wide, high = self._stretch
         x = self.x + (left - self.across / 2) * shorter / wide
@@ -123,13 +123,13 @@ class Viewport:
         return replace(self, zoom=zoom, fitted=False)._centred(x, y)
 
     def panned(self, right: float, down: float) -> Viewport:
-        """The picture moved by so many widget pixels."""
+        """The image moved by so many widget pixels."""
         moved = replace(self, fitted=False)
         wide, high = self._stretch
         return moved._centred(self.x - right / (self.zoom * wide), self.y - down / (self.zoom * high))
 
     def _centred(self, x: float, y: float) -> Viewport:
-        """The widget's middle never leaves the picture, so it cannot be lost."""
+        """The widget's middle never leaves the image, so it cannot be lost."""
         columns, rows = self._held
         return replace(self, x=min(max(x, 0.0), columns), y=min(max(y, 0.0), rows))
 
@@ -142,7 +142,7 @@ class Viewport:
     def top(self) -> int:
         return round(self.down / 2 - self.y * self.zoom * self._stretch[1])
 
-    def to_picture(self, left: float, top: float) -> tuple[float, float]:
+    def to_image(self, left: float, top: float) -> tuple[float, float]:
         wide, high = self._stretch
         x, y = (left - self.left) / (self.zoom * wide), (top - self.top) / (self.zoom * high)
         return self.orientation.origin(x, y, self.width, self.height)
@@ -153,12 +153,12 @@ class Viewport:
         return self.left + x * self.zoom * wide, self.top + y * self.zoom * high
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom in the widget of a rectangle of the picture."""
+        """Left, top, right and bottom in the widget of a rectangle of the image."""
         (ax, ay), (bx, by) = self.to_widget(x0, y0), self.to_widget(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
     def seen(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom of the visible part, in picture pixels; empty when right <= left."""
-        (ax, ay), (bx, by) = self.to_picture(0, 0), self.to_picture(self.across, self.down)
+        """Left, top, right and bottom of the visible part, in image pixels; empty when right <= left."""
+        (ax, ay), (bx, by) = self.to_image(0, 0), self.to_image(self.across, self.down)
         x0, x1, y0, y1 = min(ax, bx), max(ax, bx), min(ay, by), max(ay, by)
         return max(0.0, x0), max(0.0, y0), min(float(self.width), x1), min(float(self.height), y1)

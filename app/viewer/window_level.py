@@ -1,4 +1,4 @@
-"""Window and level: which numbers of a grey picture are shown black and which white."""
+"""Window and level: which numbers of a grey image are shown black and which white."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.language import figure, tr
 
 
@@ -57,18 +57,18 @@ PRESETS = (
 )
 
 
-def auto_window(picture: DisplayPicture) -> Window:
-    """The window a picture is opened with."""
-    return Window(*picture.auto)
+def auto_window(image: DisplayImage) -> Window:
+    """The window an image is opened with."""
+    return Window(*image.auto)
 
 
-def preset_window(picture: DisplayPicture, preset: Preset) -> Window:
-    """``preset`` in the picture's stored numbers."""
-    low = (preset.level - preset.width / 2 - picture.intercept) / picture.slope
-    return Window(low, low + preset.width / picture.slope)
+def preset_window(image: DisplayImage, preset: Preset) -> Window:
+    """``preset`` in the image's stored numbers."""
+    low = (preset.level - preset.width / 2 - image.intercept) / image.slope
+    return Window(low, low + preset.width / image.slope)
 
 
-def same_values(window: Window, before: DisplayPicture, after: DisplayPicture) -> Window:
+def same_values(window: Window, before: DisplayImage, after: DisplayImage) -> Window:
     """``window`` on the same values in another slice, whose stored numbers may mean others."""
     if (before.slope, before.intercept) == (after.slope, after.intercept):
         return window
@@ -77,24 +77,22 @@ def same_values(window: Window, before: DisplayPicture, after: DisplayPicture) -
     return Window(low, high)
 
 
-def dragged(
-    window: Window, picture: DisplayPicture, right: float, down: float, *, across: float = 400
-) -> Window:
+def dragged(window: Window, image: DisplayImage, right: float, down: float, *, across: float = 400) -> Window:
     """``window`` after a drag of so many widget pixels: to the right widens it, up makes it brighter.
 
-    A drag of ``across`` pixels goes through the whole range of the picture's numbers.
+    A drag of ``across`` pixels goes through the whole range of the image's numbers.
     """
-    span = picture.high - picture.low
-    narrowest = 1.0 if picture.slope == 1 else span / 1000
+    span = image.high - image.low
+    narrowest = 1.0 if image.slope == 1 else span / 1000
     level = window.level + down * span / across
     width = min(max(window.width + right * span / across, narrowest), 2 * span)
-    return Window.around(min(max(level, picture.low - span / 2), picture.high + span / 2), width)
+    return Window.around(min(max(level, image.low - span / 2), image.high + span / 2), width)
 
 
-def window_text(picture: DisplayPicture, window: Window) -> str:
-    """Width and level in the picture's own values, like ``W 198  L 104``."""
-    width, level = window.width * picture.slope, picture.value(window.level)
-    if picture.slope != 1 and picture.unit != "HU":
+def window_text(image: DisplayImage, window: Window) -> str:
+    """Width and level in the image's own values, like ``W 198  L 104``."""
+    width, level = window.width * image.slope, image.value(window.level)
+    if image.slope != 1 and image.unit != "HU":
         return f"W {_figures(width)}  L {_figures(level)}"
     return f"W {width:.0f}  L {level:.0f}"
 

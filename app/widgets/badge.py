@@ -21,7 +21,7 @@ KINDS = {
     "unknown": (
         tr("unknown patients"),
         "help",
-        tr("Patients are not known: pictures of one patient may be on both sides."),
+        tr("Patients are not known: images of one patient may be on both sides."),
     ),
     "stale": (tr("stale"), "", tr("The metric has changed since this was measured.")),
 }

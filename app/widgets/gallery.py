@@ -23,7 +23,7 @@ PAGES = ("states", "panels", "grid", "start", "palette")
 
 
 @dataclass(frozen=True)
-class SamplePicture:
+class SampleImage:
     """A made-up thumbnail."""
 
     row: int
@@ -34,31 +34,31 @@ class SamplePicture:
 def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
     """A soft grey texture with a dark blob: plainly made up, and different for every row."""
     chance = np.random.default_rng(row)
-    picture = np.zeros((side, side))
+    image = np.zeros((side, side))
     for cells, weight in ((5, 0.5), (12, 0.3), (40, 0.2)):
         coarse = chance.random((cells, cells))
         at = np.linspace(0, cells - 1, side)
         low = np.minimum(at.astype(int), cells - 2)
         share = at - low
         rows = coarse[low] * (1 - share)[:, None] + coarse[low + 1] * share[:, None]
-        picture += weight * (rows[:, low] * (1 - share) + rows[:, low + 1] * share)
+        image += weight * (rows[:, low] * (1 - share) + rows[:, low + 1] * share)
     y, x = np.mgrid[0:side, 0:side] / side - 0.5
     centre, size = chance.uniform(-0.15, 0.15, 2), chance.uniform(0.1, 0.25)
     away = np.hypot(x - centre[0], (y - centre[1]) * chance.uniform(0.8, 1.4)) / size
-    picture = picture * (0.35 + 0.65 / (1 + np.exp(-6 * (away - 1))))
-    return np.asarray(np.clip(picture * 260, 0, 255), dtype=np.uint8)
+    image = image * (0.35 + 0.65 / (1 + np.exp(-6 * (away - 1))))
+    return np.asarray(np.clip(image * 260, 0, 255), dtype=np.uint8)
 
 
 def sample_deck(cases: int = 250, *, ranked: bool = True) -> Deck:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
     from semblance.app.models.deck import Deck
-    from semblance.core.library.columns import PictureState, case_columns
+    from semblance.core.library.columns import ImageState, case_columns
 
     chance = np.random.default_rng(1)
     findings = [("malignant", "benign", None)[int(n)] for n in chance.choice(3, cases, p=[0.48, 0.45, 0.07])]
-    states = [int(PictureState.OK)] * cases
+    states = [int(ImageState.OK)] * cases
     if cases > 8:
-        states[7], states[8] = int(PictureState.MISSING), int(PictureState.UNREADABLE)
+        states[7], states[8] = int(ImageState.MISSING), int(ImageState.UNREADABLE)
     columns = case_columns(
         range(1, cases + 1),
         [f"US-{n * 37 % 1000:04d}" for n in range(cases)],
@@ -79,7 +79,7 @@ def answer(rows: list[int], done: Done) -> None:
     """Made-up thumbnails, as a worker would give them: a moment later."""
     from PySide6.QtCore import QTimer
 
-    QTimer.singleShot(0, lambda: done([SamplePicture(row, sample_pixels(row)) for row in rows]))
+    QTimer.singleShot(0, lambda: done([SampleImage(row, sample_pixels(row)) for row in rows]))
 
 
 def page(name: str) -> QWidget:
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--text", type=float, default=1.0, metavar="FACTOR", help="text size")
     parser.add_argument("--scale", type=float, default=1.0, metavar="FACTOR", help="pixels per logical pixel")
     parser.add_argument("--size", default="", metavar="WxH", help="size of the window")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write a picture instead of showing it")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write an image instead of showing it")
     options = parser.parse_args(arguments)
     if options.save:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -46,7 +46,7 @@ PARAMETERS = (
     Parameter(
         "share",
         0.3,
-        "How many of the pairs come from pictures that look alike, whatever their finding.",
+        "How many of the pairs come from images that look alike, whatever their finding.",
         "Visual pairs, share",
         0,
         1,
@@ -121,10 +121,10 @@ def grid() -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     row = hbox(spacing=1)
     column.addLayout(row)
-    pictures = Thumbnails(answer, page)
+    images = Thumbnails(answer, page)
     for ranked, rows, width in ((False, True, 200), (True, False, 580), (False, False, 240), (True, True, 0)):
         shown = CaseGrid()
-        shown.set_source(pictures)
+        shown.set_source(images)
         shown.set_rows(rows)
         shown.set_judging(ranked)
         shown.set_deck(sample_deck(ranked=ranked))
@@ -294,7 +294,7 @@ def _train() -> QWidget:
     form.set_values({"neighbours": 0})
     inner.addWidget(form)
     inner.addWidget(SectionHeader("Split", note="by patient, 5 folds, seed 7"))
-    inner.addWidget(Segmented([("region", "region"), ("whole", "whole picture")]))
+    inner.addWidget(Segmented([("region", "region"), ("whole", "whole image")]))
     inner.addStretch(1)
     column.addLayout(inner, 1)
     return panel

@@ -1,4 +1,4 @@
-"""The list of judgements: pictures, what was said, when, and an arrow that takes it back."""
+"""The list of judgements: images, what was said, when, and an arrow that takes it back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from semblance.app.widgets.lettering import RIGHT, lettering
 from semblance.core.language import shown, tr
 from semblance.core.searches.judgement import Kind
 
-HEIGHT, PICTURE, EDGE = 40, 30, 12
+HEIGHT, IMAGE, EDGE = 40, 30, 12
 #: Judgements seen in the lowest window.
 SEEN = 4
 #: Times are told anew this often.
@@ -202,15 +202,15 @@ class _Row(QStyledItemDelegate):
     def __init__(self, view: JudgementList, thumbnails: ThumbnailSource) -> None:
         super().__init__(view)
         self._view, self._thumbnails = view, thumbnails
-        self._pictures: dict[int, QPixmap] = {}
+        self._images: dict[int, QPixmap] = {}
         thumbnails.ready.connect(self._renew)
 
     def forget(self) -> None:
-        self._pictures.clear()
+        self._images.clear()
 
     def _renew(self, rows: frozenset[int]) -> None:
         for row in rows:
-            self._pictures.pop(row, None)
+            self._images.pop(row, None)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(120, theme().px(HEIGHT))
@@ -232,9 +232,9 @@ class _Row(QStyledItemDelegate):
         state, at = option.state, option.rect
         self._back(painter, at, state, row)
         shade = tokens.disabled if row.undone else tokens.text
-        side = tokens.px(PICTURE)
+        side = tokens.px(IMAGE)
         x = at.x() + EDGE
-        self._picture(painter, row.case, QRect(x, at.y() + (at.height() - side) // 2, side, side), row.undone)
+        self._image(painter, row.case, QRect(x, at.y() + (at.height() - side) // 2, side, side), row.undone)
         x += side + 10
         right = self._end(painter, at, row) - 8
         room = QRect(x, at.y(), max(0, right - x), at.height())
@@ -266,7 +266,7 @@ class _Row(QStyledItemDelegate):
 
     def _comparison(self, painter: QPainter, row: LedgerRow, room: QRect, shade: str) -> None:
         """The other case stands behind the words."""
-        base, side = lettering(BASE), theme().px(PICTURE)
+        base, side = lettering(BASE), theme().px(IMAGE)
         brief = self._view.brief_influence(row)
         sign = 26 if row.against else 0
         wanted = max(base.width(row.said), lettering(SMALL).width(brief))
@@ -279,7 +279,7 @@ class _Row(QStyledItemDelegate):
         base.draw(painter, said, row.said, shade)
         x = room.x() + words + 8
         square = QRect(x, room.y() + (room.height() - side) // 2, side, side)
-        self._picture(painter, row.other, square, row.undone)
+        self._image(painter, row.other, square, row.undone)
         rest = QRect(square.right() + 9, room.y(), max(0, room.right() - square.right() - 9), room.height())
         if row.against:
             self._flag(painter, rest)
@@ -326,9 +326,9 @@ class _Row(QStyledItemDelegate):
         if small.width(word) <= where.width() - side - 4:
             small.draw(painter, where.adjusted(side + 4, 0, 0, 0), word, tokens.text)
 
-    def _picture(self, painter: QPainter, case_row: int, square: QRect, faded: bool) -> None:
+    def _image(self, painter: QPainter, case_row: int, square: QRect, faded: bool) -> None:
         ratio = painter.device().devicePixelRatioF()
-        drawn = self._pictures.get(case_row)
+        drawn = self._images.get(case_row)
         if drawn is None and case_row != NONE:
             image = self._thumbnails.get(case_row)
             if image is not None:
@@ -341,10 +341,10 @@ class _Row(QStyledItemDelegate):
                 )
                 drawn = QPixmap.fromImage(scaled)
                 drawn.setDevicePixelRatio(ratio)
-                if len(self._pictures) > 500:
-                    self._pictures.clear()
-                self._pictures[case_row] = drawn
-        painter.fillRect(square, colour(theme().picture_well))
+                if len(self._images) > 500:
+                    self._images.clear()
+                self._images[case_row] = drawn
+        painter.fillRect(square, colour(theme().image_well))
         if drawn is not None:
             width, height = drawn.width() / ratio, drawn.height() / ratio
             painter.setOpacity(0.45 if faded else 1.0)

@@ -78,7 +78,7 @@ class StartPage(QScrollArea):
             "folder-plus",
             tr("New library"),
             tr(
-                "From a folder of pictures, or with Ctrl+Shift+N from a zip or table. You see what was "
+                "From a folder of images, or with Ctrl+Shift+N from a zip or table. You see what was "
                 "recognised and can correct it before anything is kept."
             ),
             tr("Choose a folder…"),
@@ -188,7 +188,7 @@ class StartPage(QScrollArea):
         about = _label(
             tr(
                 "A library is a folder that knows your cases, their findings and their features. "
-                "The pictures stay where they are."
+                "The images stay where they are."
             ),
             "second",
         )

@@ -23,14 +23,14 @@ from semblance.app.windows import experiments, going, library_files, metric_file
 from semblance.app.windows.example_commands import ExampleCommands
 from semblance.app.windows.palette import CommandPalette
 from semblance.app.windows.search_commands import SearchCommands
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.searches.query import Query
 
 if TYPE_CHECKING:
     from semblance.app.panels.library import LibraryPanel
     from semblance.app.panels.ranking.panel import RankingPanel
-    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.windows.main import MainWindow
 
 SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
@@ -83,7 +83,7 @@ class Commands(QObject):
             "previous_case": lambda: window.library.step(-1),
             "ask_file": self.ask_file,
             "region": lambda: window.query.set_tool("rectangle"),
-            "whole_picture": lambda: searching.ask_region(self._context, None),
+            "whole_image": lambda: searching.ask_region(self._context, None),
             "why": lambda: window.show_side("why"),
             "refine": self.refine,
             "go_library": lambda: going.to_library(window),
@@ -152,7 +152,7 @@ class Commands(QObject):
     def ask_file(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
             self._window,
-            tr("Ask with a picture"),
+            tr("Ask with an image"),
             "",
             searching.FILES,
         )
@@ -178,23 +178,23 @@ class Commands(QObject):
             window.full.look_at_case(window.library.grid.current())
 
     def ask_header(self) -> None:
-        """What the file says of the large picture, of the case the keyboard is at, or of the query."""
+        """What the file says of the large image, of the case the keyboard is at, or of the query."""
         window = self._window
         row = self._case_at_hand()
         if window.pages.currentWidget() is window.full.pages().get("large"):
             self.show_header(window.large.pane)
         elif row is not None:
             self._read_header(row)
-        elif window.query.view.picture is not None:
+        elif window.query.view.image is not None:
             self.show_header(window.query.pane)
         elif window.library.grid.current() >= 0:
             self._read_header(window.library.grid.current())
 
-    def show_header(self, pane: PicturePane) -> None:
+    def show_header(self, pane: ImagePane) -> None:
         """What the file in ``pane`` says, of a series that of the slice seen."""
         self._read_header(pane.source[1], pane.place)
 
-    def _read_header(self, what: int | PictureAddress, place: int | None = None) -> None:
+    def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
         if self._header is None:
             self._header = HeaderDialog(self._context, self._window)
         self._header.read(self._state.path, what, place)
@@ -344,5 +344,5 @@ class Commands(QObject):
             f"<b>Semblance {version('semblance')}</b><br>"
             + tr("Finds the cases that look alike and mean alike.")
             + "<br><br>"
-            + tr("Support, not a diagnosis. Works offline; pictures stay where they are."),
+            + tr("Support, not a diagnosis. Works offline; images stay where they are."),
         )

@@ -47,9 +47,9 @@ class ExampleCommands(QObject):
         return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
 
     def add_file(self) -> None:
-        """A picture from outside, as a positive example."""
+        """An image from outside, as a positive example."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._window, tr("A picture as an example"), "", searching.FILES
+            self._window, tr("An image as an example"), "", searching.FILES
         )
         if chosen:
             examples.add_file(self._context, Path(chosen), like=True)

@@ -30,7 +30,7 @@ def show(window: MainWindow) -> ExperimentsDialog:
 
 
 def _show_case(window: MainWindow, dialog: ExperimentsDialog, library: Path, row: int) -> None:
-    """The picture of a case, where its library is the open one; the dialog would lie on top of it."""
+    """The image of a case, where its library is the open one; the dialog would lie on top of it."""
     if window.state.path is not None and window.state.path == library:
         window.full.look_at_case(row)
         dialog.hide()
@@ -38,5 +38,5 @@ def _show_case(window: MainWindow, dialog: ExperimentsDialog, library: Path, row
     else:
         window.context.messages.info(
             tr("This case is of {name}.", name=library.name),
-            tr("Open that library to see its picture; then click it again."),
+            tr("Open that library to see its image; then click it again."),
         )

@@ -12,12 +12,12 @@ from shiboken6 import isValid
 from semblance.app.panels.query.source import QuerySource
 
 if TYPE_CHECKING:
-    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.windows.main import MainWindow
 
 
 class FullPages:
-    """Compare, two metrics, ask me next, and the large picture, of one window."""
+    """Compare, two metrics, ask me next, and the large image, of one window."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
@@ -101,7 +101,7 @@ class FullPages:
             self._look_at(QuerySource(state.path, state.columns.ids[index], None))
 
     def look_at_query(self) -> None:
-        """The query's picture, large."""
+        """The query's image, large."""
         state = self._window.state
         if state.query is not None:
             self._look_at(QuerySource(state.path, state.query.case, state.query.image))
@@ -154,7 +154,7 @@ class FullPages:
     def _share_memory(self, page: QWidget) -> None:
         """Slices are kept for what is on ``page`` only."""
         window, kind = self._window, type(self._window)
-        shown: list[tuple[QWidget, Sequence[PicturePane]]] = [(window.ranking, [window.query.pane])]
+        shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(window.ranking, [window.query.pane])]
         built = (kind.compare.built(window), kind.ask_next.built(window))
         shown += [(owner, owner.panes) for owner in built if owner is not None]
         for owner, panes in shown:

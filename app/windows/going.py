@@ -25,7 +25,7 @@ def to_library(window: MainWindow) -> None:
 
 
 def to_query(window: MainWindow) -> None:
-    """To the query's picture."""
+    """To the query's image."""
     window.full.leave()
     _show(window, "query")
     _to(window.query.focus_target())

@@ -28,7 +28,7 @@ def new_from_file(window: MainWindow) -> None:
 
 
 def new_from_folder(window: MainWindow) -> None:
-    """From a folder of pictures."""
+    """From a folder of images."""
     if chosen := _ask_folder(window, tr("New library from a folder")):
         bring_in(window, chosen)
 
@@ -40,14 +40,14 @@ def open_library(window: MainWindow) -> None:
 
 
 def import_more(window: MainWindow) -> None:
-    """Ask for a folder of pictures that the open library is to have too."""
-    if chosen := _ask_folder(window, tr("Add pictures to this library")):
+    """Ask for a folder of images that the open library is to have too."""
+    if chosen := _ask_folder(window, tr("Add images to this library")):
         bring_in(window, chosen, into=window.state.path)
 
 
 def import_file(window: MainWindow) -> None:
     """Ask for a zip, a table or an array file that the open library is to have too."""
-    if chosen := _ask_file(window, tr("Add pictures to this library")):
+    if chosen := _ask_file(window, tr("Add images to this library")):
         bring_in(window, chosen, into=window.state.path)
 
 
@@ -75,7 +75,7 @@ def _remembered(window: MainWindow, chosen: str) -> Path | None:
 
 
 def bring_in(window: MainWindow, source: Path, into: Path | None = None) -> None:
-    """A dropped or chosen source: a library is opened, a picture asked with, the rest imported."""
+    """A dropped or chosen source: a library is opened, an image asked with, the rest imported."""
     if (source / "catalogue.sqlite").is_file():
         window.open_library(source)
         return
@@ -115,6 +115,6 @@ def show_not_read(window: MainWindow) -> None:
 
 
 def relink(window: MainWindow) -> None:
-    """Ask where moved pictures are now, and find them there."""
-    if chosen := QFileDialog.getExistingDirectory(window, tr("Where the moved pictures are now")):
+    """Ask where moved images are now, and find them there."""
+    if chosen := QFileDialog.getExistingDirectory(window, tr("Where the moved images are now")):
         libraries.relink(window.context, Path(chosen))

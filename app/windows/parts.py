@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from semblance.app.panels.comparing.compare import ComparePanel
     from semblance.app.panels.comparing.two_metrics import TwoMetricsPanel
     from semblance.app.panels.large import LargePanel
-    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.windows.main import MainWindow
 
 #: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
@@ -207,7 +207,7 @@ class Parts:
         menu.exec(where)
         menu.deleteLater()
 
-    def _add_resting(self, page: QWidget, panes: Sequence[PicturePane]) -> None:
+    def _add_resting(self, page: QWidget, panes: Sequence[ImagePane]) -> None:
         """A page that keeps no slices until it is shown."""
         self._window.pages.addWidget(page)
         for pane in panes:

@@ -33,7 +33,7 @@ class LibraryRail(Panel):
             column.addWidget(button)
             buttons.append(button)
         self._first = buttons[0]
-        add = header_button("folder-plus", tr("Add pictures to this library (Ctrl+I)"))
+        add = header_button("folder-plus", tr("Add images to this library (Ctrl+I)"))
         add.clicked.connect(self.add_wanted)
         column.addWidget(add)
         column.addStretch(1)

@@ -1,4 +1,4 @@
-"""How a search is seen: taken down, and brought back to the pixel once its picture is there."""
+"""How a search is seen: taken down, and brought back to the pixel once its image is there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SearchView(QObject):
-    """Of one window: the query's picture (zoom, place, greys, held how, slice) and the ranking (case, list or
+    """Of one window: the query's image (zoom, place, greys, held how, slice) and the ranking (case, list or
     cards, scrolled how far)."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -28,7 +28,7 @@ class SearchView(QObject):
         view, grid = window.query.view, window.ranking.grid
         window.state.view_wanted.connect(self.restore)
         window.state.query_changed.connect(self._forget)
-        window.query.picture_shown.connect(self._restore_picture)
+        window.query.image_shown.connect(self._restore_image)
         view.view_changed.connect(self.keeper.touch)
         view.window_changed.connect(lambda _: self.keeper.touch())
         view.inverted_changed.connect(lambda _: self.keeper.touch())
@@ -39,7 +39,7 @@ class SearchView(QObject):
     def capture(self) -> dict[str, Any]:
         """As plain values."""
         if self._wanted:
-            # The picture is still on its way: what was wanted holds.
+            # The image is still on its way: what was wanted holds.
             return dict(self._wanted)
         query, ranking = self._window.query, self._window.ranking
         grid = ranking.grid
@@ -48,7 +48,7 @@ class SearchView(QObject):
         if index >= 0:
             out["current"] = self._window.state.columns.ids[index]
         view = query.view
-        if view.picture is not None:
+        if view.image is not None:
             seen, grey = view.viewport, view.window_level
             out |= {
                 "zoom": None if seen.fitted else [seen.zoom, seen.x, seen.y],
@@ -60,14 +60,14 @@ class SearchView(QObject):
         return out
 
     def _forget(self) -> None:
-        """What was wanted of another query's picture."""
+        """What was wanted of another query's image."""
         self._wanted = {}
 
     def restore(self, view: Mapping[str, Any]) -> None:
-        """See the search so; the picture once it is shown."""
+        """See the search so; the image once it is shown."""
         self._wanted = view
-        if self._window.query.view.picture is not None and self._window.query.shows_query:
-            self._restore_picture()
+        if self._window.query.view.image is not None and self._window.query.shows_query:
+            self._restore_image()
         QTimer.singleShot(0, self, lambda: self._restore_ranking(view))
 
     def _restore_ranking(self, view: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ class SearchView(QObject):
         if isinstance(view.get("scroll"), int):
             ranking.grid.verticalScrollBar().setValue(view["scroll"])
 
-    def _restore_picture(self) -> None:
+    def _restore_image(self) -> None:
         wanted, self._wanted = self._wanted, {}
         view, pane = self._window.query.view, self._window.query.pane
         try:
@@ -96,5 +96,5 @@ class SearchView(QObject):
             if "inverted" in wanted and bool(wanted["inverted"]) != view.inverted:
                 view.invert()
         except (TypeError, ValueError, KeyError, IndexError):
-            # Of another version: the picture is seen as it is opened.
+            # Of another version: the image is seen as it is opened.
             return

@@ -65,7 +65,7 @@ class StatusLine(QFrame):
     def _renew(self) -> None:
         library = self._state.library
         if library is None:
-            self.counts.setText(tr("Works offline. Pictures stay where they are."))
+            self.counts.setText(tr("Works offline. Images stay where they are."))
             self.not_read.hide()
             self.where.setText("")
             return

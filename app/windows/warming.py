@@ -16,7 +16,7 @@ TO_OPEN = (
 #: What showing it needs.
 TO_SHOW = (
     "semblance.app.operations.refining",
-    "semblance.app.viewer.picture_pane",
+    "semblance.app.viewer.image_pane",
     "semblance.app.panels.ranking.panel",
     "pyqtgraph",
     "semblance.app.windows.parts",
@@ -33,7 +33,7 @@ TO_COME = (
 
 
 def warm_looking(*, reporter: Reporter = SILENT) -> None:
-    """Pictures and the catalogue."""
+    """Images and the catalogue."""
     import PIL.Image
 
     import semblance.core.imaging.raster

@@ -1,5 +1,5 @@
-"""The generated demo library: plainly synthetic pictures that look like radiology."""
+"""The generated demo library: plainly synthetic images that look like radiology."""
 
-from semblance.core.demo.generate import DemoPictures, generate
+from semblance.core.demo.generate import DemoImages, generate
 
-__all__ = ["DemoPictures", "generate"]
+__all__ = ["DemoImages", "generate"]

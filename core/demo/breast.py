@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.demo.noise import Field, Noise, ridges
 from semblance.core.demo.strokes import Strokes, wandering
 
-#: Millimetres per pixel of the pictures of masses.
+#: Millimetres per pixel of the images of masses.
 PIXEL_MM = 0.18
 #: Attenuation of fat under full compression.
 FAT = 0.62
@@ -17,7 +17,7 @@ FAT = 0.62
 
 @dataclass(frozen=True)
 class Breast:
-    """What the pictures of one breast share.
+    """What the images of one breast share.
 
     ``density`` 0 (fatty) .. 1 (extremely dense); ``radius_mm`` of the outline; ``strands`` strength of
     Cooper's ligaments; ``coarseness`` of the fat lobules between them, in mm.

@@ -1,4 +1,4 @@
-"""From attenuation to the grey picture on the light box: scatter, noise, window, shutters, markers."""
+"""From attenuation to the grey image on the light box: scatter, noise, window, shutters, markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the folder of demo pictures, once."""
+"""Makes the folder of demo images, once."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from typing import Any
 import numpy as np
 
 from semblance.core.demo import mammogram
-from semblance.core.demo.pictures import NOTICE, RADIOGRAPHS, Order, write
+from semblance.core.demo.images import NOTICE, RADIOGRAPHS, Order, write
 from semblance.core.engine import Engine, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import say
 from semblance.core.tasks import SILENT, Reporter
 
-#: Raised whenever the same seed gives other pictures.
+#: Raised whenever the same seed gives other images.
 VERSION = 1
 MANIFEST = "demo.json"
 COLUMNS = ("path", "label", "patient_id", "view", "laterality", "note")
 _BATCH = 8
 #: Batches handed out at a time; an engine takes a limited number.
 _AHEAD = 32
-_WHAT = "Drawing demo pictures"
+_WHAT = "Drawing demo images"
 
 
 @dataclass(frozen=True)
-class DemoPictures:
-    """Two folders with a ``labels.csv`` each; how many pictures and patients they hold."""
+class DemoImages:
+    """Two folders with a ``labels.csv`` each; how many images and patients they hold."""
 
     masses: Path
     radiographs: Path
@@ -52,11 +52,11 @@ def generate(
     reporter: Reporter = SILENT,
     patients: int = 100,
     per_category: int = 30,
-) -> DemoPictures:
-    """Draw the demo pictures into ``folder``: ``breast masses/`` and ``radiographs/``.
+) -> DemoImages:
+    """Draw the demo images into ``folder``: ``breast masses/`` and ``radiographs/``.
 
     The masses are benign or malignant, 7 for every 5 ``patients``, each in two views; the radiographs fall
-    into six categories of ``per_category``. The same numbers always give the same pictures. A folder that is
+    into six categories of ``per_category``. The same numbers always give the same images. A folder that is
     already complete is left as it is; one that is not is drawn anew. ``executor`` shares the work.
 
     Raises:
@@ -65,7 +65,7 @@ def generate(
     """
     masses, radiographs = folder / "breast masses", folder / "radiographs"
     work = [(masses, mass_orders(seed, patients)), (radiographs, radiograph_orders(seed, per_category))]
-    made = DemoPictures(
+    made = DemoImages(
         masses,
         radiographs,
         *(len(orders) for _, orders in work),
@@ -102,7 +102,7 @@ def mass_orders(seed: int, patients: int) -> list[Order]:
 
 
 def radiograph_orders(seed: int, per_category: int) -> list[Order]:
-    """``per_category`` pictures of each body part; hands and knees in pairs of one patient."""
+    """``per_category`` images of each body part; hands and knees in pairs of one patient."""
     out, patient = [], 0
     for kind, (part, (view, paired)) in enumerate(RADIOGRAPHS.items()):
         for number in range(per_category):
@@ -170,14 +170,14 @@ def _labels(orders: list[Order]) -> str:
 
 
 def _description(seed: int, work: list[tuple[Path, list[Order]]]) -> dict[str, Any]:
-    pictures = [f"{where.name}/{order.path}" for where, orders in work for order in orders]
+    images = [f"{where.name}/{order.path}" for where, orders in work for order in orders]
     labels = "".join(_labels(orders) for _, orders in work)
     return {
         "notice": NOTICE,
         "version": VERSION,
         "seed": seed,
         "labels_sha256": hashlib.sha256(labels.encode()).hexdigest(),
-        "pictures": pictures,
+        "pictures": images,
     }
 
 
@@ -200,7 +200,7 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _remove_listed(folder: Path) -> None:
-    """Remove the pictures an earlier version or seed left, and nothing that is not ours."""
+    """Remove the images an earlier version or seed left, and nothing that is not ours."""
     found = _manifest(folder)
     names = found.get("pictures", []) if found else []
     for name in names if isinstance(names, list) else []:
@@ -220,12 +220,12 @@ def _put(path: Path, text: str) -> None:
 def _unwritable(folder: Path, error: OSError) -> SemblanceError:
     if error.errno == errno.ENOSPC:
         return SemblanceError(
-            say("The disk is full: the demo pictures in {folder} could not be finished.", folder=folder),
+            say("The disk is full: the demo images in {folder} could not be finished.", folder=folder),
             "Free about 50 MB, or choose another folder, and start the demo again.",
         )
     return SemblanceError(
         say(
-            "The demo pictures cannot be written to {folder}: {reason}.",
+            "The demo images cannot be written to {folder}: {reason}.",
             folder=folder,
             reason=error.strerror or error,
         ),

@@ -1,4 +1,4 @@
-"""Cut-outs of mammograms: who has which mass, and one picture of it."""
+"""Cut-outs of mammograms: who has which mass, and one image of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.demo.noise import Field, Noise
 SIZE = 256
 
 
-def picture(
+def image(
     rng: np.random.Generator, of: Breast, lesion: Mass, *, view: str, left: bool
 ) -> npt.NDArray[np.uint8]:
     """(256, 256) grey cut-out of 46 mm about ``lesion``; the nipple of a left breast is to the right."""

@@ -26,7 +26,7 @@ def _unit(field: npt.NDArray[np.float32]) -> Field:
 
 
 class Noise:
-    """Fields of one picture of ``shape``, every one with zero mean and unit variance.
+    """Fields of one image of ``shape``, every one with zero mean and unit variance.
 
     White noise is drawn once and shifted for each field: drawing it anew would cost more than all else.
     """

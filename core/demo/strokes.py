@@ -1,4 +1,4 @@
-"""Thin curves laid on a picture with sub-pixel care: spicules, vessels, ligaments, sutures."""
+"""Thin curves laid on an image with sub-pixel care: spicules, vessels, ligaments, sutures."""
 
 from __future__ import annotations
 

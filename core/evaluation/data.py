@@ -21,7 +21,7 @@ class EvaluationData:
 
     ``X`` is float64, or stays float32, as rows of local descriptors are kept: they are many and exact in it.
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) say what stands on
-    one side of a split and never answers itself: patients, and cases that show the same picture; left out,
+    one side of a split and never answers itself: patients, and cases that show the same image; left out,
     the patients alone. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the
     path or name shown with the scores.
     ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.

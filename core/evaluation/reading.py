@@ -61,7 +61,7 @@ def read_source(
 def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
     """Numbers, findings, patients and ``attributes`` of the cases that have the features.
 
-    Copies of a picture, and regions of one, are one unit: a metric trained on one has seen the other.
+    Copies of an image, and regions of one, are one unit: a metric trained on one has seen the other.
     """
     rows, numbers = library.features.read(feature_set)
     facts = {
@@ -69,9 +69,9 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
         for r in library.catalogue.all_cases()
     }
     patients = [facts[int(row)][1] for row in rows]
-    pictures = library.catalogue.shown_pictures()
-    # Equal rows of a table are two measurements; equal pictures are one.
-    contents = [facts[int(row)][3] if int(row) in pictures else None for row in rows]
+    images = library.catalogue.shown_images()
+    # Equal rows of a table are two measurements; equal images are one.
+    contents = [facts[int(row)][3] if int(row) in images else None for row in rows]
     kinds = {source.kind for source in library.catalogue.sources()}
     besides = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
@@ -85,7 +85,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
         case_ids=np.array([facts[int(row)][2] for row in rows], dtype=np.str_),
-        units=together(patients, contents, [pictures.get(int(row)) for row in rows]),
+        units=together(patients, contents, [images.get(int(row)) for row in rows]),
         attributes={
             name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes

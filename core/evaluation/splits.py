@@ -12,8 +12,8 @@ from semblance.core.errors import BadInput
 from semblance.core.language import say
 
 Rows = npt.NDArray[np.intp]
-#: Begins the names that :func:`together` makes for cases of one picture and no known patient.
-ONE_PICTURE = say("one picture, ")
+#: Begins the names that :func:`together` makes for cases of one image and no known patient.
+ONE_IMAGE = say("one image, ")
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
 
@@ -96,7 +96,7 @@ def together(patients: Sequence[str | None], *shown: Sequence[object]) -> npt.ND
         if patient:
             names.setdefault(roots[row], patient)
     sizes = np.bincount(roots, minlength=n)
-    out = [names.get(one) or (f"{ONE_PICTURE}{one}" if sizes[one] > 1 else "") for one in roots]
+    out = [names.get(one) or (f"{ONE_IMAGE}{one}" if sizes[one] > 1 else "") for one in roots]
     return np.array(out, dtype=np.str_) if any(out) else None
 
 

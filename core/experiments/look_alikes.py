@@ -1,4 +1,4 @@
-"""Pictures of a library that show one thing twice, though no file and no patient says so."""
+"""Images of a library that show one thing twice, though no file and no patient says so."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.fingerprint import fingerprint, pairs_alike
 from semblance.core.library import open_library
 
-#: Pictures looked at, at most: a fingerprint takes 0.8 ms, and all of them are compared with all.
-MOST_PICTURES = 4000
+#: Images looked at, at most: a fingerprint takes 0.8 ms, and all of them are compared with all.
+MOST_IMAGES = 4000
 
 
 def look_alikes(library: Path, data: EvaluationData) -> int:
     """How many cases look like one that a split may put on the other side: saved anew, or a moment later.
 
-    Told by thumbnails alone, of the first :data:`MOST_PICTURES` cases; a case without one is like none.
+    Told by thumbnails alone, of the first :data:`MOST_IMAGES` cases; a case without one is like none.
 
     Raises:
         BadInput: the library cannot be read.
@@ -26,9 +26,9 @@ def look_alikes(library: Path, data: EvaluationData) -> int:
     if data.case_rows is None:
         return 0
     with open_library(library) as opened:
-        pictures = opened.catalogue.shown_pictures()
+        images = opened.catalogue.shown_images()
         content = {int(case.id): str(case.content) for case in opened.catalogue.all_cases()}
-        shown = [at for at, row in enumerate(data.case_rows.tolist()) if row in pictures][:MOST_PICTURES]
+        shown = [at for at, row in enumerate(data.case_rows.tolist()) if row in images][:MOST_IMAGES]
         wanted = sorted({content[int(data.case_rows[at])] for at in shown})
         prints = {key: fingerprint(image) for key, image in opened.thumbnails.get(wanted).items()}
     found = [(at, mark) for at in shown if (mark := prints.get(content[int(data.case_rows[at])])) is not None]

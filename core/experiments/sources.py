@@ -18,7 +18,7 @@ from semblance.core.evaluation.builtin_tables import PREFIX
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.reading import Source, read_source
-from semblance.core.evaluation.splits import ONE_PICTURE, HoldOut, patient_codes
+from semblance.core.evaluation.splits import ONE_IMAGE, HoldOut, patient_codes
 from semblance.core.experiments.look_alikes import look_alikes
 from semblance.core.experiments.spec import CasesSpec
 from semblance.core.features.registry import extractor_class
@@ -159,7 +159,7 @@ def _one(
     if alike:
         notes += (
             say(
-                "{n} cases of {data} look like another of no known patient, as pictures saved anew or taken "
+                "{n} cases of {data} look like another of no known patient, as images saved anew or taken "
                 "a moment later do: scores may be too good.",
                 n=alike,
                 data=data.name,
@@ -236,7 +236,7 @@ def _both(
             train=train.name,
             test=test.name,
         )
-        if extractor_class(extractor).needs_picture or _tell_cases_apart(train.X):
+        if extractor_class(extractor).needs_image or _tell_cases_apart(train.X):
             train = train.rows(np.flatnonzero(~twins))
             notes += (say("{of}: the same cases, left out of training.", of=of),)
         else:
@@ -271,7 +271,7 @@ def _both(
         y=np.concatenate([train.y, test.y]),
         groups=groups,
         units=units,
-        # The catalogue of only one library knows a row; pictures are found by the tested one's.
+        # The catalogue of only one library knows a row; images are found by the tested one's.
         case_rows=None
         if test.case_rows is None
         else np.concatenate([np.full(train.n_cases, -1, dtype=np.int64), test.case_rows]),
@@ -293,7 +293,7 @@ def _made_by(data: EvaluationData) -> dict[str, Any]:
     made = dict(data.made_by)
     if "identity" in made:
         return {key: made[key] for key in ("version", "identity")}
-    # The size of voxels belongs to the pictures; features are in millimetres.
+    # The size of voxels belongs to the images; features are in millimetres.
     return {key: value for key, value in made.items() if key != "spacing"}
 
 
@@ -353,9 +353,9 @@ def _patients(
     sides: list[str] = []
     for mark, side, size in (("train", train, sizes[0]), ("test", test, sizes[1])):
         own = [""] * size if side is None else side.tolist()
-        # What only shows one picture is numbered within its own library.
+        # What only shows one image is numbered within its own library.
         sides += [
-            f"{mark} {name}" if name and (unrelated or name.startswith(ONE_PICTURE)) else name for name in own
+            f"{mark} {name}" if name and (unrelated or name.startswith(ONE_IMAGE)) else name for name in own
         ]
     return np.array(sides, dtype=np.str_)
 

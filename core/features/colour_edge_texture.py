@@ -1,4 +1,4 @@
-"""Colour, edge direction and texture of a whole picture in 36 numbers."""
+"""Colour, edge direction and texture of a whole image in 36 numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from semblance.core.features.edges import edge_directions
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.pixels import finite, resampled
 from semblance.core.features.wavelets import details
-from semblance.core.imaging.picture import LUMA, Picture
+from semblance.core.imaging.image import LUMA, Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 
 Floats = npt.NDArray[np.float32]
 
-#: Larger pictures are reduced to this longest side, so that edges and texture mean the same size in a scan
-#: of 3,000 pixels as in a Corel picture of 384.
+#: Larger images are reduced to this longest side, so that edges and texture mean the same size in a scan
+#: of 3,000 pixels as in a Corel image of 384.
 LONGEST_SIDE = 384
 
 #: Gradient, in grey units per pixel, that an edge keeps everywhere and reaches somewhere.
@@ -87,10 +87,10 @@ def moments(channels: Floats) -> Floats:
 
 
 def direction_shares(grey: Floats) -> Floats:
-    """(18,): root of the share of the picture's pixels that are edges facing each direction.
+    """(18,): root of the share of the image's pixels that are edges facing each direction.
 
-    The share is of all pixels, not of the edges: how much edge there is tells pictures apart too. The root
-    keeps the few pictures full of edges from outweighing every other difference.
+    The share is of all pixels, not of the edges: how much edge there is tells images apart too. The root
+    keeps the few images full of edges from outweighing every other difference.
     """
     angles = edge_directions(grey, WEAK_EDGE, STRONG_EDGE)
     turned = np.mod((angles - np.float32(FIRST_BIN_STARTS)) * np.float32(BINS / (2 * math.pi)), BINS)
@@ -105,15 +105,15 @@ def texture_energies(grey: Floats) -> Floats:
 
 
 class ColourEdgeTexture(Extractor):
-    """36 numbers for everyday pictures (the Corel experiment of bdm.txt, section 4.6).
+    """36 numbers for everyday images (the Corel experiment of bdm.txt, section 4.6).
 
     9 colour moments (mean, deviation and root of skewness of hue, saturation and brightness), 18 shares of
-    edges by direction, 9 wavelet energies. Grey pictures give 0 for hue and saturation.
+    edges by direction, 9 wavelet energies. Grey images give 0 for hue and saturation.
     """
 
     name = "colour_edge_texture"
     title = "Colour, edges and texture"
-    summary = "Colour moments, edge directions and wavelet energies of the whole picture: 36 numbers."
+    summary = "Colour moments, edge directions and wavelet energies of the whole image: 36 numbers."
     version = 1
 
     COUNT: ClassVar[int] = 36
@@ -122,24 +122,24 @@ class ColourEdgeTexture(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names()
 
-    def extract(self, picture: Picture, region: Region | None = None) -> Floats:
+    def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(36,) float32.
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        planes = _planes(picture.cropped(region))
+        planes = _planes(image.cropped(region))
         grey = np.tensordot(LUMA, planes, axes=1)
         colour = moments(hue_saturation_brightness(planes)).reshape(-1)
         return np.concatenate([colour, direction_shares(grey), texture_energies(grey)])
 
 
-def _planes(picture: Picture) -> Floats:
+def _planes(image: Image) -> Floats:
     """(3, h, w) red, green and blue in 0..1, the longest side at most ``LONGEST_SIDE``."""
-    planes = np.ascontiguousarray(picture.rgb().transpose(2, 0, 1))
-    longest = max(picture.height, picture.width)
+    planes = np.ascontiguousarray(image.rgb().transpose(2, 0, 1))
+    longest = max(image.height, image.width)
     if longest > LONGEST_SIDE:
-        height = max(1, round(picture.height * LONGEST_SIDE / longest))
-        width = max(1, round(picture.width * LONGEST_SIDE / longest))
+        height = max(1, round(image.height * LONGEST_SIDE / longest))
+        width = max(1, round(image.width * LONGEST_SIDE / longest))
         planes = np.stack([resampled(plane, height, width) for plane in planes])
-    return np.clip(finite(planes, picture), 0.0, 1.0)
+    return np.clip(finite(planes, image), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Edges of a grey picture and the directions they face."""
+"""Edges of a grey image and the directions they face."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EIGHTH_TURN = float(np.sqrt(2.0) - 1.0)
 def gradients(grey: Floats) -> tuple[Floats, Floats]:
     """(h, w) derivatives along x (right) and y (down) in grey units per pixel; borders reflected.
 
-    Sobel's operator on the picture smoothed with (1, 4, 6, 4, 1) / 16 both ways, a sigma of one pixel.
+    Sobel's operator on the image smoothed with (1, 4, 6, 4, 1) / 16 both ways, a sigma of one pixel.
     """
     padded = np.pad(grey, 3, mode="symmetric")
     smooth = _smoothed(_smoothed(padded).T).T
@@ -62,7 +62,7 @@ def edge_directions(grey: Floats, weak: float, strong: float) -> Floats:
 
 
 def _step_across(gx: Floats, gy: Floats, row: int) -> npt.NDArray[np.intp]:
-    """The step in a flattened picture of ``row`` columns to the neighbour the gradient points at."""
+    """The step in a flattened image of ``row`` columns to the neighbour the gradient points at."""
     flat = np.abs(gy) <= _EIGHTH_TURN * np.abs(gx)
     steep = np.abs(gx) <= _EIGHTH_TURN * np.abs(gy)
     right = np.where(gx >= 0, 1, -1)

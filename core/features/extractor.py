@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.local.form import DescriptorForm
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.parameters import Parameter, Value, checked
@@ -26,9 +26,9 @@ class FeatureName:
 
 
 class Extractor(abc.ABC):
-    """Turns one picture into numbers that depend on that picture alone.
+    """Turns one image into numbers that depend on that image alone.
 
-    Everything fitted on several pictures is a step of the metric, not part of an extractor.
+    Everything fitted on several images is a step of the metric, not part of an extractor.
     """
 
     name: ClassVar[str]
@@ -38,7 +38,7 @@ class Extractor(abc.ABC):
     version: ClassVar[int]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: False where the numbers come with the case instead of its pixels.
-    needs_picture: ClassVar[bool] = True
+    needs_image: ClassVar[bool] = True
     #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it.
     volumes: ClassVar[bool] = False
     #: Looks at nothing else than volumes.
@@ -58,24 +58,24 @@ class Extractor(abc.ABC):
 
     @property
     def batch(self) -> int:
-        """How many pictures are best measured together."""
+        """How many images are best measured together."""
         return 1
 
     @abc.abstractmethod
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
-        """(d,) float32 of ``picture``, or of its part inside ``region``.
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """(d,) float32 of ``image``, or of its part inside ``region``.
 
         Raises:
-            BadInput: the picture or region cannot give these numbers (too small, say).
+            BadInput: the image or region cannot give these numbers (too small, say).
         """
 
-    def prepare(self, picture: Picture, region: Region | None = None) -> Any:
-        """What :meth:`measure` needs of one picture, small: here the numbers themselves.
+    def prepare(self, image: Image, region: Region | None = None) -> Any:
+        """What :meth:`measure` needs of one image, small: here the numbers themselves.
 
         Raises:
             BadInput: as :meth:`extract`.
         """
-        return self.extract(picture, region)
+        return self.extract(image, region)
 
     def prepare_stack(self, stack: Stack, region: Region | None = None) -> Any:
         """As :meth:`prepare`, of a volume; asked of those that look at ``volumes``.
@@ -83,17 +83,17 @@ class Extractor(abc.ABC):
         Raises:
             BadInput: as :meth:`extract`, or a slice cannot be read.
         """
-        return self.prepare(stack.picture(stack.middle(region)), region)
+        return self.prepare(stack.image(stack.middle(region)), region)
 
     def measure(self, prepared: Sequence[Any]) -> npt.NDArray[np.float32]:
-        """(n, d) of what :meth:`prepare` gave for n pictures.
+        """(n, d) of what :meth:`prepare` gave for n images.
 
         Raises:
             BadInput: one of them cannot be measured.
         """
         return np.stack(prepared)
 
-    def places(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64] | None:
+    def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
         """(p, 2) x and y of the local descriptors, in the order of their rows, as shares of the width and
         height of what :meth:`extract` looks at; ``None`` where it describes no single places.
 
@@ -102,6 +102,6 @@ class Extractor(abc.ABC):
         """
         return None
 
-    def extract_many(self, pictures: Sequence[Picture]) -> npt.NDArray[np.float32]:
+    def extract_many(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
         """(n, d): the same numbers as :meth:`extract` gives one by one."""
-        return np.stack([self.extract(picture) for picture in pictures])
+        return np.stack([self.extract(image) for image in images])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
 from semblance.core.features.pixels import finite, resampled
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 
@@ -40,12 +40,12 @@ def _names() -> tuple[FeatureName, ...]:
 class Gabor(Extractor):
     """2,560 mean magnitudes of Gabor responses (bdm.txt, section 4.4.2).
 
-    The grey picture, 0..1, is resampled to 128 x 128 pixels whatever its shape; five scales (0.4 / sqrt(2)^s
+    The grey image, 0..1, is resampled to 128 x 128 pixels whatever its shape; five scales (0.4 / sqrt(2)^s
     cycles per pixel) x eight orientations are averaged over 8 x 8 blocks of 16 x 16 pixels. Order: scale,
     orientation, block row, block column; see :data:`LAYOUT`.
     """
 
-    #: Shape into which the numbers of one picture fold: scale, orientation, block row, block column.
+    #: Shape into which the numbers of one image fold: scale, orientation, block row, block column.
     LAYOUT: ClassVar[tuple[int, int, int, int]] = (len(FREQUENCIES), len(ORIENTATIONS), GRID, GRID)
 
     name = "gabor"
@@ -57,11 +57,11 @@ class Gabor(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names()
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
-        """(2560,) float32, in the grey units of the picture (white is 1).
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """(2560,) float32, in the grey units of the image (white is 1).
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        grey = finite(resampled(picture.cropped(region).grey(), SIZE, SIZE), picture)
+        grey = finite(resampled(image.cropped(region).grey(), SIZE, SIZE), image)
         return gabor_bank().block_means(grey).reshape(-1)

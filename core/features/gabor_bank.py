@@ -101,7 +101,7 @@ def _transposed(band: _Band) -> _Band:
 
 
 class _Workspace(threading.local):
-    """Scratch planes of one thread; fresh ones for every picture would cost more than filling them."""
+    """Scratch planes of one thread; fresh ones for every image would cost more than filling them."""
 
     def __init__(self) -> None:
         plane = (SIZE, SIZE)
@@ -116,9 +116,9 @@ class _Workspace(threading.local):
 
 
 class GaborBank:
-    """Five scales x eight orientations over 128 x 128 pictures; safe to share between threads.
+    """Five scales x eight orientations over 128 x 128 images; safe to share between threads.
 
-    Equal to ``skimage.filters.gabor(picture, frequency, theta, mode="reflect")`` up to float32 rounding,
+    Equal to ``skimage.filters.gabor(image, frequency, theta, mode="reflect")`` up to float32 rounding,
     with theta the direction of the wave, from x towards y (down).
     """
 
@@ -142,7 +142,7 @@ class GaborBank:
         """(8, 128, 128) magnitudes of ``grey`` (128, 128) at one scale; overwritten by the next call.
 
         With A the filter along y and B along x, a turn needs A P B and its mirror image A P conj(B) of the
-        picture P. For R = A P both come from the same two products, U = R Re(B) and V = i R Im(B): U + V
+        image P. For R = A P both come from the same two products, U = R Re(B) and V = i R Im(B): U + V
         and U - V. With the planes of R stacked as -Im, Re, Im, the rows of i R are those of R one plane
         earlier.
         """

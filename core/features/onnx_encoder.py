@@ -1,4 +1,4 @@
-"""A user's own encoder: any ONNX model that turns a picture into numbers."""
+"""A user's own encoder: any ONNX model that turns an image into numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semblance.core.features.onnx_model import identity
 from semblance.core.features.onnx_session import Session, session_of
 from semblance.core.features.onnx_settings import read_settings
 from semblance.core.features.pixels import finite, resampled
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import say
@@ -30,7 +30,7 @@ class OnnxEncoder(Extractor):
     """The numbers an ONNX model gives, run by onnxruntime (extra ``deep``); nothing is ever downloaded.
 
     The hash of model and settings is part of the feature set's own settings: numbers of a changed file never
-    join those of the old one. Run together or one by one, pictures give the same numbers but for rounding.
+    join those of the old one. Run together or one by one, images give the same numbers but for rounding.
     """
 
     name = "onnx"
@@ -83,30 +83,30 @@ class OnnxEncoder(Extractor):
     def batch(self) -> int:
         return self._session().batch
 
-    def extract(self, picture: Picture, region: Region | None = None) -> Floats:
+    def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(d,) float32.
 
         Raises:
             BadInput: the region lies outside, the pixels or what the encoder makes of them are no finite
                 numbers, or the encoder fails.
         """
-        ready = self.prepare(picture, region)
-        return self._told(self._session().run(ready[np.newaxis])[0], picture.name)
+        ready = self.prepare(image, region)
+        return self._told(self._session().run(ready[np.newaxis])[0], image.name)
 
-    def prepare(self, picture: Picture, region: Region | None = None) -> Floats:
+    def prepare(self, image: Image, region: Region | None = None) -> Floats:
         """(h, w, c) the pixels as the encoder takes them.
 
         Raises:
             BadInput: the region lies outside, or the pixels are no finite numbers.
         """
-        how, part = self._how, picture.cropped(region)
+        how, part = self._how, image.cropped(region)
         if how.window is not None and part.values.unit and not part.is_colour:
             planes = [_windowed(part, *how.window)]
         elif how.channels == 3 and part.is_colour:
             planes = list(part.rgb().transpose(2, 0, 1))
         else:
             planes = [part.grey()]
-        small = [finite(resampled(np.ascontiguousarray(p), how.height, how.width), picture) for p in planes]
+        small = [finite(resampled(np.ascontiguousarray(p), how.height, how.width), image) for p in planes]
         pixels = np.stack(small * (how.channels // len(small)), axis=2)
         pixels *= np.float32(how.white)
         pixels -= np.array(how.mean, dtype=np.float32)
@@ -124,9 +124,9 @@ class OnnxEncoder(Extractor):
         rows = [next(measured) if one.ndim == 3 else one for one in prepared]
         return self._told(np.stack(rows), "")
 
-    def extract_many(self, pictures: Sequence[Picture]) -> Floats:
+    def extract_many(self, images: Sequence[Image]) -> Floats:
         """(n, d), ``batch`` of them at a time."""
-        return self.measure([self.prepare(picture) for picture in pictures])
+        return self.measure([self.prepare(image) for image in images])
 
     def prepare_stack(self, stack: Stack, region: Region | None = None) -> Floats:
         """(d,) of a volume: the mean, or the largest, over its slices (those of ``region`` where it has any).
@@ -145,7 +145,7 @@ class OnnxEncoder(Extractor):
         total: npt.NDArray[np.float64] | None = None
         for start in range(first, last, self.batch):
             places = range(start, min(last, start + self.batch))
-            rows = self.measure([self.prepare(stack.picture(place), region) for place in places])
+            rows = self.measure([self.prepare(stack.image(place), region) for place in places])
             pooled = rows.sum(axis=0, dtype=np.float64) if self._how.slices == "mean" else rows.max(axis=0)
             if total is None:
                 total = pooled.astype(np.float64)
@@ -163,19 +163,19 @@ class OnnxEncoder(Extractor):
                 say(
                     "The encoder '{model}' gives no finite numbers for {name}.",
                     model=self._model,
-                    name=name or "the picture",
+                    name=name or "the image",
                 ),
                 "Check 'mean', 'deviation' and 'white' in its settings.",
             )
         return numbers
 
 
-def _windowed(picture: Picture, level: float, width: float) -> Floats:
-    """(h, w) 0..1: what the window shows of the values; what is no picture is 0."""
-    shown = (picture.measured() - np.float32(level - width / 2.0)) / np.float32(width)
+def _windowed(image: Image, level: float, width: float) -> Floats:
+    """(h, w) 0..1: what the window shows of the values; what is no image is 0."""
+    shown = (image.measured() - np.float32(level - width / 2.0)) / np.float32(width)
     # NaN stays, to be refused.
     np.clip(shown, 0.0, 1.0, out=shown)
-    outside = picture.padded()
+    outside = image.padded()
     if outside is not None:
         shown[outside] = 0.0
     return shown

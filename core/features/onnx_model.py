@@ -58,7 +58,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-# Reading weights of many MB anew for every picture asked would take longer than the answer.
+# Reading weights of many MB anew for every image asked would take longer than the answer.
 
 
 @functools.lru_cache(maxsize=4)

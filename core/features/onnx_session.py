@@ -16,11 +16,11 @@ from semblance.core.language import say
 
 Floats = npt.NDArray[np.float32]
 
-#: Pictures looked at together, and bytes of their pixels, at most.
-_MOST_PICTURES, _MOST_BYTES = 16, 32 << 20
-#: Numbers a case, at most: more are no features but a picture.
+#: Images looked at together, and bytes of their pixels, at most.
+_MOST_IMAGES, _MOST_BYTES = 16, 32 << 20
+#: Numbers a case, at most: more are no features but an image.
 _WIDEST = 65_536
-#: The quickest first. Not among them: Azure's, which sends the pictures away, and those that run libraries or
+#: The quickest first. Not among them: Azure's, which sends the images away, and those that run libraries or
 #: engines found beside the model.
 _PROVIDERS = (
     "CUDAExecutionProvider",
@@ -45,7 +45,7 @@ def session_of(model: Path, settings: EncoderSettings, identity: str) -> Session
 
 
 class Session:
-    """``width`` is how many numbers a picture gives, ``batch`` how many pictures are run together."""
+    """``width`` is how many numbers an image gives, ``batch`` how many images are run together."""
 
     def __init__(self, model: Path, settings: EncoderSettings) -> None:
         self._model, self._settings = model, settings
@@ -54,7 +54,7 @@ class Session:
         self._output = self._checked_output()
         size = 4 * settings.height * settings.width * settings.channels
         self._fixed = fixed
-        self.batch = fixed or max(1, min(_MOST_PICTURES, _MOST_BYTES // size))
+        self.batch = fixed or max(1, min(_MOST_IMAGES, _MOST_BYTES // size))
         self.width = 0
         shape = (min(2, self.batch), settings.height, settings.width, settings.channels)
         self.width = self.run(np.zeros(shape, dtype=np.float32)).shape[1]
@@ -63,7 +63,7 @@ class Session:
         """(n, h, w, c) ready pixels -> (n, width).
 
         Raises:
-            BadInput: the model failed, or gave something else than one row of numbers a picture.
+            BadInput: the model failed, or gave something else than one row of numbers an image.
         """
         rows = [self._run(pixels[start : start + self.batch]) for start in range(0, len(pixels), self.batch)]
         return np.concatenate(rows)
@@ -85,14 +85,14 @@ class Session:
             ) from error
         if not isinstance(out, np.ndarray) or out.ndim == 0 or len(out) != len(given):
             raise BadInput(
-                say("The encoder '{model}' does not give one row for each picture.", model=self._model),
+                say("The encoder '{model}' does not give one row for each image.", model=self._model),
                 "Name another of its outputs in the settings ('output').",
             )
         rows = self._reduced(out)[:n]
         if not 1 <= rows.shape[1] <= _WIDEST or self.width not in (0, rows.shape[1]):
             raise BadInput(
                 say(
-                    "The encoder '{model}' gives {shape} numbers a picture.",
+                    "The encoder '{model}' gives {shape} numbers an image.",
                     model=self._model,
                     shape=rows.shape[1],
                 ),
@@ -117,7 +117,7 @@ class Session:
         shape = " x ".join(map(str, out.shape[1:]))
         raise BadInput(
             say(
-                "The encoder '{model}' gives {shape} numbers a picture, not one row.",
+                "The encoder '{model}' gives {shape} numbers an image, not one row.",
                 model=self._model,
                 shape=shape,
             ),
@@ -125,12 +125,12 @@ class Session:
         )
 
     def _checked_input(self) -> tuple[str, Any, int]:
-        """Its name, its type, and the number of pictures it insists on (0: any)."""
+        """Its name, its type, and the number of images it insists on (0: any)."""
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
             raise BadInput(
                 say("The encoder '{model}' takes {n} inputs.", model=self._model, n=len(inputs)),
-                "Export one that takes pictures alone.",
+                "Export one that takes images alone.",
             )
         (one,) = inputs
         if one.type not in _TYPES:
@@ -162,14 +162,12 @@ class Session:
                 "Correct 'input_size', 'channels' or 'layout' in its settings.",
             )
         fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
-        if fixed > _MOST_PICTURES:
+        if fixed > _MOST_IMAGES:
             raise BadInput(
+                say("The encoder '{model}' takes {fixed} images at a time.", model=self._model, fixed=fixed),
                 say(
-                    "The encoder '{model}' takes {fixed} pictures at a time.", model=self._model, fixed=fixed
-                ),
-                say(
-                    "Export it with any number of them, or at most {most_pictures}.",
-                    most_pictures=_MOST_PICTURES,
+                    "Export it with any number of them, or at most {most_images}.",
+                    most_images=_MOST_IMAGES,
                 ),
             )
         return one.name, _TYPES[one.type], fixed

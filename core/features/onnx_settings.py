@@ -18,12 +18,12 @@ _HELP = say("The help page 'Own encoder' shows such a file.")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How a picture becomes the encoder's input, and its output one row of numbers.
+    """How an image becomes the encoder's input, and its output one row of numbers.
 
     ``height``, ``width``: pixels of the input. ``channels``: 1 grey or 3 red, green, blue. Pixels are 0 black
     to ``white``, less ``mean``, divided by ``deviation`` (one a channel). ``layout``: "NCHW" or "NHWC".
-    ``window``: level and width shown of pictures whose numbers have a unit (CT), ``None``: as displayed.
-    ``output``: its name, "" for the only one. ``reduce``: of an output that is a table a picture, its "first"
+    ``window``: level and width shown of images whose numbers have a unit (CT), ``None``: as displayed.
+    ``output``: its name, "" for the only one. ``reduce``: of an output that is a table an image, its "first"
     row or the "mean". ``slices``: of a volume the "mean" or the "max" over its slices.
     """
 

@@ -1,4 +1,4 @@
-"""The picture itself, made small: what convolutional learners look at."""
+"""The image itself, made small: what convolutional learners look at."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.pixels import finite, resampled
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 from semblance.core.parameters import Parameter, Value
@@ -36,14 +36,14 @@ def _names(size: int) -> tuple[FeatureName, ...]:
 
 
 class Pixels(Extractor):
-    """size * size grey values, 0 black to 1 white, of the picture resampled to a square.
+    """size * size grey values, 0 black to 1 white, of the image resampled to a square.
 
-    Row by row from the top left; a picture that is not square is squeezed, not cut.
+    Row by row from the top left; an image that is not square is squeezed, not cut.
     """
 
     name = "pixels"
     title = "Pixels"
-    summary = "The picture itself as a small grey square, for convolutional learners: size x size numbers."
+    summary = "The image itself as a small grey square, for convolutional learners: size x size numbers."
     version = 1
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("size", 28, "Pixels along each side.", minimum=8, maximum=128, paper=28),
@@ -59,11 +59,11 @@ class Pixels(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names(self._size)
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
-        """(size * size,) float32, in the grey units of the picture (white is 1).
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """(size * size,) float32, in the grey units of the image (white is 1).
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        grey = resampled(picture.cropped(region).grey(), self._size, self._size)
-        return finite(grey, picture).reshape(-1)
+        grey = resampled(image.cropped(region).grey(), self._size, self._size)
+        return finite(grey, image).reshape(-1)

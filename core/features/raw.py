@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.features.extractor import Extractor, FeatureName
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 
@@ -21,23 +21,23 @@ class Raw(Extractor):
     title = "Columns of the table"
     summary = "The numbers that came with the table, unchanged."
     version = 1
-    needs_picture: ClassVar[bool] = False
+    needs_image: ClassVar[bool] = False
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:
         """Empty: the table names its columns."""
         return ()
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """Never gives numbers.
 
         Raises:
-            BadInput: always; a picture has no columns.
+            BadInput: always; an image has no columns.
         """
         raise BadInput(
             say(
-                "Raw features come with a table, and {picture} is a picture.",
-                picture=picture.name or "this case",
+                "Raw features come with a table, and {image} is an image.",
+                image=image.name or "this case",
             ),
-            "Choose another extractor for pictures, gabor for instance.",
+            "Choose another extractor for images, gabor for instance.",
         )

@@ -1,9 +1,12 @@
-"""Files to pixels: opening, regions and thumbnails of pictures."""
+"""Files to pixels: opening, regions and thumbnails of images."""
 
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.container import PictureReader, open_picture
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.container import ImageReader, open_image
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack, Volume
 
-__all__ = ["Picture", "PictureAddress", "PictureReader", "Region", "Stack", "Volume", "open_picture"]
+__all__ = ["Image", "ImageAddress", "ImageReader", "Region", "Stack", "Volume", "open_image", "open_picture"]
+
+#: The name of :func:`open_image` in version 0.1; it goes with the next version.
+open_picture = open_image

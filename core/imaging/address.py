@@ -1,4 +1,4 @@
-"""Where a picture lies: a file, an entry of a zip, or a row of an array file."""
+"""Where an image lies: a file, an entry of a zip, or a row of an array file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class PictureAddress:
-    """``container`` is a file on disk: the picture itself, a ``.zip`` or a ``.npz``.
+class ImageAddress:
+    """``container`` is a file on disk: the image itself, a ``.zip`` or a ``.npz``.
 
     ``member`` names the entry of a zip, or the array of an npz, or ``entry.npz!array`` of an npz within
-    a zip; ``frame`` is the row of an array or the frame of a DICOM object (``None`` where the picture is the
+    a zip; ``frame`` is the row of an array or the frame of a DICOM object (``None`` where the image is the
     whole member). ``slices``: of a volume kept in several files, the address of each slice in order.
     """
 
     container: Path
     member: str = ""
     frame: int | None = None
-    slices: tuple[PictureAddress, ...] = ()
+    slices: tuple[ImageAddress, ...] = ()
 
     def __str__(self) -> str:
         inside = f"!{self.member}" if self.member else ""

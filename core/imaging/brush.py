@@ -19,10 +19,10 @@ def brushed(
     width: int,
     erase: bool = False,
 ) -> Region | None:
-    """``region`` of a picture of ``height`` x ``width`` pixels with the disc around (``x``, ``y``) added, or
+    """``region`` of an image of ``height`` x ``width`` pixels with the disc around (``x``, ``y``) added, or
     with ``erase`` taken out; ``None`` for an empty region, before or after.
 
-    ``x``, ``y``: pixels from the picture's corner, so the middle of the first pixel is (0.5, 0.5). The disc
+    ``x``, ``y``: pixels from the image's corner, so the middle of the first pixel is (0.5, 0.5). The disc
     holds the pixels whose middle is inside. Slices are kept; all of them get the same outline.
 
     Raises:

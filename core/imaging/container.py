@@ -1,4 +1,4 @@
-"""Pictures and volumes by address: plain files, entries of zips, rows of array files, series of files."""
+"""Images and volumes by address: plain files, entries of zips, rows of array files, series of files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.arrays import ArrayFile, check_row
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
 from semblance.core.imaging.package import Package, open_plainly, read_file
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, told_spacing
-from semblance.core.imaging.thumbnail import LONGEST, PictureFacts, inspect, inspect_picture
+from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspect_image
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.language import say
 
@@ -32,8 +32,8 @@ _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]
 
 
-class PictureReader:
-    """Reads pictures by address and keeps the last few zip and array files open between them.
+class ImageReader:
+    """Reads images by address and keeps the last few zip and array files open between them.
 
     Close it, or use it in a ``with`` statement. It may be used from several threads; decoding runs beside
     each other, reading one after the other.
@@ -65,8 +65,8 @@ class PictureReader:
             self._array_files.clear()
             self._arrays.clear()
 
-    def read_bytes(self, address: PictureAddress) -> bytes:
-        """The picture file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in
+    def read_bytes(self, address: ImageAddress) -> bytes:
+        """The image file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in
         several files only single slices can be asked for.
 
         Raises:
@@ -76,11 +76,11 @@ class PictureReader:
             found = self._bytes_or_array(address)
         return found if isinstance(found, bytes) else found.tobytes()
 
-    def open(self, address: PictureAddress, region: Region | None = None) -> Picture:
-        """The decoded picture; of a volume the slice that ``region`` means, else its middle one.
+    def open(self, address: ImageAddress, region: Region | None = None) -> Image:
+        """The decoded image; of a volume the slice that ``region`` means, else its middle one.
 
         Raises:
-            BadInput: as :meth:`read_bytes`, or not a picture.
+            BadInput: as :meth:`read_bytes`, or not an image.
         """
         if address.slices:
             return self.open(address.slices[shown_slice(len(address.slices), region)])
@@ -93,28 +93,28 @@ class PictureReader:
             return self.decode(found, address, region)
         if is_volume_shape(found.shape):
             stack = array_stack(found, str(address), self._array_spacing(address))
-            return stack.picture(stack.middle(region))
-        return picture_of(found, str(address))
+            return stack.image(stack.middle(region))
+        return image_of(found, str(address))
 
-    def decode(self, data: bytes, address: PictureAddress, region: Region | None = None) -> Picture:
-        """:meth:`open` of a picture file whose bytes are at hand.
+    def decode(self, data: bytes, address: ImageAddress, region: Region | None = None) -> Image:
+        """:meth:`open` of an image file whose bytes are at hand.
 
         Raises:
-            BadInput: not a picture, too large, damaged or cut off.
+            BadInput: not an image, too large, damaged or cut off.
         """
         if sniff(data[:HEAD_BYTES]) == DICOM:
             return self._frame_of(io.BytesIO(data), address, region)
         return decode(data, str(address), frame=address.frame, max_pixels=self.max_pixels)
 
-    def _frame_of(self, file: BinaryIO, address: PictureAddress, region: Region | None) -> Picture:
-        from semblance.core.imaging.dicom.pictures import DicomPictures
+    def _frame_of(self, file: BinaryIO, address: ImageAddress, region: Region | None) -> Image:
+        from semblance.core.imaging.dicom.images import DicomImages
 
-        pictures = DicomPictures(file, str(address), self.max_pixels)
-        frame = shown_slice(len(pictures), region) if address.frame is None else address.frame
-        return pictures.picture(frame)
+        images = DicomImages(file, str(address), self.max_pixels)
+        frame = shown_slice(len(images), region) if address.frame is None else address.frame
+        return images.image(frame)
 
     @contextlib.contextmanager
-    def dicom_file(self, address: PictureAddress) -> Iterator[BinaryIO | None]:
+    def dicom_file(self, address: ImageAddress) -> Iterator[BinaryIO | None]:
         """The DICOM file at ``address`` open for reading; ``None`` where something else lies there.
 
         Raises:
@@ -137,15 +137,15 @@ class PictureReader:
             head = file.read(HEAD_BYTES)
             yield file if sniff(head) == DICOM else None
 
-    def is_array(self, address: PictureAddress) -> bool:
-        """Whether ``address`` is an array, or a row of one, and no picture file.
+    def is_array(self, address: ImageAddress) -> bool:
+        """Whether ``address`` is an array, or a row of one, and no image file.
 
         Raises:
             BadInput: as :meth:`read_bytes`.
         """
         return not address.slices and self._array_shape(address) is not None
 
-    def is_stack(self, address: PictureAddress) -> bool:
+    def is_stack(self, address: ImageAddress) -> bool:
         """Whether :meth:`stack` gives a volume for ``address``; nothing is decoded.
 
         Raises:
@@ -161,21 +161,21 @@ class PictureReader:
         with self.dicom_file(address) as file:
             if file is None:
                 return False
-            from semblance.core.imaging.dicom.pictures import DicomPictures
+            from semblance.core.imaging.dicom.images import DicomImages
 
-            return len(DicomPictures(file, str(address), self.max_pixels)) > 1
+            return len(DicomImages(file, str(address), self.max_pixels)) > 1
 
-    def stack(self, address: PictureAddress) -> Stack:
+    def stack(self, address: ImageAddress) -> Stack:
         """The volume at ``address``, its slices read when asked for, through this reader.
 
         Raises:
-            BadInput: as :meth:`open`, or a single picture.
+            BadInput: as :meth:`open`, or a single image.
         """
         if address.slices:
             return self._of_files(address)
         if not self.is_stack(address):
             raise BadInput(
-                say("'{address}' is a single picture, not a volume.", address=address),
+                say("'{address}' is a single image, not a volume.", address=address),
                 "Choose a series or a volume.",
             )
         if not self.is_array(address):
@@ -185,8 +185,8 @@ class PictureReader:
         assert not isinstance(found, bytes)
         return array_stack(found, str(address), self._array_spacing(address))
 
-    def _of_frames(self, address: PictureAddress) -> Stack:
-        from semblance.core.imaging.dicom.pictures import DicomStack
+    def _of_frames(self, address: ImageAddress) -> Stack:
+        from semblance.core.imaging.dicom.images import DicomStack
 
         if address.member:
             file: BinaryIO = io.BytesIO(self.read_bytes(address))
@@ -194,7 +194,7 @@ class PictureReader:
             file = open_plainly(address.container, str(address.container))
         return DicomStack(file, str(address), self.max_pixels)
 
-    def _of_files(self, address: PictureAddress) -> Stack:
+    def _of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)
         headers = []
         # Three neighbours tell the distance even where one of them is missing.
@@ -205,29 +205,29 @@ class PictureReader:
 
                     headers.append(open_dicom(file, str(part)).dataset)
         if headers:
-            from semblance.core.imaging.dicom.pictures import series_facts
+            from semblance.core.imaging.dicom.images import series_facts
 
             stack.spacing_mm, stack.directions = series_facts(headers)
         return stack
 
-    def inspect(self, address: PictureAddress, longest: int = LONGEST) -> PictureFacts:
-        """Size and thumbnail of the picture, which is decoded completely; of a volume its middle slice.
+    def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:
+        """Size and thumbnail of the image, which is decoded completely; of a volume its middle slice.
 
         Raises:
             BadInput: as :meth:`open`.
         """
         if address.slices or self.is_stack(address):
-            return inspect_picture(self.open(address), longest)
+            return inspect_image(self.open(address), longest)
         with self.dicom_file(address) as file:
             if file is not None:
-                return inspect_picture(self._frame_of(file, address, None), longest)
+                return inspect_image(self._frame_of(file, address, None), longest)
         with self._lock:
             found = self._bytes_or_array(address)
         if isinstance(found, bytes):
             return inspect(found, str(address), longest, frame=address.frame, max_pixels=self.max_pixels)
-        return inspect_picture(picture_of(found, str(address)), longest)
+        return inspect_image(image_of(found, str(address)), longest)
 
-    def array_file(self, address: PictureAddress) -> ArrayFile:
+    def array_file(self, address: ImageAddress) -> ArrayFile:
         """The arrays of an .npz on disk (``member`` empty) or within a zip (``member`` its entry).
 
         The file stays the reader's own: it is closed when others push it out or the reader closes.
@@ -238,7 +238,7 @@ class PictureReader:
         with self._lock:
             return self._array_file(address.container, address.member)[1]
 
-    def _array_shape(self, address: PictureAddress) -> tuple[int, ...] | None:
+    def _array_shape(self, address: ImageAddress) -> tuple[int, ...] | None:
         """Shape of the array at ``address``, or of its row; ``None`` where there is no array."""
         with self._lock:
             place = self._array_place(address)
@@ -248,7 +248,7 @@ class PictureReader:
             shape = self._array_file(address.container, entry)[1].header(array).shape
         return shape if address.frame is None else shape[1:]
 
-    def _array_spacing(self, address: PictureAddress) -> Spacing | None:
+    def _array_spacing(self, address: ImageAddress) -> Spacing | None:
         """The spacing that the file of the array at ``address`` tells."""
         with self._lock:
             place = self._array_place(address)
@@ -257,8 +257,8 @@ class PictureReader:
             file = self._array_file(address.container, place[0])[1]
             return told_spacing(file.read(SPACING), address.frame) if SPACING in file.names else None
 
-    def _array_place(self, address: PictureAddress) -> tuple[str, str] | None:
-        """(entry of the zip or "", array) of an address within an array file; ``None`` for a picture file."""
+    def _array_place(self, address: ImageAddress) -> tuple[str, str] | None:
+        """(entry of the zip or "", array) of an address within an array file; ``None`` for an image file."""
         if not address.member:
             return None
         package = self._package(address.container)[1]
@@ -269,7 +269,7 @@ class PictureReader:
         entry, mark, array = address.member.rpartition("!")
         return (entry, array) if mark and entry in package.entries else None
 
-    def _bytes_or_array(self, address: PictureAddress) -> bytes | npt.NDArray[Any]:
+    def _bytes_or_array(self, address: ImageAddress) -> bytes | npt.NDArray[Any]:
         if not address.member:
             return read_file(address.container, str(address.container))
         place = self._array_place(address)
@@ -338,20 +338,20 @@ def shown_slice(depth: int, region: Region | None = None) -> int:
     return depth // 2 if wanted is None else min(max(wanted, 0), depth - 1)
 
 
-def open_picture(where: str | Path | PictureAddress, region: Region | None = None) -> Picture:
-    """The picture in a file, a zip's entry or an array's row; of a volume the slice ``region`` means, else
+def open_image(where: str | Path | ImageAddress, region: Region | None = None) -> Image:
+    """The image in a file, a zip's entry or an array's row; of a volume the slice ``region`` means, else
     its middle one.
 
     Raises:
-        BadInput: missing, damaged, not a picture, or above the limits of size; the message names the file.
+        BadInput: missing, damaged, not an image, or above the limits of size; the message names the file.
     """
-    address = where if isinstance(where, PictureAddress) else PictureAddress(Path(where))
-    with PictureReader() as reader:
+    address = where if isinstance(where, ImageAddress) else ImageAddress(Path(where))
+    with ImageReader() as reader:
         return reader.open(address, region)
 
 
-def picture_of(values: npt.NDArray[Any], name: str) -> Picture:
-    """An array as a picture: (h, w), (h, w, 1) or (h, w, 3) of any numbers.
+def image_of(values: npt.NDArray[Any], name: str) -> Image:
+    """An array as an image: (h, w), (h, w, 1) or (h, w, 3) of any numbers.
 
     Bytes and 16-bit unsigned numbers are kept, true and false become white and black, anything else is
     brought to 0..1 as :func:`semblance.core.imaging.raster.unit_range` tells.
@@ -364,18 +364,18 @@ def picture_of(values: npt.NDArray[Any], name: str) -> Picture:
     if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] != 3) or values.size == 0:
         shape = " x ".join(str(side) for side in values.shape) or "no"
         raise BadInput(
-            say("'{name}' is an array of {shape} numbers, not a picture.", name=name, shape=shape),
-            "A picture is rows x columns, or rows x columns x 3 colours.",
+            say("'{name}' is an array of {shape} numbers, not an image.", name=name, shape=shape),
+            "An image is rows x columns, or rows x columns x 3 colours.",
         )
     if values.dtype.kind == "b":
         values = values.astype(np.uint8) * np.uint8(255)
     if values.dtype == np.uint8:
-        return Picture(np.ascontiguousarray(values), 255.0, name)
+        return Image(np.ascontiguousarray(values), 255.0, name)
     if values.dtype.kind == "u" and values.dtype.itemsize == 2:
-        return Picture(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
+        return Image(np.ascontiguousarray(values, dtype=np.uint16), 65535.0, name)
     if values.dtype.kind not in "iuf":
         raise BadInput(say("'{name}' holds text, not pixels.", name=name), "Save the pixels as numbers.")
-    return Picture(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
+    return Image(np.ascontiguousarray(unit_range(values, name)), 1.0, name)
 
 
 def _stamp(path: Path) -> _Stamp:

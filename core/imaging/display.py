@@ -1,4 +1,4 @@
-"""Pictures made ready for a viewer: smaller copies for every zoom, a histogram and a first window."""
+"""Images made ready for a viewer: smaller copies for every zoom, a histogram and a first window."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.picture import Picture, ValueWindow
+from semblance.core.imaging.image import Image, ValueWindow
 
-#: Bytes of the finest level handed over: a 4,664 x 3,064 picture of 16 bits goes whole, and unpacking
+#: Bytes of the finest level handed over: a 4,664 x 3,064 image of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.
 MAX_BYTES = 40_000_000
 #: Levels end where the longest side has at most this many pixels; those of slices, of which hundreds are
@@ -26,18 +26,18 @@ _TOP_16 = 65535
 
 
 @dataclass(frozen=True, eq=False)
-class DisplayPicture:
-    """What a viewer draws of a picture of ``height`` x ``width`` pixels.
+class DisplayImage:
+    """What a viewer draws of an image of ``height`` x ``width`` pixels.
 
     ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
-    ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the picture. Signed pixels are stored
+    ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the image. Signed pixels are stored
     from -32768 up, so that all slices of a volume share one scale.
-    ``reduced``: ``factor(0)``; 1 unless the picture is larger than :data:`MAX_BYTES`.
+    ``reduced``: ``factor(0)``; 1 unless the image is larger than :data:`MAX_BYTES`.
     ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
     ("HU", or nothing).
     ``counts``: (BINS,) int64, the histogram of a sample between the stored numbers ``low`` and ``high``.
     ``auto``: black and white of the first window, as stored numbers: the file's own, else by percentiles.
-    ``spacing_mm``: row and column spacing of the picture's own pixels where known.
+    ``spacing_mm``: row and column spacing of the image's own pixels where known.
     ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
     ``notes``: short facts for the corner of the view.
     """
@@ -63,12 +63,12 @@ class DisplayPicture:
     def is_colour(self) -> bool:
         return self.levels[0].ndim == 3
 
-    def bare(self) -> DisplayPicture:
+    def bare(self) -> DisplayImage:
         """All but the pixels: what other slices of its volume take over, in little to send."""
         return replace(self, levels=(self.levels[0][:1, :1].copy(),))
 
     def factor(self, level: int) -> int:
-        """Pixels of the picture, along each side, in one pixel of ``levels[level]``."""
+        """Pixels of the image, along each side, in one pixel of ``levels[level]``."""
         return self.reduced << level
 
     def value(self, stored: float) -> float:
@@ -76,33 +76,33 @@ class DisplayPicture:
         return stored * self.slope + self.intercept
 
 
-def display_picture(
-    picture: Picture,
+def display_image(
+    image: Image,
     *,
     max_bytes: int = MAX_BYTES,
-    like: DisplayPicture | None = None,
+    like: DisplayImage | None = None,
     smallest: int = SMALLEST,
-) -> DisplayPicture:
-    """Make ``picture`` ready for a viewer; call it in a worker, it looks at every pixel.
+) -> DisplayImage:
+    """Make ``image`` ready for a viewer; call it in a worker, it looks at every pixel.
 
     Levels end where the longest side has at most ``smallest`` pixels.
 
     A further slice of the volume that ``like`` is from takes over its histogram and first window.
 
-    Colour pictures whose three channels are the same are grey. Float pixels are stored in 16 bits between
+    Colour images whose three channels are the same are grey. Float pixels are stored in 16 bits between
     their least and greatest finite value; what is not a number is shown black. Padding is left out of the
     histogram and of the first window.
     """
-    pixels: npt.NDArray[Any] = _plain(picture.pixels)
-    padded = picture.padded()
+    pixels: npt.NDArray[Any] = _plain(image.pixels)
+    padded = image.padded()
     scale, offset = 1.0, 0.0
     if pixels.dtype.kind == "f":
         pixels, scale, offset = _stored(pixels)
     elif pixels.dtype.kind == "i":
         offset = float(np.iinfo(np.int16).min)
         pixels = (pixels.astype(np.int16, copy=False).view(np.uint16)) ^ np.uint16(0x8000)
-    slope = picture.values.slope * scale
-    intercept = picture.values.slope * offset + picture.values.intercept
+    slope = image.values.slope * scale
+    intercept = image.values.slope * offset + image.values.intercept
     reduced = 1
     while pixels.nbytes > max_bytes and max(pixels.shape[:2]) > smallest:
         pixels, reduced = _halved(pixels), reduced * 2
@@ -113,26 +113,26 @@ def display_picture(
         low, high, counts, auto = like.low, like.high, like.counts, like.auto
     else:
         low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
-    if picture.values.windows and not picture.is_colour and slope > 0:
-        first = picture.values.windows[0]
+    if image.values.windows and not image.is_colour and slope > 0:
+        first = image.values.windows[0]
         auto = ((first.low - intercept) / slope, (first.high - intercept) / slope)
-    return DisplayPicture(
-        picture.name,
-        picture.height,
-        picture.width,
+    return DisplayImage(
+        image.name,
+        image.height,
+        image.width,
         tuple(levels),
         reduced,
         slope,
         intercept,
-        picture.values.unit,
+        image.values.unit,
         low,
         high,
         counts,
         auto,
-        picture.spacing_mm,
-        picture.values.inverse,
-        picture.values.windows,
-        picture.notes,
+        image.spacing_mm,
+        image.values.inverse,
+        image.values.windows,
+        image.notes,
     )
 
 

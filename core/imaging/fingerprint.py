@@ -1,4 +1,4 @@
-"""A picture's fingerprint: what stays when it is saved anew, resized, marked or taken a moment later."""
+"""An image's fingerprint: what stays when it is saved anew, resized, marked or taken a moment later."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-#: Pixels along each side of the small picture that is compared, and of that of its detail.
+#: Pixels along each side of the small image that is compared, and of that of its detail.
 SIDE, DETAIL_SIDE = 24, 32
-#: Pictures are alike whose small forms correlate so much, and whose proportions differ at most so.
+#: Images are alike whose small forms correlate so much, and whose proportions differ at most so.
 LEAST_ALIKE, MOST_STRETCHED = 0.995, 0.02
 #: Or whose small forms correlate nearly so much and whose detail does: the next frame of one ultrasound, or a
 #: copy with callipers. Between BUSI frames of one lesion it is .90 to .99; between mammograms of different
@@ -31,7 +31,7 @@ class Fingerprint:
 
 
 def pairs_alike(prints: Sequence[Fingerprint]) -> npt.NDArray[np.bool_]:
-    """(n, n) which of n pictures are of one, as far as small ones tell."""
+    """(n, n) which of n images are of one, as far as small ones tell."""
     greys = np.array([one.greys for one in prints]).reshape(len(prints), SIDE * SIDE)
     proportions = np.log([one.proportion for one in prints])
     likeness = greys @ greys.T
@@ -45,7 +45,7 @@ def pairs_alike(prints: Sequence[Fingerprint]) -> npt.NDArray[np.bool_]:
 
 
 def fingerprint(encoded: bytes) -> Fingerprint | None:
-    """Of an encoded picture (JPEG or PNG); ``None`` for an even one, which is like every other."""
+    """Of an encoded image (JPEG or PNG); ``None`` for an even one, which is like every other."""
     from PIL import Image
 
     with Image.open(io.BytesIO(encoded)) as opened:
@@ -60,7 +60,7 @@ def fingerprint(encoded: bytes) -> Fingerprint | None:
 
 
 def _detail(fine: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What is left of a picture without its shading, equally strong everywhere."""
+    """What is left of an image without its shading, equally strong everywhere."""
     from scipy.ndimage import gaussian_filter
 
     edges = fine - gaussian_filter(fine, _SHADING)

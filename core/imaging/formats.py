@@ -12,8 +12,8 @@ from semblance.core.language import say
 #: Bytes that :func:`sniff` and :func:`foreign_format` look at.
 HEAD_BYTES = 136
 
-#: Names that promise a picture; what the file is, its first bytes say.
-PICTURE_SUFFIXES = frozenset(
+#: Names that promise an image; what the file is, its first bytes say.
+IMAGE_SUFFIXES = frozenset(
     {".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".dib", ".gif"}
     | {".pgm", ".ppm", ".pnm", ".pbm"}
 )
@@ -23,7 +23,7 @@ READABLE = say("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
 #: What :func:`sniff` calls a DICOM file.
 DICOM = "DICOM"
 
-_PICTURES = (
+_IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
     (b"II*\0", "TIFF"),
@@ -39,24 +39,24 @@ _PICTURES = (
 _FOREIGN = (
     (0, b"PK\x03\x04", say("a zip archive")),
     (0, b"%PDF", say("a PDF document")),
-    (0, b"\x00\x00\x00\x0cjP  ", say("a JPEG 2000 picture")),
-    (0, b"\xff\x4f\xff\x51", say("a JPEG 2000 picture")),
-    (0, b"8BPS", say("a Photoshop picture")),
+    (0, b"\x00\x00\x00\x0cjP  ", say("a JPEG 2000 image")),
+    (0, b"\xff\x4f\xff\x51", say("a JPEG 2000 image")),
+    (0, b"8BPS", say("a Photoshop image")),
     (0, b"\x1f\x8b", say("a gzip archive")),
     (0, b"\x93NUMPY", say("a NumPy array")),
     (0, b"\x89HDF", say("an HDF5 file")),
-    (8, b"WEBP", say("a WebP picture")),
-    (4, b"ftyp", say("a HEIC or AVIF picture or a film")),
+    (8, b"WEBP", say("a WebP image")),
+    (4, b"ftyp", say("a HEIC or AVIF image or a film")),
     (128, b"DICM", say("a DICOM file")),
 )
 
 
 def sniff(head: bytes) -> str | None:
-    """The picture format ("PNG", "JPEG", "TIFF", "GIF", "BMP", "PNM", "DICOM") of a file's first
+    """The image format ("PNG", "JPEG", "TIFF", "GIF", "BMP", "PNM", "DICOM") of a file's first
     bytes, if any. The preamble of a DICOM file may be the start of a TIFF file."""
     if looks_like_dicom(head):
         return DICOM
-    for start, name in _PICTURES:
+    for start, name in _IMAGES:
         if head.startswith(start):
             return name
     if len(head) > 2 and head[:1] == b"P" and head[1:2] in b"123456" and head[2:3] in b" \t\r\n#":
@@ -65,7 +65,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def foreign_format(head: bytes) -> str:
-    """What a file that is no readable picture seems to be, in words."""
+    """What a file that is no readable image seems to be, in words."""
     for offset, mark, name in _FOREIGN:
         if head.startswith(mark, offset):
             return name
@@ -73,7 +73,7 @@ def foreign_format(head: bytes) -> str:
         return say("a web page or XML text")
     if head and all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in head):
         return say("a text file")
-    return say("no picture")
+    return say("no image")
 
 
 def check_whole(file: BinaryIO, name: str) -> None:
@@ -89,11 +89,11 @@ def check_whole(file: BinaryIO, name: str) -> None:
             "Copy it again from where it came, or leave it out.",
         )
     if sniff(head) == DICOM:
-        from semblance.core.imaging.dicom.pictures import check_dicom
+        from semblance.core.imaging.dicom.images import check_dicom
 
         check_dicom(file, name)
 
 
-def has_picture_name(name: str) -> bool:
-    """Whether the ending of ``name`` promises a readable picture."""
-    return PurePosixPath(name).suffix.lower() in PICTURE_SUFFIXES
+def has_image_name(name: str) -> bool:
+    """Whether the ending of ``name`` promises a readable image."""
+    return PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES

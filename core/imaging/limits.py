@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from semblance.core.language import say
 
-#: Pixels of one picture; checked against the header before anything is decoded.
+#: Pixels of one image; checked against the header before anything is decoded.
 MAX_PIXELS = 200_000_000
 
-#: Bytes of one picture file, table or zip entry, unpacked.
+#: Bytes of one image file, table or zip entry, unpacked.
 MAX_FILE_BYTES = 1 << 30
 
 #: Bytes of one DICOM object, which is never held whole but read from end to end once.
@@ -20,7 +20,7 @@ MAX_TABLE_BYTES = 256 << 20
 MAX_ARRAY_BYTES = 2 << 30
 
 #: A zip entry larger than ``RATIO_CHECKED_FROM`` may not be smaller than 1/``MAX_RATIO`` of it when packed:
-#: real pictures of that size stay far below, bombs reach 1,000 (deflate) and more (bzip2, LZMA).
+#: real images of that size stay far below, bombs reach 1,000 (deflate) and more (bzip2, LZMA).
 MAX_RATIO = 200
 RATIO_CHECKED_FROM = 128 << 20
 

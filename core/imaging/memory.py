@@ -43,7 +43,7 @@ def check_fits(size: int, name: str) -> None:
 
 def give_freed_blocks_back() -> None:
     """Let this process return large blocks at once; slices that come and go would else leave holes of some
-    100 MB. For processes that show pictures: one that computes is faster when it keeps them."""
+    100 MB. For processes that show images: one that computes is faster when it keeps them."""
     import ctypes
 
     if sys.platform != "linux":

@@ -1,4 +1,4 @@
-"""A whole picture, small, with a region outlined on it."""
+"""A whole image, small, with a region outlined on it."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import io
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 
-#: The colour of regions on pictures, and of the casing that sets it off from them.
+#: The colour of regions on images, and of the casing that sets it off from them.
 _LINE, _CASING = (185, 179, 255), (16, 16, 18)
 
 
-def overview(picture: Picture, region: Region, longest: int) -> bytes:
-    """PNG bytes of the whole ``picture``, its longest side at most ``longest`` pixels, ``region`` outlined.
+def overview(image: Image, region: Region, longest: int) -> bytes:
+    """PNG bytes of the whole ``image``, its longest side at most ``longest`` pixels, ``region`` outlined.
 
     Raises:
-        BadInput: nothing of the region lies inside the picture.
+        BadInput: nothing of the region lies inside the image.
     """
-    from PIL import Image
+    from PIL import Image as PILImage
 
-    mask = Image.fromarray(region.mask(picture.height, picture.width))
-    with Image.open(io.BytesIO(thumbnail(picture, longest))) as small:
+    mask = PILImage.fromarray(region.mask(image.height, image.width))
+    with PILImage.open(io.BytesIO(thumbnail(image, longest))) as small:
         pixels = np.asarray(small.convert("RGB")).copy()
-    shown = np.asarray(mask.resize((pixels.shape[1], pixels.shape[0]), Image.Resampling.BOX)) > 0
+    shown = np.asarray(mask.resize((pixels.shape[1], pixels.shape[0]), PILImage.Resampling.BOX)) > 0
     edge = _edge(shown)
     pixels[_grown(edge)] = _CASING
     pixels[edge] = _LINE
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "PNG")
+    PILImage.fromarray(pixels).save(out, "PNG")
     return out.getvalue()
 
 
 def _edge(inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Pixels of ``inside`` with one beside them that is not, the picture's border included."""
+    """Pixels of ``inside`` with one beside them that is not, the image's border included."""
     around = np.pad(inside, 1)
     middle = around[:-2, 1:-1] & around[2:, 1:-1] & around[1:-1, :-2] & around[1:-1, 2:]
     edge: npt.NDArray[np.bool_] = inside & ~middle

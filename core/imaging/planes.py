@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.volume import Spacing, Volume
 
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
@@ -25,7 +25,7 @@ Edges = tuple[str, str, str, str]
 class Plane:
     """Planes across one axis of a volume (0 slices, 1 rows, 2 columns of it).
 
-    ``down`` and ``right`` are the axes that run so in the picture, ``from_last`` whether each begins with
+    ``down`` and ``right`` are the axes that run so in the image, ``from_last`` whether each begins with
     its last place. ``edges``: the patient's sides at left, top, right and bottom, where known.
     """
 
@@ -44,10 +44,10 @@ class Plane:
         out: npt.NDArray[Any] = found[:: -1 if self.from_last[0] else 1, :: -1 if self.from_last[1] else 1]
         return out
 
-    def picture(self, volume: Volume, place: int) -> Picture:
-        """Plane ``place`` of ``volume`` as a picture with its own spacing."""
+    def image(self, volume: Volume, place: int) -> Image:
+        """Plane ``place`` of ``volume`` as an image with its own spacing."""
         spacing = self.spacing(volume.spacing_mm)
-        return Picture(
+        return Image(
             self.cut(volume.voxels, place),
             volume.white,
             volume.name,
@@ -57,7 +57,7 @@ class Plane:
         )
 
     def spacing(self, whole: Spacing | None) -> tuple[float, float] | None:
-        """From row to row and column to column of the picture, in mm."""
+        """From row to row and column to column of the image, in mm."""
         return None if whole is None else (whole[self.down], whole[self.right])
 
     def voxel(self, x: float, y: float, place: int, shape: tuple[int, int, int]) -> Voxel:
@@ -70,7 +70,7 @@ class Plane:
         return found[0], found[1], found[2]
 
     def point(self, voxel: Voxel, shape: tuple[int, int, int]) -> tuple[float, float]:
-        """(x, y) of the middle of ``voxel`` in the picture; the inverse of :meth:`voxel`."""
+        """(x, y) of the middle of ``voxel`` in the image; the inverse of :meth:`voxel`."""
         y, x = (
             shape[axis] - 0.5 - voxel[axis] if last else voxel[axis] + 0.5
             for axis, last in ((self.down, self.from_last[0]), (self.right, self.from_last[1]))

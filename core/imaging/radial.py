@@ -1,7 +1,7 @@
 """The closed line around a centre that parts a mass from what surrounds it, one radius a direction.
 
 After S. Timp and N. Karssemeijer, "A new 2D segmentation method based on dynamic programming applied to
-computer aided detection in mammography", Medical Physics 31(5), 2004: the picture is sampled along rays, and
+computer aided detection in mammography", Medical Physics 31(5), 2004: the image is sampled along rays, and
 dynamic programming finds the cheapest closed line. The cost is theirs of edges, and for the grey values the
 one of T. F. Chan and L. A. Vese, "Active contours without edges", IEEE Trans. Image Processing 10(2), 2001.
 """

@@ -3,15 +3,15 @@
 What is decided here, for every extractor alike:
 
 - The content decides the format, never the file's ending.
-- Turned pictures (EXIF orientation) are set upright; transparent pixels are laid over black, which is
+- Turned images (EXIF orientation) are set upright; transparent pixels are laid over black, which is
   what surrounds a radiograph; palettes, CMYK and YCbCr become RGB, and a palette of greys becomes grey.
 - Grey of 9 to 16 bits stays 16 bits (a PGM with a smaller largest value is scaled to 65535). Colour of
   16 bits a channel is read at 8: Pillow knows no deeper colour.
-- Float and 32-bit or signed integer pictures within 0..1 keep their values; others are mapped linearly so
+- Float and 32-bit or signed integer images within 0..1 keep their values; others are mapped linearly so
   that their darkest pixel is 0 and their brightest 1. Pixels that are no number become the darkest.
-- A file holding several pictures (animated GIF or PNG, TIFF of several pages) is refused unless one is
+- A file holding several images (animated GIF or PNG, TIFF of several pages) is refused unless one is
   asked for by number: taking the first would skip the rest without a word. Reduced copies and masks that
-  TIFF files carry beside the picture do not count.
+  TIFF files carry beside the image do not count.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
-from semblance.core.imaging.picture import Picture
 from semblance.core.language import say
 
 if TYPE_CHECKING:
-    from PIL import Image, ImageFile
+    from PIL import Image as PILImage
+    from PIL import ImageFile
 
 COPY_AGAIN = say("Copy it again from where it came, or leave it out.")
 
@@ -47,30 +48,30 @@ _DEEP_MODES = frozenset(("I", "F", "I;16", "I;16L", "I;16B", "I;16N"))
 
 @dataclass(frozen=True)
 class Loaded:
-    """A decoded file before it is a :class:`Picture`.
+    """A decoded file before it is a :class:`Image`.
 
-    ``image`` is an upright Pillow picture of mode L or RGB, or ``None`` where ``deep`` holds more than
+    ``image`` is an upright Pillow image of mode L or RGB, or ``None`` where ``deep`` holds more than
     8 bits, already upright, with ``white`` its brightest value. ``width`` and ``height`` are those of the
     file, upright, even where ``image`` was decoded smaller.
     """
 
     width: int
     height: int
-    image: Image.Image | None
+    image: PILImage.Image | None
     deep: npt.NDArray[np.uint16] | npt.NDArray[np.float32] | None = None
     white: float = 255.0
 
 
-def decode(data: bytes, name: str, *, frame: int | None = None, max_pixels: int = MAX_PIXELS) -> Picture:
-    """The picture in the bytes of a file; ``name`` is what messages call it, ``frame`` a page from 0.
+def decode(data: bytes, name: str, *, frame: int | None = None, max_pixels: int = MAX_PIXELS) -> Image:
+    """The image in the bytes of a file; ``name`` is what messages call it, ``frame`` a page from 0.
 
     Raises:
-        BadInput: empty, not a picture, too large, damaged, cut off, or several pictures in one.
+        BadInput: empty, not an image, too large, damaged, cut off, or several images in one.
     """
     loaded = load(data, name, frame=frame, max_pixels=max_pixels)
     if loaded.deep is not None:
-        return Picture(loaded.deep, loaded.white, name)
-    return Picture(np.asarray(loaded.image, dtype=np.uint8), 255.0, name)
+        return Image(loaded.deep, loaded.white, name)
+    return Image(np.asarray(loaded.image, dtype=np.uint8), 255.0, name)
 
 
 def size_of(data: bytes, name: str) -> tuple[str, int, int]:
@@ -140,7 +141,7 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
         if isinstance(error, MemoryError):
             raise BadInput(
                 say("'{name}' needs more memory than this computer has free.", name=self.name),
-                "Close other programs or make the picture smaller.",
+                "Close other programs or make the image smaller.",
             ) from None
         if "not identified by this driver" in str(error):
             raise BadInput(
@@ -148,7 +149,7 @@ class _complaints:  # noqa: N801 - used as a with-statement's verb
             ) from None
         if "truncated" in str(error).lower() or isinstance(error, EOFError):
             raise BadInput(
-                say("'{name}' is cut off: a part of the picture is missing.", name=self.name), COPY_AGAIN
+                say("'{name}' is cut off: a part of the image is missing.", name=self.name), COPY_AGAIN
             ) from None
         raise BadInput(
             say("'{name}' is damaged or of a rare variety that cannot be decoded.", name=self.name),
@@ -190,7 +191,7 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     if reader is None:
         raise BadInput(
             say(
-                "'{name}' is not a picture that can be read: it looks like {head}.",
+                "'{name}' is not an image that can be read: it looks like {head}.",
                 name=name,
                 head=foreign_format(head),
             ),
@@ -200,7 +201,7 @@ def _opened(data: bytes, name: str) -> ImageFile.ImageFile:
     return opened
 
 
-def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
+def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
         raise BadInput(
@@ -222,13 +223,13 @@ def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
 
 
 def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
-    """Go to page ``frame``, or to the only picture there is."""
+    """Go to page ``frame``, or to the only image there is."""
     if frame is not None:
         try:
             image.seek(frame)
         except EOFError:
             raise BadInput(
-                say("'{name}' has no picture number {frame} (counted from 0).", name=name, frame=frame),
+                say("'{name}' has no image number {frame} (counted from 0).", name=name, frame=frame),
                 "Import it again.",
             ) from None
         return
@@ -236,14 +237,14 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
         only = _only_page(image)
         if only is None:
             raise BadInput(
-                say("'{name}' holds several pages, and one case is one picture.", name=name),
-                "Save the pages that matter as single pictures.",
+                say("'{name}' holds several pages, and one case is one image.", name=name),
+                "Save the pages that matter as single images.",
             )
         image.seek(only)
     elif getattr(image, "is_animated", False):
         raise BadInput(
-            say("'{name}' is an animation, and one case is one still picture.", name=name),
-            "Save the frames that matter as single pictures.",
+            say("'{name}' is an animation, and one case is one still image.", name=name),
+            "Save the frames that matter as single images.",
         )
 
 
@@ -265,8 +266,8 @@ def _only_page(image: Any) -> int | None:
 
 
 def _turn(image: ImageFile.ImageFile) -> Any:
-    """The transposition that sets the picture upright; ``None`` for none. TIFF is turned by Pillow itself."""
-    from PIL import Image
+    """The transposition that sets the image upright; ``None`` for none. TIFF is turned by Pillow itself."""
+    from PIL import Image as PILImage
 
     if image.format not in ("JPEG", "PNG") or not any(
         key in image.info for key in ("exif", "Raw profile type exif", "xmp", "XML:com.adobe.xmp")
@@ -276,7 +277,7 @@ def _turn(image: ImageFile.ImageFile) -> Any:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # noqa: BLE001 - metadata in disorder says nothing against the pixels
         return None
-    turns = Image.Transpose
+    turns = PILImage.Transpose
     return {
         2: turns.FLIP_LEFT_RIGHT,
         3: turns.ROTATE_180,
@@ -288,9 +289,9 @@ def _turn(image: ImageFile.ImageFile) -> Any:
     }.get(orientation)
 
 
-def _flat(image: Image.Image) -> Image.Image:
+def _flat(image: PILImage.Image) -> PILImage.Image:
     """Mode L or RGB, transparent parts over black."""
-    from PIL import Image
+    from PIL import Image as PILImage
 
     mode = image.mode
     if "transparency" in image.info and mode in ("1", "L", "RGB", "P"):
@@ -306,18 +307,18 @@ def _flat(image: Image.Image) -> Image.Image:
     if image.mode in ("LA", "RGBA"):
         alpha = image.getchannel("A")
         opaque = image.convert(image.mode[:-1])
-        return Image.composite(opaque, Image.new(opaque.mode, image.size), alpha)
+        return PILImage.composite(opaque, PILImage.new(opaque.mode, image.size), alpha)
     return image.convert("RGB")
 
 
-def _grey_palette(image: Image.Image) -> bool:
+def _grey_palette(image: PILImage.Image) -> bool:
     colours = np.asarray(image.getpalette("RGB") or [], dtype=np.uint8).reshape(-1, 3)
     used = colours[[index for _, index in image.getcolors(256) or [] if isinstance(index, int)]]
     return bool(len(used)) and bool((used == used[:, :1]).all())
 
 
 def _deep(
-    image: Image.Image, opened: Any, name: str
+    image: PILImage.Image, opened: Any, name: str
 ) -> tuple[npt.NDArray[np.uint16] | npt.NDArray[np.float32], float]:
     """Pixels of more than 8 bits and their white."""
     values: npt.NDArray[Any] = np.asarray(image)

@@ -1,4 +1,4 @@
-"""A part of a picture or volume, in pixels of it."""
+"""A part of an image or volume, in pixels of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Region:
         return replace(self, outline=outline, z=place, depth=1)
 
     def clipped(self, height: int, width: int) -> Region:
-        """The part inside a picture of ``height`` x ``width`` pixels.
+        """The part inside an image of ``height`` x ``width`` pixels.
 
         Raises:
             BadInput: nothing of the region lies inside.
@@ -59,7 +59,7 @@ class Region:
         if right <= left or bottom <= top:
             raise BadInput(
                 say(
-                    "The region {x},{y},{width},{height} lies outside the picture of {width2} x "
+                    "The region {x},{y},{width},{height} lies outside the image of {width2} x "
                     "{height2} pixels.",
                     x=self.x,
                     y=self.y,
@@ -68,7 +68,7 @@ class Region:
                     width2=width,
                     height2=height,
                 ),
-                "Draw a region that touches the picture.",
+                "Draw a region that touches the image.",
             )
         if (left, top, right - left, bottom - top) == (self.x, self.y, self.width, self.height):
             return self
@@ -78,7 +78,7 @@ class Region:
         return replace(self, x=left, y=top, width=right - left, height=bottom - top, outline=outline)
 
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
-        """(height, width) the pixels that are meant, of a picture of that size.
+        """(height, width) the pixels that are meant, of an image of that size.
 
         Raises:
             BadInput: nothing of the region lies inside.

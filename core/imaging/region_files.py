@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.package import read_file
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import say
@@ -25,31 +25,31 @@ _LONGEST = 64 << 20
 _MOST = 10_000
 
 
-def regions_json(picture: Picture, regions: list[Region]) -> dict[str, Any]:
-    """A document of ``regions`` of ``picture``: its size in pixels and spacing in mm (row, column; ``None``
+def regions_json(image: Image, regions: list[Region]) -> dict[str, Any]:
+    """A document of ``regions`` of ``image``: its size in pixels and spacing in mm (row, column; ``None``
     where unknown), and each region in pixels, with its rectangle, outline and area in mm where known.
 
-    Millimetres count from the picture's top-left corner, x to the right and y down.
+    Millimetres count from the image's top-left corner, x to the right and y down.
     """
     return {
         "format": FORMAT,
         "version": VERSION,
         "picture": {
-            "width": picture.width,
-            "height": picture.height,
-            "spacing_mm": None if picture.spacing_mm is None else list(picture.spacing_mm),
+            "width": image.width,
+            "height": image.height,
+            "spacing_mm": None if image.spacing_mm is None else list(image.spacing_mm),
         },
-        "regions": [{"pixels": region.to_json(), "mm": _in_mm(region, picture)} for region in regions],
+        "regions": [{"pixels": region.to_json(), "mm": _in_mm(region, image)} for region in regions],
     }
 
 
 def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = None) -> list[Region]:
     """The regions of a document as :func:`regions_json` writes it, by their pixels.
 
-    ``size``: (height, width) of the picture they are wanted for.
+    ``size``: (height, width) of the image they are wanted for.
 
     Raises:
-        BadInput: no such document, a damaged region, or drawn in a picture of another size.
+        BadInput: no such document, a damaged region, or drawn in an image of another size.
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
@@ -71,7 +71,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
         if drawn != size:
             raise BadInput(
                 say(
-                    "The regions of '{name}' were drawn in a picture of {drawn} x {drawn2} pixels, this "
+                    "The regions of '{name}' were drawn in an image of {drawn} x {drawn2} pixels, this "
                     "one has {size} x {size2}.",
                     name=name,
                     drawn=drawn[1],
@@ -79,7 +79,7 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
                     size=size[1],
                     size2=size[0],
                 ),
-                "Open the picture they belong to.",
+                "Open the image they belong to.",
             )
     regions = []
     for item in listed:
@@ -95,9 +95,9 @@ def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = 
     return regions
 
 
-def write_regions(path: Path, picture: Picture, regions: list[Region]) -> None:
+def write_regions(path: Path, image: Image, regions: list[Region]) -> None:
     """Save ``regions`` as JSON (UTF-8)."""
-    text = json.dumps(regions_json(picture, regions), indent=1, allow_nan=False)
+    text = json.dumps(regions_json(image, regions), indent=1, allow_nan=False)
     _replace(path, text.encode())
 
 
@@ -132,15 +132,15 @@ def write_mask(path: Path, region: Region, height: int, width: int) -> None:
     Raises:
         BadInput: nothing of the region lies inside.
     """
-    from PIL import Image
+    from PIL import Image as PILImage
 
     packed = io.BytesIO()
-    Image.fromarray(region.mask(height, width).astype(np.uint8) * np.uint8(255)).save(packed, "PNG")
+    PILImage.fromarray(region.mask(height, width).astype(np.uint8) * np.uint8(255)).save(packed, "PNG")
     _replace(path, packed.getvalue())
 
 
 def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
-    """The region of the pixels brighter than half the brightest of a mask picture.
+    """The region of the pixels brighter than half the brightest of a mask image.
 
     Raises:
         BadInput: unreadable, black, or not of ``size`` (height, width).
@@ -152,7 +152,7 @@ def read_mask(path: Path, *, size: tuple[int, int] | None = None) -> Region:
 
 
 def check_mask_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) -> None:
-    """Whether a mask of ``shape`` fits its picture of ``size``, both (height, width).
+    """Whether a mask of ``shape`` fits its image of ``size``, both (height, width).
 
     Raises:
         BadInput: it does not.
@@ -160,22 +160,22 @@ def check_mask_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) ->
     if shape != size:
         raise BadInput(
             say(
-                "The mask '{path}' is {shape} x {shape2} pixels, its picture {size} x {size2}.",
+                "The mask '{path}' is {shape} x {shape2} pixels, its image {size} x {size2}.",
                 path=name,
                 shape=shape[1],
                 shape2=shape[0],
                 size=size[1],
                 size2=size[0],
             ),
-            "Save the mask in the size of its picture.",
+            "Save the mask in the size of its image.",
         )
 
 
-def _in_mm(region: Region, picture: Picture) -> dict[str, Any] | None:
-    if picture.spacing_mm is None:
+def _in_mm(region: Region, image: Image) -> dict[str, Any] | None:
+    if image.spacing_mm is None:
         return None
-    down, across = picture.spacing_mm
-    part = region.mask(picture.height, picture.width)
+    down, across = image.spacing_mm
+    part = region.mask(image.height, image.width)
     told: dict[str, Any] = {
         "x": region.x * across,
         "y": region.y * down,

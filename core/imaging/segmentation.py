@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Polygon
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.radial import FARTHEST, Line, Weights, angles, best_line, sampled
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import say
@@ -22,14 +22,14 @@ Floats = npt.NDArray[np.float64]
 
 #: Longest side, about, of what is computed on; larger parts are reduced by averaging blocks.
 WORKING = 256
-#: Expected radii that a click tries, as shares of the picture's shorter side.
+#: Expected radii that a click tries, as shares of the image's shorter side.
 CLICK_RADII = (0.06, 0.085, 0.12, 0.17, 0.24, 0.34)
 #: The same where a whole breast is shown: masses of MIAS have 0.016 to 0.08.
 WHOLE_BREAST_RADII = (0.015, 0.021, 0.03, 0.042, 0.06, 0.085)
 #: Share of a whole mammogram, at least, that is darker than a tenth of its brightest parts.
 _BACKGROUND, _DARK = 0.3, 0.1
 
-# These were chosen on every second of the 50 BUSI pictures with masks; the benchmark scores the others.
+# These were chosen on every second of the 50 BUSI images with masks; the benchmark scores the others.
 CLICK = Weights(edge=1.0, grey=1.0, size=0.3, bend=0.05)
 BOX = Weights(edge=1.0, grey=3.0, size=2.0, bend=0.05)
 #: Deviation of the Gaussian before sampling, as a share of the expected radius.
@@ -49,7 +49,7 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class _Found:
-    """A line in a picture: ``centre`` (x, y), whole numbers at the middles of pixels, and ``axes``, the
+    """A line in an image: ``centre`` (x, y), whole numbers at the middles of pixels, and ``axes``, the
     expected half width and half height."""
 
     centre: tuple[float, float]
@@ -62,7 +62,7 @@ class _Found:
         return float(self.line.edge * max(self.line.contrast, 0.0) * size**LARGER)
 
     def corners(self, times: float = 1.0) -> Floats:
-        """(n, 2) corners (x, y), from the picture's corner, of the line drawn ``times`` as far out."""
+        """(n, 2) corners (x, y), from the image's corner, of the line drawn ``times`` as far out."""
         from scipy import ndimage
 
         rounded = times * ndimage.gaussian_filter1d(self.line.radii, _ROUNDED, mode="wrap")
@@ -73,7 +73,7 @@ class _Found:
 
 
 def segment_at(
-    picture: Picture,
+    image: Image,
     x: float,
     y: float,
     *,
@@ -90,21 +90,21 @@ def segment_at(
     (:mod:`semblance.core.imaging.radial`), or ``walker``, the random walker of L. Grady, IEEE PAMI 28(11), 2006,
     started from that line, which can take any shape.
 
-    Never empty, the same for the same picture, and quick whatever the picture's size: about
+    Never empty, the same for the same image, and quick whatever the image's size: about
     :data:`WORKING` x :data:`WORKING` pixels are looked at for each radius.
 
     Raises:
-        BadInput: the click lies outside the picture.
+        BadInput: the click lies outside the image.
         BadArguments: ``radius`` is not above 0.
     """
-    if not (0 <= x < picture.width and 0 <= y < picture.height):
+    if not (0 <= x < image.width and 0 <= y < image.height):
         raise BadInput(
             say(
-                "The click {x:g},{y:g} lies outside the picture of {width} x {height} pixels.",
+                "The click {x:g},{y:g} lies outside the image of {width} x {height} pixels.",
                 x=x,
                 y=y,
-                width=picture.width,
-                height=picture.height,
+                width=image.width,
+                height=image.height,
             ),
             "Click on the mass.",
         )
@@ -112,40 +112,40 @@ def segment_at(
         raise BadArguments(
             say("The radius {radius:g} is not above 0.", radius=radius), "Give the expected radius in pixels."
         )
-    shorter = min(picture.width, picture.height)
-    shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(picture) else CLICK_RADII
+    shorter = min(image.width, image.height)
+    shares = WHOLE_BREAST_RADII if radius is None and _is_whole_breast(image) else CLICK_RADII
     tried = [radius] if radius is not None else [share * shorter for share in shares]
-    found = [_around(picture, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried]
-    return _finished(picture, max(found, key=lambda one: one.clarity), method, None)
+    found = [_around(image, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried]
+    return _finished(image, max(found, key=lambda one: one.clarity), method, None)
 
 
 def segment_in(
-    picture: Picture, region: Region, *, method: Method = "radial", polarity: Polarity = "auto"
+    image: Image, region: Region, *, method: Method = "radial", polarity: Polarity = "auto"
 ) -> Region:
     """The mass that the rectangle of ``region`` was drawn around; no part of it lies outside that.
 
     Other words as for :func:`segment_at`.
 
     Raises:
-        BadInput: the region lies outside the picture.
+        BadInput: the region lies outside the image.
     """
-    box = region.clipped(picture.height, picture.width)
+    box = region.clipped(image.height, image.width)
     centre = (box.x + (box.width - 1) / 2, box.y + (box.height - 1) / 2)
     axes = (max(FILLED * box.width / 2, 1.0), max(FILLED * box.height / 2, 1.0))
     turn = angles()
     farthest = 1 / (FILLED * np.maximum(np.abs(np.cos(turn)), np.abs(np.sin(turn))))
-    found = _around(picture, centre, axes, BOX, polarity, farthest)
-    return _finished(picture, found, method, box)
+    found = _around(image, centre, axes, BOX, polarity, farthest)
+    return _finished(image, found, method, box)
 
 
-def _is_whole_breast(picture: Picture) -> bool:
-    every = max(1, max(picture.height, picture.width) // WORKING)
-    grey = replace(picture, pixels=picture.pixels[::every, ::every]).grey()
+def _is_whole_breast(image: Image) -> bool:
+    every = max(1, max(image.height, image.width) // WORKING)
+    grey = replace(image, pixels=image.pixels[::every, ::every]).grey()
     return bool(np.mean(grey < _DARK * np.percentile(grey, 99)) >= _BACKGROUND)
 
 
 def _around(
-    picture: Picture,
+    image: Image,
     centre: tuple[float, float],
     axes: tuple[float, float],
     weights: Weights,
@@ -155,7 +155,7 @@ def _around(
     """The clearest line around ``centre``, bright or dark."""
     from scipy import ndimage
 
-    plane, (left, top), block = _part(picture, centre, max(axes))
+    plane, (left, top), block = _part(image, centre, max(axes))
     sigma = SMOOTHING * min(axes) / block
     smooth = ndimage.gaussian_filter(plane, sigma, mode="nearest", truncate=3.0)
     # The middle of block i lies at pixel left + block * i + (block - 1) / 2.
@@ -167,28 +167,28 @@ def _around(
     return _Found(centre, axes, max(lines, key=lambda line: line.edge))
 
 
-def _part(picture: Picture, centre: tuple[float, float], reach: float) -> tuple[Floats, tuple[int, int], int]:
+def _part(image: Image, centre: tuple[float, float], reach: float) -> tuple[Floats, tuple[int, int], int]:
     """Grey around ``centre``, the pixel (x, y) of its corner, and how many pixels a side were averaged.
 
-    The part is as wide on the left as on the right and as high above as below, so that a turned picture
+    The part is as wide on the left as on the right and as high above as below, so that a turned image
     gives the turned part.
     """
     far = FARTHEST * reach + 2
     block = math.ceil(2 * far / WORKING) | 1
     (left, across), (top, down) = (_blocks(middle, far, block) for middle in centre)
-    columns = np.clip(np.arange(left, left + across * block), 0, picture.width - 1)
-    rows = np.clip(np.arange(top, top + down * block), 0, picture.height - 1)
+    columns = np.clip(np.arange(left, left + across * block), 0, image.width - 1)
+    rows = np.clip(np.arange(top, top + down * block), 0, image.height - 1)
     x0, x1, y0, y1 = columns[0], columns[-1] + 1, rows[0], rows[-1] + 1
-    cut = picture.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
+    cut = image.cropped(Region(int(x0), int(y0), int(x1 - x0), int(y1 - y0))).grey().astype(np.float64)
     if not np.isfinite(cut).all():
         raise BadInput(
-            say("{picture} holds values that are not finite numbers.", picture=picture.name or "The picture"),
+            say("{image} holds values that are not finite numbers.", image=image.name or "The image"),
             "Replace NaN and infinite values by ordinary ones, then import it again.",
         )
     plane = cut[np.ix_(rows - y0, columns - x0)]
     if block > 1:
         plane = plane.reshape(down, block, across, block).mean(axis=(1, 3))
-    # So many digits that 8-bit, 16-bit and float pictures of one content are segmented alike.
+    # So many digits that 8-bit, 16-bit and float images of one content are segmented alike.
     return np.round(plane, 6), (left, top), block
 
 
@@ -200,16 +200,16 @@ def _blocks(middle: float, far: float, block: int) -> tuple[int, int]:
     return (halves - number * block + (halves - number) % 2) // 2, number
 
 
-def _finished(picture: Picture, found: _Found, method: Method, within: Region | None) -> Region:
-    """The line, or what the random walker makes of it, as a region inside ``within`` and the picture."""
+def _finished(image: Image, found: _Found, method: Method, within: Region | None) -> Region:
+    """The line, or what the random walker makes of it, as a region inside ``within`` and the image."""
     corners = found.corners()
     if method == "walker":
-        mask = _walked(picture, found)
+        mask = _walked(image, found)
         if within is not None:
             mask &= Region(within.x, within.y, within.width, within.height).mask(*mask.shape)
         if mask.any():
             return region_of_mask(mask)
-    part = within or Region(0, 0, picture.width, picture.height)
+    part = within or Region(0, 0, image.width, image.height)
     low, high = (part.x, part.y), (part.x + part.width, part.y + part.height)
     corners = np.clip(corners, low, high)
     left, top = (int(value) for value in np.floor(corners.min(axis=0)))
@@ -223,12 +223,12 @@ def _finished(picture: Picture, found: _Found, method: Method, within: Region | 
     return Region(x, y, 1, 1)
 
 
-def _walked(picture: Picture, found: _Found) -> npt.NDArray[np.bool_]:
-    """(h, w) of the picture: the random walker's mass between seeds inside and outside the line."""
+def _walked(image: Image, found: _Found) -> npt.NDArray[np.bool_]:
+    """(h, w) of the image: the random walker's mass between seeds inside and outside the line."""
     from scipy import ndimage
     from skimage.segmentation import random_walker
 
-    plane, (left, top), block = _part(picture, found.centre, max(found.axes))
+    plane, (left, top), block = _part(image, found.centre, max(found.axes))
     inner, outer = (
         Polygon(tuple(map(tuple, (found.corners(times) - (left, top)) / block))).mask(*plane.shape)
         for times in (_WITHIN, _BEYOND)
@@ -244,10 +244,10 @@ def _walked(picture: Picture, found: _Found) -> npt.NDArray[np.bool_]:
         )
         parts, _ = ndimage.label(ndimage.binary_fill_holes(walked == 1))
         mass = parts == parts[middle]
-    out = np.zeros((picture.height, picture.width), dtype=np.bool_)
+    out = np.zeros((image.height, image.width), dtype=np.bool_)
     large = np.repeat(np.repeat(mass, block, axis=0), block, axis=1)
     smooth = ndimage.gaussian_filter(large.astype(np.float32), max(1.0, block)) > 0.5
     x0, y0 = max(left, 0), max(top, 0)
-    inside = smooth[y0 - top : picture.height - top, x0 - left : picture.width - left]
+    inside = smooth[y0 - top : image.height - top, x0 - left : image.width - left]
     out[y0 : y0 + inside.shape[0], x0 : x0 + inside.shape[1]] = inside
     return out

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
 from semblance.core.language import say
@@ -27,7 +27,7 @@ class FileStack(Stack):
     The geometry is that of the first slice; what lies between slices only DICOM tells.
     """
 
-    def __init__(self, address: PictureAddress, opened: Callable[[PictureAddress], Picture]) -> None:
+    def __init__(self, address: ImageAddress, opened: Callable[[ImageAddress], Image]) -> None:
         """``opened`` decodes one slice.
 
         Raises:
@@ -38,7 +38,7 @@ class FileStack(Stack):
         first = opened(self._slices[0])
         self.shape = (len(self._slices), first.height, first.width)
 
-    def picture(self, place: int) -> Picture:
+    def image(self, place: int) -> Image:
         """
         Raises:
             BadInput: no such slice, its file is gone or damaged, or of another size than the first.
@@ -74,7 +74,7 @@ def checked_place(stack: Stack, place: int) -> int:
 
 def is_volume_shape(shape: tuple[int, ...]) -> bool:
     """Whether an array of ``shape`` is slices one behind the other: (depth, h, w), also with one channel at
-    the end; (h, w, 1) and (h, w, 3) are pictures."""
+    the end; (h, w, 1) and (h, w, 3) are images."""
     if len(shape) == 4:
         return shape[3] == 1
     return len(shape) == 3 and shape[2] not in _COLOURS

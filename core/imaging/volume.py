@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.image import Image, Values
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
-from semblance.core.imaging.picture import Picture, Values
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 
@@ -28,7 +28,7 @@ class Volume:
 
     ``spacing_mm``: from slice to slice, row to row, column to column (``None``: unknown).
     ``values``: what the numbers mean. ``origin``: (z, y, x) of the first voxel in the stack it was cut from.
-    ``white``, ``black``: as in :class:`Picture`.
+    ``white``, ``black``: as in :class:`Image`.
     """
 
     voxels: npt.NDArray[Any]
@@ -46,10 +46,10 @@ class Volume:
         out += np.float32(self.values.intercept)
         return out
 
-    def picture(self, place: int) -> Picture:
+    def image(self, place: int) -> Image:
         """Slice ``place``."""
         in_plane = None if self.spacing_mm is None else self.spacing_mm[1:]
-        return Picture(
+        return Image(
             self.voxels[place], self.white, self.name, in_plane, black=self.black, values=self.values
         )
 
@@ -74,7 +74,7 @@ class Stack(abc.ABC):
         return self.shape[0]
 
     @abc.abstractmethod
-    def picture(self, place: int) -> Picture:
+    def image(self, place: int) -> Image:
         """Slice ``place``, from 0.
 
         Raises:
@@ -116,7 +116,7 @@ class Stack(abc.ABC):
                 say("The region lies outside the {depth} slices of '{name}'.", depth=depth, name=self.name),
                 "Choose a slice within them.",
             )
-        head = self.picture(first)
+        head = self.image(first)
         size = (last - first) * (bottom - top) * (right - left) * head.pixels.dtype.itemsize
         if size > MAX_ARRAY_BYTES:
             raise BadInput(
@@ -126,11 +126,11 @@ class Stack(abc.ABC):
         out = np.empty((last - first, bottom - top, right - left), head.pixels.dtype)
         values, black, white = head.values, head.black, head.white
         for place in range(first, last):
-            one = head if place == first else self.picture(place)
+            one = head if place == first else self.image(place)
             if one.is_colour:
                 raise BadInput(
                     say("'{name}' is in colour, and a volume is grey.", name=self.name),
-                    "Use single pictures of it.",
+                    "Use single images of it.",
                 )
             cut = one.pixels[top:bottom, left:right]
             if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):
@@ -152,5 +152,5 @@ class ArrayStack(Stack):
         self.name, self.spacing_mm = volume.name, volume.spacing_mm
         self._volume = volume
 
-    def picture(self, place: int) -> Picture:
-        return self._volume.picture(place)
+    def image(self, place: int) -> Image:
+        return self._volume.image(place)

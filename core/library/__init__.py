@@ -31,7 +31,7 @@ def check_is_library(path: Path) -> None:
         if any((path / room).exists() for room in ROOMS):
             raise BadInput(
                 say("The catalogue of {path} is gone: it has no file '{name}'.", path=path, name=CATALOGUE),
-                "Restore a backup (semblance restore), or import its pictures into a new library.",
+                "Restore a backup (semblance restore), or import its images into a new library.",
             )
         if path.exists():
             raise BadInput(

@@ -66,7 +66,7 @@ class BackupResult:
 def write_backup(library: Path, file: Path, reporter: Reporter = SILENT) -> BackupResult:
     """Put the library into ``file``, a zip with check sums, and read it back once; others may go on writing.
 
-    Thumbnails and what else can be made again are left out, and so are pictures: they stay where they are.
+    Thumbnails and what else can be made again are left out, and so are images: they stay where they are.
 
     Raises:
         BadInput: the catalogue is damaged.

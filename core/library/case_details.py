@@ -1,4 +1,4 @@
-"""Cases read back in full: what is said of them and where their pictures lie."""
+"""Cases read back in full: what is said of them and where their images lie."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.library.database import in_parts
 from semblance.core.library.records import CaseDetails
-from semblance.core.library.schema import HAS_PICTURE, cases, files, sources
+from semblance.core.library.schema import HAS_IMAGE, cases, files, sources
 from semblance.core.library.slice_tables import NO_SLICES, Read, slice_addresses
 
 
@@ -20,7 +20,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
     out: dict[int, CaseDetails] = {}
     columns = [
         *(c for c in cases.c if c.name not in ("numbers", "file")),
-        HAS_PICTURE.label("has_picture"),
+        HAS_IMAGE.label("has_image"),
         files.c.path.label("file_path"),
         files.c.state,
         files.c.reason,
@@ -51,7 +51,7 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
                 r.height,
                 r.content,
                 r.kind,
-                (_of_slices(parts) if parts else lies) if r.has_picture else None,
+                (_of_slices(parts) if parts else lies) if r.has_image else None,
                 state,
                 reason,
                 r.depth,
@@ -60,17 +60,17 @@ def case_details(read: Read, rows: Sequence[int]) -> dict[int, CaseDetails]:
     return out
 
 
-def _address(source: Path, path: str, member: str, frame: int | None) -> PictureAddress:
-    """The picture of a case: in a folder its file, in a zip its entry, in an array file its row."""
+def _address(source: Path, path: str, member: str, frame: int | None) -> ImageAddress:
+    """The image of a case: in a folder its file, in a zip its entry, in an array file its row."""
     if not path:
-        return PictureAddress(source, member, frame)
+        return ImageAddress(source, member, frame)
     if source.suffix.lower() == ".zip":
         inside = f"{path}!{member}" if member else path
-        return PictureAddress(source, inside, frame)
-    return PictureAddress(source / path, member, frame)
+        return ImageAddress(source, inside, frame)
+    return ImageAddress(source / path, member, frame)
 
 
-def _of_slices(parts: tuple[PictureAddress, ...]) -> PictureAddress:
+def _of_slices(parts: tuple[ImageAddress, ...]) -> ImageAddress:
     if len(parts) == 1:
         return parts[0]
-    return PictureAddress(parts[0].container, parts[0].member, parts[0].frame, parts)
+    return ImageAddress(parts[0].container, parts[0].member, parts[0].frame, parts)

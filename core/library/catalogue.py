@@ -26,7 +26,7 @@ from semblance.core.library.records import (
     now,
     unique_name,
 )
-from semblance.core.library.schema import HAS_PICTURE, cases, files, slices, sources
+from semblance.core.library.schema import HAS_IMAGE, cases, files, slices, sources
 from semblance.core.library.slice_tables import slices_of_source, write_slices
 
 
@@ -101,7 +101,7 @@ class Catalogue:
             return SourceRecord(number, kind, unique, path, tuple(columns), identified)
 
     def move_source(self, source: SourceRecord, path: Path, missing: Collection[str]) -> None:
-        """The pictures of ``source`` now lie under ``path``, all but the files ``missing``."""
+        """The images of ``source`` now lie under ``path``, all but the files ``missing``."""
         with self.writing() as connection:
             connection.execute(sources.update().where(sources.c.id == source.id).values(path=str(path)))
             here = files.update().where(files.c.source == source.id)
@@ -248,7 +248,7 @@ class Catalogue:
         return [(r.name, r.path, r.state, r.reason) for r in self.read(query)]
 
     def all_cases(self) -> Sequence[sa.Row[Any]]:
-        """id, case_id, finding, patient, content, state, has a picture; in order of their ids.
+        """id, case_id, finding, patient, content, state, has an image; in order of their ids.
 
         A volume is in the state of its worst slice.
         """
@@ -261,17 +261,17 @@ class Catalogue:
                 cases.c.patient,
                 cases.c.content,
                 sa.case((cases.c.id.in_(away), "missing"), else_=files.c.state).label("state"),
-                HAS_PICTURE.label("has_picture"),
+                HAS_IMAGE.label("has_image"),
             )
             .join(files, files.c.id == cases.c.file)
             .order_by(cases.c.id)
         )
         return self.read(query)
 
-    def shown_pictures(self) -> dict[int, tuple[int, str, int | None]]:
-        """Row id -> file, member and frame of the picture that a case is, or is a region of.
+    def shown_images(self) -> dict[int, tuple[int, str, int | None]]:
+        """Row id -> file, member and frame of the image that a case is, or is a region of.
 
-        Rows of tables are left out, those with pictures too: their file is the table.
+        Rows of tables are left out, those with images too: their file is the table.
         """
         query = sa.select(cases.c.id, cases.c.file, cases.c.member, cases.c.frame).where(
             cases.c.numbers.is_(None)

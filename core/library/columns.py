@@ -23,13 +23,13 @@ _BETWEEN = "\n"
 _FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
 
 
-class PictureState(IntEnum):
-    """Whether the picture of a case can be shown."""
+class ImageState(IntEnum):
+    """Whether the image of a case can be shown."""
 
     OK = 0
     MISSING = 1
     UNREADABLE = 2
-    NO_PICTURE = 3
+    NO_IMAGE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class CaseColumns:
 
     ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
     ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
-    :class:`PictureState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
+    :class:`ImageState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
     ``haystack`` is the searchable text of all cases as UTF-8 bytes, case ``i`` from ``starts[i]`` on.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from semblance.core.imaging.picture import Picture
+    from semblance.core.imaging.image import Image
     from semblance.core.imaging.region import Region
     from semblance.core.imaging.volume import Volume
 
@@ -28,7 +28,7 @@ def content_hash_of(file: BinaryIO) -> str:
 
 
 def content_of_file(data: bytes, region: Region | None) -> str:
-    """Of a picture file's bytes, or of a region of that picture."""
+    """Of an image file's bytes, or of a region of that image."""
     return content_of_part(content_hash(data), region)
 
 
@@ -47,9 +47,9 @@ def content_of_slices(hashes: Iterable[str], region: Region | None) -> str:
     return content_of_part(parts[0] if one else content_hash(" ".join(parts).encode()), region)
 
 
-def content_of_pixels(picture: Picture, region: Region | None = None) -> str:
-    """Of a picture that is a row of an array."""
-    return content_of_part(content_hash(picture.pixels.tobytes()), region)
+def content_of_pixels(image: Image, region: Region | None = None) -> str:
+    """Of an image that is a row of an array."""
+    return content_of_part(content_hash(image.pixels.tobytes()), region)
 
 
 def content_of_volume(volume: Volume, region: Region | None = None) -> str:

@@ -188,7 +188,7 @@ def check_version(engine: sa.Engine, file: Path, *, writable: bool) -> None:
         if version is None:
             raise BadInput(
                 say("{parent} is not a complete library: its catalogue is empty.", parent=file.parent),
-                "It may be half written; restore a backup, or make a new library from the pictures.",
+                "It may be half written; restore a backup, or make a new library from the images.",
             )
         if version > schema.VERSION:
             raise made_by_newer(file, version)

@@ -17,7 +17,7 @@ from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.feature_stores import create_store, sum_of_chunk
 from semblance.core.library.forgetting import forget_numbers
 from semblance.core.library.records import CHUNK, FeatureSet, now
-from semblance.core.library.schema import HAS_PICTURE, cases, feature_chunks, feature_failures, feature_sets
+from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 
 class FeatureSets:
@@ -173,12 +173,12 @@ class FeatureSets:
         """(n,) ids of the cases whose current content has numbers, ascending."""
         return np.sort(self._positions(feature_set)[0])
 
-    def waiting(self, feature_set: FeatureSet, *, pictures: bool) -> npt.NDArray[np.int64]:
+    def waiting(self, feature_set: FeatureSet, *, images: bool) -> npt.NDArray[np.int64]:
         """(n,) ids of cases without numbers and without a recorded failure on their present content.
 
-        ``pictures``: cases that have a picture, else rows of tables.
+        ``images``: cases that have an image, else rows of tables.
         """
-        has = HAS_PICTURE if pictures else cases.c.numbers.is_not(None)
+        has = HAS_IMAGE if images else cases.c.numbers.is_not(None)
         everything = self._catalogue.read(
             sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
         )
@@ -264,7 +264,7 @@ class FeatureSets:
         array[number * CHUNK : needed] = block
 
     def forget(self, case_rows: Sequence[int]) -> None:
-        """Cases whose picture changed have no numbers any more: every set extracts them anew."""
+        """Cases whose image changed have no numbers any more: every set extracts them anew."""
         if len(case_rows):
             with self._catalogue.writing() as connection:
                 forget_numbers(connection, case_rows)

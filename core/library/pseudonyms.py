@@ -32,5 +32,5 @@ def pseudonyms_of(catalogue: Catalogue) -> Pseudonyms:
                 "The key of {library} for patients' pseudonyms is damaged.",
                 library=catalogue.file.parent.name,
             ),
-            "Restore the library from a copy, or import its pictures into a new one.",
+            "Restore the library from a copy, or import its images into a new one.",
         ) from None

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 
@@ -111,9 +111,9 @@ class CaseLabels:
 
 @dataclass(frozen=True)
 class CaseDetails:
-    """A case as it is read back, with where its picture lies (``None`` for a table's row).
+    """A case as it is read back, with where its image lies (``None`` for a table's row).
 
-    ``depth``: slices of a volume (``None`` for a picture). ``slice_hashes``: of a volume in several files,
+    ``depth``: slices of a volume (``None`` for an image). ``slice_hashes``: of a volume in several files,
     the hash of each slice's file when it was read, in the order of ``address.slices``.
     """
 
@@ -127,7 +127,7 @@ class CaseDetails:
     height: int | None
     content: str
     kind: str
-    address: PictureAddress | None
+    address: ImageAddress | None
     state: str
     reason: str
     depth: int | None = None

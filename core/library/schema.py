@@ -124,11 +124,11 @@ cases = sa.Table(
     sa.Column("height", sa.Integer),
     sa.Column("content", sa.Text, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
     sa.Column("numbers", sa.LargeBinary, doc="a table's row, float64, NaN for missing"),
-    sa.Column("depth", sa.Integer, doc="slices of a volume; NULL for a picture or a row"),
+    sa.Column("depth", sa.Integer, doc="slices of a volume; NULL for an image or a row"),
 )
 
-#: Rows of tables have numbers and no picture; candidates of a scan may have ready numbers beside theirs.
-HAS_PICTURE = sa.or_(cases.c.numbers.is_(None), cases.c.width.is_not(None))
+#: Rows of tables have numbers and no image; candidates of a scan may have ready numbers beside theirs.
+HAS_IMAGE = sa.or_(cases.c.numbers.is_(None), cases.c.width.is_not(None))
 
 slices = sa.Table(
     "slices",
@@ -200,7 +200,7 @@ judgements = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("ledger", sa.Text, nullable=False, index=True),
     sa.Column("kind", sa.Text, nullable=False, doc="alike | not alike | closer"),
-    sa.Column("query", sa.Text, nullable=False, doc="a case id, or the path of a picture from outside"),
+    sa.Column("query", sa.Text, nullable=False, doc="a case id, or the path of an image from outside"),
     sa.Column("case", sa.Text, nullable=False, doc="a case id: the case may be gone by now"),
     sa.Column("other", sa.Text),
     sa.Column("region", sa.JSON(none_as_null=True)),

@@ -1,4 +1,4 @@
-"""Thumbnails by content: a derived file that may be lost and is made again as pictures are seen."""
+"""Thumbnails by content: a derived file that may be lost and is made again as images are seen."""
 
 from __future__ import annotations
 

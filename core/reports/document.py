@@ -45,7 +45,7 @@ class QueryFacts:
     finding: str | None = None
     #: PNG or JPEG bytes.
     thumbnail: bytes | None = None
-    #: Where only a region was asked: the whole picture with the region outlined.
+    #: Where only a region was asked: the whole image with the region outlined.
     overview: bytes | None = None
     region: Region | None = None
     facts: tuple[Fact, ...] = ()

@@ -1,4 +1,4 @@
-"""A PDF report as a DICOM object, so that an archive of pictures can keep it."""
+"""A PDF report as a DICOM object, so that an archive of images can keep it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plots of an evaluation as pictures: retrieval accuracy, ROC, and the course of a training."""
+"""The plots of an evaluation as images: retrieval accuracy, ROC, and the course of a training."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _KINDS = (
 
 
 def report_html(document: ReportDocument) -> str:
-    """The whole report: pictures as data, nothing loaded from anywhere, every text escaped."""
+    """The whole report: images as data, nothing loaded from anywhere, every text escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -17,7 +17,7 @@ VERSION = 1
 def report_json(document: ReportDocument) -> str:
     """Names and shapes of ``search --json``; beside them ``report``, ``card``, ``judgements``, ``plots``
     (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which the library
-    it came from reopens it. Without pictures. NaN and infinities become null."""
+    it came from reopens it. Without images. NaN and infinities become null."""
     return json.dumps(_plain(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 

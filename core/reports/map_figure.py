@@ -1,4 +1,4 @@
-"""The map of a library as a picture, and its places as a table."""
+"""The map of a library as an image, and its places as a table."""
 
 from __future__ import annotations
 

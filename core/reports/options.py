@@ -50,10 +50,10 @@ class ReportOptions:
 
 
 def read_logo(path: Path) -> bytes:
-    """The picture at ``path`` as PNG bytes without what else its file may hold.
+    """The image at ``path`` as PNG bytes without what else its file may hold.
 
     Raises:
-        BadInput: no such file, no picture, or too large for a letterhead.
+        BadInput: no such file, no image, or too large for a letterhead.
     """
     from PIL import Image
 
@@ -69,21 +69,21 @@ def read_logo(path: Path) -> bytes:
             "Make it smaller first.",
         )
     try:
-        with Image.open(path, formats=("PNG", "JPEG")) as picture:
-            if max(picture.size) > MAX_LOGO_SIDE:
+        with Image.open(path, formats=("PNG", "JPEG")) as image:
+            if max(image.size) > MAX_LOGO_SIDE:
                 raise BadInput(
                     say(
                         "The logo {path} is {width} x {height} pixels.",
                         path=path.name,
-                        width=picture.width,
-                        height=picture.height,
+                        width=image.width,
+                        height=image.height,
                     ),
                     say("Make it at most {max_logo_side} pixels on a side.", max_logo_side=MAX_LOGO_SIDE),
                 )
-            plain = picture.convert("RGBA")
+            plain = image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise BadInput(
-            say("{path} is no PNG or JPEG picture.", path=path.name), "Choose another file."
+            say("{path} is no PNG or JPEG image.", path=path.name), "Choose another file."
         ) from None
     plain.thumbnail((600, 200))
     out = io.BytesIO()

@@ -211,7 +211,7 @@ def _heading(text: str, room_below: float = 90) -> list[Any]:
 
 def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any:
     query, size = document.query, 56 * mm
-    asked = query.case_id or tr("{picture} (not in library)", picture=query.image or tr("a picture"))
+    asked = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))
     mark = marks[query.finding] if query.finding is not None else UNKNOWN_MARK
     rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(asked, STRONG_BODY)]]
     if query.patient:
@@ -236,19 +236,19 @@ def _query(document: ReportDocument, marks: dict[str, Mark], room: float) -> Any
         told.append(paragraph(tr("No good match: even the nearest case is farther than usual."), STRONG_BODY))
     told.append(paragraph(SUPPORT, FAINT))
     return Table(
-        [[_asked_picture(query, size), told]],
+        [[_asked_image(query, size), told]],
         colWidths=[size + 16, right],
         style=_bare(("VALIGN", (0, 0), (-1, -1), "TOP")),
     )
 
 
-def _asked_picture(query: QueryFacts, size: float) -> list[Any]:
-    """What was asked, and where it lies on its picture."""
-    pictures: list[Any] = [Thumbnail(query.thumbnail, size, size, snug=True)]
+def _asked_image(query: QueryFacts, size: float) -> list[Any]:
+    """What was asked, and where it lies on its image."""
+    images: list[Any] = [Thumbnail(query.thumbnail, size, size, snug=True)]
     if query.overview is not None:
-        told = paragraph(tr("The region on its picture"), FAINT)
-        pictures += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75, snug=True), told]
-    return pictures
+        told = paragraph(tr("The region on its image"), FAINT)
+        images += [Spacer(0, 4), Thumbnail(query.overview, size, size * 0.75, snug=True), told]
+    return images
 
 
 def _ranking(document: ReportDocument, marks: dict[str, Mark], room: float) -> list[Any]:

@@ -148,17 +148,17 @@ class Chips(Flowable):  # type: ignore[misc]
 
 
 class Thumbnail(Flowable):  # type: ignore[misc]
-    """A picture, whole, on the dark grey it is always seen on; bytes that are none are said to be so.
+    """An image, whole, on the dark grey it is always seen on; bytes that are none are said to be so.
 
-    ``snug``: it takes only the room of the picture, at most what is given.
+    ``snug``: it takes only the room of the image, at most what is given.
     """
 
     def __init__(self, content: bytes | None, width: float, height: float, *, snug: bool = False) -> None:
         super().__init__()
-        self._picture = _reader(content)
+        self._image = _reader(content)
         self._size = (width, height)
-        if snug and self._picture is not None:
-            across, down = self._picture.getSize()
+        if snug and self._image is not None:
+            across, down = self._image.getSize()
             scale = min(width / across, height / down)
             self._size = (across * scale, down * scale)
 
@@ -169,8 +169,8 @@ class Thumbnail(Flowable):  # type: ignore[misc]
         width, height = self._size
         self.canv.setFillColor(WELL)
         self.canv.rect(0, 0, width, height, stroke=0, fill=1)
-        if self._picture is None:
-            size, words = 6.5, tr("no picture")
+        if self._image is None:
+            size, words = 6.5, tr("no image")
             write(
                 self.canv,
                 (width - width_of(words, size)) / 2,
@@ -180,10 +180,10 @@ class Thumbnail(Flowable):  # type: ignore[misc]
                 ON_WELL,
             )
             return
-        across, down = self._picture.getSize()
+        across, down = self._image.getSize()
         scale = min(width / across, height / down)
         self.canv.drawImage(
-            self._picture,
+            self._image,
             (width - across * scale) / 2,
             (height - down * scale) / 2,
             across * scale,
@@ -192,15 +192,15 @@ class Thumbnail(Flowable):  # type: ignore[misc]
 
 
 def _reader(content: bytes | None) -> Any:
-    from PIL import Image
+    from PIL import Image as PILImage
 
     if not content:
         return None
     try:
-        with Image.open(io.BytesIO(content)) as image:
+        with PILImage.open(io.BytesIO(content)) as image:
             image.load()
             flat = image.convert("L" if image.mode in {"L", "1", "I", "I;16", "LA"} else "RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
         return None
     return ImageReader(flat)
 
@@ -266,23 +266,23 @@ class Waterfall(Flowable):  # type: ignore[misc]
 
 def figure(content: bytes, width: float, tallest: float) -> Any:
     """A plot as wide as ``width``, or narrower where it would be too tall; unreadable bytes become a well."""
-    from reportlab.platypus import Image as Picture
+    from reportlab.platypus import Image as PageImage
 
     reader = _reader(content)
     if reader is None:
         return Thumbnail(None, width, width / 2)
     across, down = reader.getSize()
     scale = min(width / across, tallest / down)
-    return Picture(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT")
+    return PageImage(io.BytesIO(content), across * scale, down * scale, hAlign="LEFT")
 
 
 def small_figure(content: bytes, width: float, tallest: float) -> Any:
-    """A picture within ``width`` x ``tallest`` points, never enlarged beyond 72 pixels an inch."""
-    from reportlab.platypus import Image as Picture
+    """An image within ``width`` x ``tallest`` points, never enlarged beyond 72 pixels an inch."""
+    from reportlab.platypus import Image as PageImage
 
     reader = _reader(content)
     if reader is None:
         return Thumbnail(None, tallest, tallest)
     across, down = reader.getSize()
     scale = min(1.0, width / across, tallest / down)
-    return Picture(io.BytesIO(content), across * scale, down * scale, mask="auto", hAlign="LEFT")
+    return PageImage(io.BytesIO(content), across * scale, down * scale, mask="auto", hAlign="LEFT")

@@ -69,7 +69,7 @@ class Eraser:
         told = [say("De-identified: patient ids and the folders of files were left out.")]
         if self._numbers:
             told.append(say("Patient ids inside names and notes are numbers in brackets."))
-        told.append(say("Text burnt into pictures is not taken out."))
+        told.append(say("Text burnt into images is not taken out."))
         return tuple(told)
 
     def _fields(self, value: Any) -> dict[str, Any]:

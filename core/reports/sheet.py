@@ -43,7 +43,7 @@ _OTHER_SCRIPTS = (
     "Arial Unicode MS",
 )
 _SALT = "semblance"
-#: None leaves an entry out: a picture tells neither when nor with what it was made.
+#: None leaves an entry out: an image tells neither when nor with what it was made.
 _METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),

@@ -34,7 +34,7 @@ def key_of(query: str, region: Mapping[str, Any] | None) -> str:
 class Judgement:
     """``case`` is (not) like ``query``, or it is closer to ``query`` than ``other`` is.
 
-    ``query`` is a case id, or the path of a picture from outside; ``region`` (JSON) the part of it that was
+    ``query`` is a case id, or the path of an image from outside; ``region`` (JSON) the part of it that was
     asked. ``shown``: the cases on screen when it was said, with which a lone answer is compared. ``time`` is
     ISO 8601 in UTC.
 
@@ -68,7 +68,7 @@ class Judgement:
 
     @property
     def asked(self) -> str:
-        """The query as a key: equal for the same region of the same case or picture."""
+        """The query as a key: equal for the same region of the same case or image."""
         return key_of(self.query, self.region)
 
     @property

@@ -1,4 +1,4 @@
-"""What is asked: a case or a picture, whole or in part."""
+"""What is asked: a case or an image, whole or in part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Query:
-    """A case of the library, or a picture from outside; either as a whole or its region."""
+    """A case of the library, or an image from outside; either as a whole or its region."""
 
     case: str | None = None
     image: Path | None = None

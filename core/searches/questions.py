@@ -150,7 +150,7 @@ def ask(
     rest = rng.permutation(left)
     order = np.argsort(-doubt[np.searchsorted(left, rest)], kind="stable")
     first = int(drawn[0])
-    # Two copies of one picture would be one answer given twice.
+    # Two copies of one image would be one answer given twice.
     for second in (*drawn[1:].tolist(), *rest[order].tolist()):
         if not np.array_equal(coordinates[second], coordinates[first]):
             return Question(query, first, int(second))

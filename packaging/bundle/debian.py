@@ -25,7 +25,7 @@ Recommends: fonts-dejavu-core
 Description: interactive medical image retrieval
  Finds the cases of a library that look alike and mean alike, learns what
  similar means from findings and clicks, and proves it on held-out patients.
- Works offline; pictures stay where they are.
+ Works offline; images stay where they are.
 """
 AFTER = """#!/bin/sh
 set -e

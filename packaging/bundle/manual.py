@@ -32,7 +32,7 @@ def man_page(version: str, day: str) -> str:
         "[\\fILIB\\fR | \\fICOMMAND\\fR ...]",
         ".SH DESCRIPTION",
         "Without arguments the window opens; with the folder of a library it opens on that library; with",
-        "a command that runs without a window. Pictures stay where they are, and no network is used.",
+        "a command that runs without a window. Images stay where they are, and no network is used.",
         ".SH COMMANDS",
     ]
     for name, command in _commands(group):

@@ -39,7 +39,7 @@ TABLES = {
     "optdigits": "",
     "letter": "",
 }
-PICTURES = {
+IMAGES = {
     "busi_256": ("mass", ""),
     "mias_a": ("mass", ""),
     "corel1k_a": ("colour_edge_texture", ""),
@@ -105,7 +105,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         return rows
     for name, findings in TABLES.items():
         rows += errors(name, data / "tables" / f"{name}.csv", "raw", findings)
-    for name, (extractor, findings) in PICTURES.items():
+    for name, (extractor, findings) in IMAGES.items():
         rows += errors(name, data / "images" / f"{name}.zip", extractor, findings)
     return rows
 

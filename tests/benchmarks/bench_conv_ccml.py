@@ -21,7 +21,7 @@ from semblance.core.evaluation.protocols.ccml import CCMLProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.features.pixel_rows import Pixels
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
 from tests.benchmarks.harness import Row, Skipped, need, table
 from tests.helpers import data as real_data
@@ -36,7 +36,7 @@ LEARNERS = {
     "convnet, 2 layers": ("convnet", {"layers": 2}),
 }
 SCORES = {"knn_error": "k-NN error", "ccknn_error": "CCKNN error", "ndcg@10": "nDCG@10"}
-#: Pictures that a frozen network should take a few seconds for.
+#: Images that a frozen network should take a few seconds for.
 MANY, FEW_SECONDS = 10_000, 5.0
 
 
@@ -57,15 +57,15 @@ def row(
     return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
-def pictures(data: Path) -> tuple[EvaluationData, int]:
+def images(data: Path) -> tuple[EvaluationData, int]:
     """Pixels and findings, the training part first, and how many it has."""
     with np.load(data / "images" / "pneumoniamnist.npz", allow_pickle=False) as file:
         parts = ("train", "test")
-        images = np.concatenate([file[f"{part}_images"] for part in parts])
+        pixels = np.concatenate([file[f"{part}_images"] for part in parts])
         labels = np.concatenate([file[f"{part}_labels"] for part in parts]).ravel()
         n = len(file["train_images"])
     extractor = Pixels()
-    X = np.stack([extractor.extract(Picture(image, 255.0)) for image in images])
+    X = np.stack([extractor.extract(Image(plane, 255.0)) for plane in pixels])
     return EvaluationData(X.astype(np.float64), np.array(["normal", "pneumonia"])[labels]), n
 
 
@@ -86,14 +86,14 @@ def speed(data: EvaluationData, n: int) -> list[dict[str, Any]]:
     for name, (learner, params) in LEARNERS.items():
         begin = time.perf_counter()
         fitted = make_learner(learner, **params).fit(data.X[:n], data.y[:n])
-        rows.append(row(f"fit on {n} pictures, {name}", time.perf_counter() - begin, "s"))
+        rows.append(row(f"fit on {n} images, {name}", time.perf_counter() - begin, "s"))
         if learner == "conv_ccml":
             metric = fitted.metric()
             many = data.X[np.arange(MANY) % len(data.X)]
             begin = time.perf_counter()
             metric.embed(many)
             seconds = time.perf_counter() - begin
-            what = f"{MANY:,} pictures of 28 x 28 without torch, {name}"
+            what = f"{MANY:,} images of 28 x 28 without torch, {name}"
             rows.append(row(what, seconds, "s", FEW_SECONDS, seconds <= FEW_SECONDS))
     return rows
 
@@ -104,7 +104,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     if importlib.util.find_spec("torch") is None:
         raise Skipped("PyTorch is not installed; run it with .venv-deep (make test-deep sets it up)")
     with threadpool_limits(limits=1, user_api="blas"):
-        everything, n = pictures(folder)
+        everything, n = images(folder)
         train, test = np.arange(n), np.arange(n, everything.n_cases)
         own = [HoldOut(train, test, by_patient=False, seed=seed) for seed in range(SEEDS)]
         training = everything.rows(np.arange(n))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
@@ -29,11 +29,11 @@ LARGE = 4096
 LARGE_PROGRAM = """
 import resource, sys
 from pathlib import Path
-from semblance.core.imaging import PictureAddress, PictureReader
-parts = tuple(PictureAddress(path) for path in sorted(Path(sys.argv[1]).iterdir()))
-with PictureReader() as reader, reader.stack(PictureAddress(parts[0].container, slices=parts)) as stack:
+from semblance.core.imaging import ImageAddress, ImageReader
+parts = tuple(ImageAddress(path) for path in sorted(Path(sys.argv[1]).iterdir()))
+with ImageReader() as reader, reader.stack(ImageAddress(parts[0].container, slices=parts)) as stack:
     for place in range(0, len(stack), 16):
-        stack.picture(place)
+        stack.image(place)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
@@ -46,9 +46,9 @@ def series(folder: Path, count: int) -> None:
         (folder / f"{number:05d}").write_bytes(encoded(ct_slice(pixels, number)))
 
 
-def address(folder: Path) -> PictureAddress:
-    parts = tuple(PictureAddress(path) for path in sorted(folder.iterdir()))
-    return PictureAddress(parts[0].container, slices=parts)
+def address(folder: Path) -> ImageAddress:
+    parts = tuple(ImageAddress(path) for path in sorted(folder.iterdir()))
+    return ImageAddress(parts[0].container, slices=parts)
 
 
 def headers(folder: Path) -> float:
@@ -64,21 +64,21 @@ def headers(folder: Path) -> float:
 def opening(folder: Path) -> tuple[float, float]:
     """Seconds to the first slice that is shown (the middle one), and to all slices."""
     start = time.perf_counter()
-    with PictureReader() as reader, reader.stack(address(folder)) as stack:
-        stack.picture(stack.middle())
+    with ImageReader() as reader, reader.stack(address(folder)) as stack:
+        stack.image(stack.middle())
         first = time.perf_counter() - start
         for place in range(len(stack)):
-            stack.picture(place)
+            stack.image(place)
         return first, time.perf_counter() - start
 
 
 def lossless(data: Path) -> float:
     """Milliseconds a slice of JPEG lossless, one thread."""
     where = address(data / "dicom" / "series_chest_ct")
-    with PictureReader() as reader, reader.stack(where) as stack:
+    with ImageReader() as reader, reader.stack(where) as stack:
         start = time.perf_counter()
         for place in range(len(stack)):
-            stack.picture(place)
+            stack.image(place)
         return (time.perf_counter() - start) / len(stack) * 1000
 
 

@@ -1,4 +1,4 @@
-"""Gabor features against scikit-image, one thread each, and pictures a second with decoding.
+"""Gabor features against scikit-image, one thread each, and images a second with decoding.
 
 ``python -m tests.benchmarks.bench_gabor`` prints the table of this benchmark alone.
 """
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
 from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
-from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import ImageAddress, ImageReader
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -74,8 +74,8 @@ def against_scikit_image() -> list[dict[str, Any]]:
     ratio = median(peer) / median(ours)
     return [
         row("difference from scikit-image / largest magnitude", error * 1e6, "1e-6", 1000, error <= 1e-3),
-        row("scikit-image, a picture of 128x128, one thread", median(peer) * 1e3, "ms"),
-        row("ours, a picture of 128x128, one thread", median(ours) * 1e3, "ms"),
+        row("scikit-image, an image of 128x128, one thread", median(peer) * 1e3, "ms"),
+        row("ours, an image of 128x128, one thread", median(ours) * 1e3, "ms"),
         row("times scikit-image's speed", ratio, "x", 60, ratio >= 60),
     ]
 
@@ -90,12 +90,12 @@ class _Worker:
     """What a worker process keeps between its chunks."""
 
     barrier: Barrier
-    reader: PictureReader
+    reader: ImageReader
 
 
 def start_worker(barrier: Barrier) -> None:
     limit_threads()
-    _Worker.barrier, _Worker.reader = barrier, PictureReader()
+    _Worker.barrier, _Worker.reader = barrier, ImageReader()
 
 
 def get_ready(extractor: str, container: Path, member: str) -> None:
@@ -107,12 +107,12 @@ def get_ready(extractor: str, container: Path, member: str) -> None:
 def extract(extractor: str, container: Path, members: list[str]) -> int:
     made = make_extractor(extractor)
     for member in members:
-        made.extract(_Worker.reader.open(PictureAddress(container, member)))
+        made.extract(_Worker.reader.open(ImageAddress(container, member)))
     return len(members)
 
 
-def pictures_a_second(extractor: str, container: Path, workers: int) -> float:
-    """From JPEG bytes in the archive to numbers; the median pass over all pictures."""
+def images_a_second(extractor: str, container: Path, workers: int) -> float:
+    """From JPEG bytes in the archive to numbers; the median pass over all images."""
     with zipfile.ZipFile(container) as archive:
         members = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
     chunks = [members[start : start + CHUNK] for start in range(0, len(members), CHUNK)]
@@ -134,16 +134,14 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     rows = against_scikit_image()
     if data is not None:
         container = data / ARCHIVE
-        both = pictures_a_second("gabor", container, WORKERS)
+        both = images_a_second("gabor", container, WORKERS)
         rows += [
-            row("gabor from Corel JPEGs, two processes", both, "pictures/s", 180, both >= 180),
-            row(
-                "gabor from Corel JPEGs, one process", pictures_a_second("gabor", container, 1), "pictures/s"
-            ),
+            row("gabor from Corel JPEGs, two processes", both, "images/s", 180, both >= 180),
+            row("gabor from Corel JPEGs, one process", images_a_second("gabor", container, 1), "images/s"),
             row(
                 "colour_edge_texture from Corel JPEGs, one process",
-                pictures_a_second("colour_edge_texture", container, 1),
-                "pictures/s",
+                images_a_second("colour_edge_texture", container, 1),
+                "images/s",
             ),
         ]
     return rows

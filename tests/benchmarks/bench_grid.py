@@ -36,10 +36,10 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     # As in the program, where a worker makes them.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as worker:
         columns = worker.submit(_columns).result()
-    pictures = [np.random.default_rng(seed).integers(0, 255, (160, 160, 3), np.uint8) for seed in range(16)]
+    images = [np.random.default_rng(seed).integers(0, 255, (160, 160, 3), np.uint8) for seed in range(16)]
 
     def fetch(rows: list[int], done: Callable[[Sequence[Any]], None]) -> None:
-        answer = [_Picture(row, pictures[row % len(pictures)]) for row in rows]
+        answer = [_Image(row, images[row % len(images)]) for row in rows]
         QTimer.singleShot(3, lambda: done(answer))
 
     grid = CaseGrid()
@@ -94,7 +94,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class _Picture:
+class _Image:
     row: int
     pixels: npt.NDArray[np.uint8] | None
     problem: str = ""

@@ -1,4 +1,4 @@
-"""The map of 100,000 cases: its first picture, a repaint, and a round of its growth."""
+"""The map of 100,000 cases: its first image, a repaint, and a round of its growth."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region, region_of_mask
 from tests.benchmarks.harness import Row, table
 
@@ -27,7 +27,7 @@ PASSES = 3
 TARGET = 40.0
 
 
-def masses(count: int, seed: int = 0) -> list[tuple[Picture, Region]]:
+def masses(count: int, seed: int = 0) -> list[tuple[Image, Region]]:
     """Bright lobed masses of 60 to 200 pixels in smooth noise, with their outlines as masks."""
     from scipy import ndimage
 
@@ -42,7 +42,7 @@ def masses(count: int, seed: int = 0) -> list[tuple[Picture, Region]]:
         grey = 0.35 + 0.25 * ndimage.gaussian_filter(mask.astype(float), 3) + tissue
         grey += rng.normal(0, 0.02, grey.shape)
         made.append(
-            (Picture((np.clip(grey, 0, 1) * 255).round().astype(np.uint8), 255.0), region_of_mask(mask))
+            (Image((np.clip(grey, 0, 1) * 255).round().astype(np.uint8), 255.0), region_of_mask(mask))
         )
     return made
 
@@ -54,9 +54,9 @@ def measured(rough: bool, seed: int) -> tuple[float, float]:
     found = masses(REGIONS, seed)
     extractor.extract(*found[0])
     start, busy = time.perf_counter(), time.process_time()
-    for picture, region in found:
+    for image, region in found:
         box = Region(region.x, region.y, region.width, region.height)
-        extractor.extract(picture, box if rough else region)
+        extractor.extract(image, box if rough else region)
     return time.perf_counter() - start, time.process_time() - busy
 
 

@@ -22,18 +22,18 @@ from semblance.core.workflows.searches.batch_queries import all_cases
 from semblance.core.workflows.searches.desk import close_desks
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 
 TARGET, TRIALS = 3.0, 5
 FORMS = ("pdf", "html", "json", "csv", "dcm")
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    """Rows of this benchmark; on Corel where the real data is there, else on made pictures."""
+    """Rows of this benchmark; on Corel where the real data is there, else on made images."""
     with TemporaryDirectory() as folder:
         library = Path(folder) / "lib.semblance"
         if data is None:
-            import_source(striped_folder(Path(folder) / "pictures", n=60), library)
+            import_source(striped_folder(Path(folder) / "images", n=60), library)
         else:
             import_source(data / "images" / "corel1k_a.zip", library)
         extract_features(library, "colour_edge_texture")

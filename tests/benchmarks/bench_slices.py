@@ -25,9 +25,9 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
     from semblance.app.jobs import Jobs, Lane
     from semblance.app.theme import set_theme
-    from semblance.app.viewer.picture_pane import PicturePane
+    from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.windows.warming import warm_looking
-    from semblance.core.imaging.address import PictureAddress
+    from semblance.core.imaging.address import ImageAddress
     from semblance.core.imaging.memory import give_freed_blocks_back
 
     give_freed_blocks_back()
@@ -36,18 +36,18 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     set_theme(app, "dark")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files = [PictureAddress(file) for file in _series(folder)]
+        files = [ImageAddress(file) for file in _series(folder)]
         jobs = Jobs()
-        pane = PicturePane(jobs)
+        pane = ImagePane(jobs)
         pane.resize(1100, 1000)
         pane.show()
         for lane in (Lane.LOOK, Lane.SLICE):
             jobs.warm(lane, warm_looking)
         _until(app, lambda: not jobs.active)
-        rows = _opened(app, jobs, pane, PictureAddress(folder, slices=tuple(files)))
+        rows = _opened(app, jobs, pane, ImageAddress(folder, slices=tuple(files)))
         rows += _scrolled(app, pane)
         rows += _planes(app, jobs, pane)
-        large = PictureAddress(folder, "again", slices=tuple(files * AGAIN))
+        large = ImageAddress(folder, "again", slices=tuple(files * AGAIN))
         rows += _resident(app, jobs, pane, large)
         jobs.shutdown()
         pane.close()
@@ -133,7 +133,7 @@ def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
     views.on = True
     begin = time.perf_counter()
     views.begin(StackFacts(SLICES, pane.slices.place, (1.0, 0.7, 0.7), ("S", "P", "L")))
-    _until(app, lambda: views.views[1].picture is not None and views.views[2].picture is not None)
+    _until(app, lambda: views.views[1].image is not None and views.views[2].image is not None)
     opened = time.perf_counter() - begin
     times = []
     for step in range(40):

@@ -1,4 +1,4 @@
-"""The picture viewer with 4,664 x 3,064 pixels of 16 bits: opening, window and level, zooming and panning;
+"""The image viewer with 4,664 x 3,064 pixels of 16 bits: opening, window and level, zooming and panning;
 frames in processor time of the window's thread."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             panel.resize(*size)
             panel.show()
             app.processEvents()
-            rows += [_opening(app, context, panel, _picture(Path(folder) / f"{number}.tif"), name)]
+            rows += [_opening(app, context, panel, _image(Path(folder) / f"{number}.tif"), name)]
             rows += _frames(panel, name)
     context.jobs.shutdown()
     panel.close()
@@ -46,7 +46,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _picture(path: Path) -> Path:
+def _image(path: Path) -> Path:
     from PIL import Image
 
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
@@ -57,7 +57,7 @@ def _picture(path: Path) -> Path:
 
 
 def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[str, Any]:
-    """The longest time the window's thread was away from its work while the picture came."""
+    """The longest time the window's thread was away from its work while the image came."""
     from PySide6.QtCore import Qt, QTimer
 
     from semblance.app.operations import searching
@@ -68,9 +68,9 @@ def _opening(app: Any, context: Any, panel: Any, path: Path, name: str) -> dict[
     timer.setTimerType(Qt.TimerType.PreciseTimer)
     timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
     timer.start(10)
-    before = panel.view.picture
+    before = panel.view.image
     searching.ask(context, Query(image=path))
-    while panel.view.picture is before:
+    while panel.view.image is before:
         app.processEvents()
         time.sleep(0.0005)
     until = time.perf_counter() + 0.2

@@ -32,7 +32,7 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
     from semblance.app.program import SWITCH_INTERVAL_S, keep_built
     from semblance.core.workflows.features.extracting import extract_features
     from semblance.core.workflows.library.importing import import_source
-    from tests.helpers.pictures import striped_folder
+    from tests.helpers.images import striped_folder
     from tests.helpers.windows import open_window
 
     library = folder / "busy.semblance"

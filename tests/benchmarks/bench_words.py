@@ -1,8 +1,8 @@
-"""Visual words and textons: pictures a second, seconds a codebook, and retrieval beside other features.
+"""Visual words and textons: images a second, seconds a codebook, and retrieval beside other features.
 
 No targets: what three small public sets give, by the protocol of bdm.txt, 4.2 (random halves, whole women on
 one side where they are known, 5 repeats), each feature set with its default steps. Nothing was chosen by
-these numbers. BUSI is 50 pictures here, so 25 are tested, and its malignant masses cover four times the area
+these numbers. BUSI is 50 images here, so 25 are tested, and its malignant masses cover four times the area
 of the benign ones: what is cut out for them differs in size, and high values may speak of that.
 
 ``python -m tests.benchmarks.bench_words`` prints the table of this benchmark alone.
@@ -44,7 +44,7 @@ def row(what: str, value: float, unit: str = "") -> dict[str, Any]:
 
 
 def codebooks(library: Path) -> Iterator[dict[str, Any]]:
-    """Seconds to find words in every second picture, and to count those of the others."""
+    """Seconds to find words in every second image, and to count those of the others."""
     for name in COUNTED:
         with open_library(library) as opened:
             data = library_data(opened, opened.features.get(name))
@@ -54,7 +54,7 @@ def codebooks(library: Path) -> Iterator[dict[str, Any]]:
         found = time.perf_counter()
         apply_steps(fitted, data.X[1::2])
         counted = time.perf_counter()
-        what = f"{name}, {steps[0].text}, {len(data.X[::2])} pictures"
+        what = f"{name}, {steps[0].text}, {len(data.X[::2])} images"
         yield row(f"{what}: words found", found - begin, "s")
         yield row(f"{what}: as many others counted", counted - found, "s")
 
@@ -82,7 +82,7 @@ def measured(images: Path) -> Iterator[dict[str, Any]]:
                 told = extract_features(library, extractor, workers=WORKERS)
                 if extractor in COUNTED:
                     speed = told.extracted / told.seconds
-                    yield row(f"{extractor} of {name}, two processes with their start", speed, "pictures/s")
+                    yield row(f"{extractor} of {name}, two processes with their start", speed, "images/s")
             if name == SETS[0][0]:
                 yield from codebooks(library)
             yield from retrieval(name, library, findings)

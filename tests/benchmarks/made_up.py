@@ -1,4 +1,4 @@
-"""Cases without pictures, for what needs numbers alone."""
+"""Cases without images, for what needs numbers alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.core.library.records import CaseRecord, FileRecord
 
 def catalogue(library: Library, n: int) -> npt.NDArray[np.int64]:
     """``n`` cases of two findings, two a patient; their ids in the catalogue."""
-    source = library.catalogue.add_source("folder", "s", Path("/pictures"))
+    source = library.catalogue.add_source("folder", "s", Path("/images"))
     library.catalogue.put(
         source,
         [FileRecord(f"{i}", 1, 1, f"h{i}", "ok") for i in range(n)],

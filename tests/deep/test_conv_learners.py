@@ -10,7 +10,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import load_metric, make_learner
-from semblance.core.metrics.deep.network import Network, as_pictures
+from semblance.core.metrics.deep.network import Network, as_images
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import HOPELESS, PROBLEMS, Listener, problem
@@ -33,24 +33,24 @@ def make(name, settings):
 
 
 def as_rows(X):
-    """Rows of a problem spread over pictures, its own scale kept."""
+    """Rows of a problem spread over images, its own scale kept."""
     spread = np.random.default_rng(0).normal(size=(X.shape[1], SIDE * SIDE))
     return (X.astype(np.float64) @ spread).astype(X.dtype)
 
 
-def pictured(name):
+def imaged(name):
     X, y = problem(name)
     return as_rows(X), y
 
 
 def corners(n, side=SIDE, seed=0):
-    """Noise with a bright cross somewhere in the picture, or a bright ring: alike by shape, not by pixel."""
+    """Noise with a bright cross somewhere in the image, or a bright ring: alike by shape, not by pixel."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(0.0, 0.4, size=(n, side, side))
     y = np.arange(n) % 2
-    for picture, finding in zip(X, y, strict=True):
+    for image, finding in zip(X, y, strict=True):
         row, column = rng.integers(0, side - 4, 2)
-        part = picture[row : row + 5, column : column + 5]
+        part = image[row : row + 5, column : column + 5]
         if finding:
             part[2, :] += 0.6
             part[:, 2] += 0.6
@@ -64,7 +64,7 @@ def corners(n, side=SIDE, seed=0):
 @pytest.mark.parametrize("side", [12, 15, 28])
 def test_frozen_it_gives_what_torch_gives(layers, side):
     X = np.random.default_rng(1).uniform(size=(20, side * side))
-    network = Network(torch, as_pictures("It", X, layers), layers, 8, X, seed=0)
+    network = Network(torch, as_images("It", X, layers), layers, 8, X, seed=0)
     with torch.no_grad():
         for tensor in network.parameters:
             tensor += 0.1 * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(3))
@@ -88,7 +88,7 @@ def test_shapes_are_told_apart_that_pixels_do_not_tell(name, settings):
 @over_variants
 @pytest.mark.parametrize("which", USABLE)
 def test_on_every_problem_it_is_a_distance_and_repeats_itself(name, settings, which):
-    X, y = pictured(which)
+    X, y = imaged(which)
     metric = make(name, settings).fit(X, y).metric()
     rows = X[:14]
     d = metric.distances(rows, rows)
@@ -107,13 +107,13 @@ def test_on_every_problem_it_is_a_distance_and_repeats_itself(name, settings, wh
 @pytest.mark.parametrize("which", sorted(HOPELESS))
 def test_what_nothing_can_be_learnt_from_is_refused(name, settings, which):
     with pytest.raises(BadInput) as caught:
-        make(name, settings).fit(*pictured(which))
+        make(name, settings).fit(*imaged(which))
     assert caught.value.hint
 
 
 @over_variants
 def test_saved_and_loaded_it_is_the_same(name, settings, tmp_path):
-    X, y = pictured("two findings")
+    X, y = imaged("two findings")
     metric = make(name, settings).fit(X, y).metric()
     metric.save(tmp_path / "metric.zip")
     again = load_metric(tmp_path / "metric.zip")
@@ -125,10 +125,10 @@ def test_saved_and_loaded_it_is_the_same(name, settings, tmp_path):
 
 @over_variants
 def test_cancelled_at_any_report_it_is_as_before(name, settings):
-    X, y = pictured("two findings")
+    X, y = imaged("two findings")
     listener = Listener()
     make(name, settings).fit(X, y, reporter=listener)
-    learner = make(name, settings).fit(*pictured("many findings"))
+    learner = make(name, settings).fit(*imaged("many findings"))
     before = dict(vars(learner))
     assert listener.asked > 10
     for moment in np.unique(np.linspace(1, listener.asked, 8).round().astype(int)):
@@ -140,7 +140,7 @@ def test_cancelled_at_any_report_it_is_as_before(name, settings):
 
 @over_variants
 def test_stopped_early_it_keeps_what_it_has(name, settings):
-    X, y = pictured("two findings")
+    X, y = imaged("two findings")
     whole, stopped = Listener(), Listener(stop_after=3)
     final = make(name, settings).fit(X, y, reporter=whole).metric().distances(X, X)
     assert all(isinstance(point, TrainingPoint) for point in whole.partials)
@@ -154,7 +154,7 @@ def test_stopped_early_it_keeps_what_it_has(name, settings):
 @over_variants
 def test_it_says_nothing_and_leaves_torch_as_it_was(name, settings, capfd):
     before = torch.get_num_threads(), torch.random.get_rng_state()
-    make(name, settings).fit(*pictured("many findings"))
+    make(name, settings).fit(*imaged("many findings"))
     assert capfd.readouterr() == ("", "")
     assert torch.get_num_threads() == before[0]
     assert torch.equal(torch.random.get_rng_state(), before[1])
@@ -168,13 +168,13 @@ def test_without_squares_it_says_what_to_do():
 
 
 @pytest.mark.parametrize(("side", "layers"), [(5, 1), (11, 2), (129, 1)])
-def test_pictures_too_small_or_too_large_are_refused(side, layers):
+def test_images_too_small_or_too_large_are_refused(side, layers):
     X = np.random.default_rng(0).normal(size=(10, side * side))
     with pytest.raises(BadInput, match=f"{side} x {side}"):
         make_learner("conv_ccml", layers=layers).fit(X, ["a", "b"] * 5)
 
 
-def test_where_only_equal_pictures_have_a_finding_it_still_is_a_distance():
+def test_where_only_equal_images_have_a_finding_it_still_is_a_distance():
     X = np.vstack([np.ones((8, SIDE * SIDE)), np.random.default_rng(0).normal(size=(4, SIDE * SIDE))])
     metric = make_learner("conv_ccml", rounds=5).fit(X, ["a", "b"] * 4 + [""] * 4).metric()
     assert np.isfinite(metric.distances(X, X)).all()

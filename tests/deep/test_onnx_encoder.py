@@ -13,14 +13,14 @@ onnx = pytest.importorskip("onnx", reason="needs the extra 'deep-test': make tes
 
 from semblance.core.errors import BadArguments, BadInput  # noqa: E402
 from semblance.core.features import make_extractor  # noqa: E402
-from semblance.core.imaging.picture import Picture, Values  # noqa: E402
+from semblance.core.imaging.image import Image, Values  # noqa: E402
 from semblance.core.imaging.region import Region  # noqa: E402
 from semblance.core.imaging.volume import ArrayStack, Volume  # noqa: E402
 from semblance.core.library import open_library  # noqa: E402
 from semblance.core.workflows.features.extracting import extract_features  # noqa: E402
 from semblance.core.workflows.library.importing import import_source  # noqa: E402
 from tests.helpers.encoders import averages, save, settings  # noqa: E402
-from tests.helpers.pictures import striped_folder  # noqa: E402
+from tests.helpers.images import striped_folder  # noqa: E402
 
 
 def encoder(folder, model=None, **values):
@@ -34,7 +34,7 @@ def noise(*shape, seed=0):
 
 def test_it_gives_what_the_model_gives(tmp_path):
     pixels = noise(4, 4, 3)
-    numbers = encoder(tmp_path).extract(Picture(pixels, 255.0))
+    numbers = encoder(tmp_path).extract(Image(pixels, 255.0))
     assert numbers.dtype == np.float32
     assert numbers == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0 * [1, 2, 3], rel=1e-5)
 
@@ -43,27 +43,27 @@ def test_pixels_are_scaled_as_the_settings_say(tmp_path):
     pixels = noise(4, 4, 3)
     made = encoder(tmp_path, white=255, mean=[1, 2, 3], deviation=[2, 4, 8])
     expected = (pixels.mean(axis=(0, 1)) - [1, 2, 3]) / [2, 4, 8] * [1, 2, 3]
-    assert made.extract(Picture(pixels, 255.0)) == pytest.approx(expected, rel=1e-5)
+    assert made.extract(Image(pixels, 255.0)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_grey_pictures_are_shown_in_three_channels(tmp_path):
+def test_grey_images_are_shown_in_three_channels(tmp_path):
     pixels = noise(9, 7)
-    numbers = encoder(tmp_path).extract(Picture(pixels, 255.0))
+    numbers = encoder(tmp_path).extract(Image(pixels, 255.0))
     assert numbers[1:] == pytest.approx(numbers[0] * np.array([2, 3]), rel=1e-5)
 
 
 def test_colour_is_shown_grey_to_a_model_of_one_channel(tmp_path):
     model = averages(tmp_path / "grey.onnx", channels=1)
     pixels = noise(4, 4, 3)
-    numbers = encoder(tmp_path, model, channels=1).extract(Picture(pixels, 255.0))
-    assert numbers == pytest.approx([Picture(pixels, 255.0).grey().mean()], rel=1e-5)
+    numbers = encoder(tmp_path, model, channels=1).extract(Image(pixels, 255.0))
+    assert numbers == pytest.approx([Image(pixels, 255.0).grey().mean()], rel=1e-5)
 
 
 def test_a_layout_with_channels_last(tmp_path):
     node = onnx.helper.make_node("ReduceMean", ["pixels"], ["features"], axes=[1, 2], keepdims=0)
     model = save(tmp_path / "last.onnx", [node], [("pixels", ["n", 4, 4, 3])], [("features", ["n", 3])])
     pixels = noise(4, 4, 3)
-    numbers = encoder(tmp_path, model, layout="NHWC").extract(Picture(pixels, 255.0))
+    numbers = encoder(tmp_path, model, layout="NHWC").extract(Image(pixels, 255.0))
     assert numbers == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0, rel=1e-5)
 
 
@@ -71,36 +71,36 @@ def test_a_layout_with_channels_last(tmp_path):
 def test_other_precisions(tmp_path, kind):
     model = averages(tmp_path / "other.onnx", kind=kind)
     pixels = noise(4, 4, 3)
-    numbers = encoder(tmp_path, model).extract(Picture(pixels, 255.0))
+    numbers = encoder(tmp_path, model).extract(Image(pixels, 255.0))
     assert numbers == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0 * [1, 2, 3], rel=2e-3)
 
 
-def test_the_window_shows_hounsfield_units_and_leaves_other_pictures_alone(tmp_path):
+def test_the_window_shows_hounsfield_units_and_leaves_other_images_alone(tmp_path):
     stored = np.full((4, 4), 1064, dtype=np.int16)
     stored[0, 0] = -2000
     values = Values(intercept=-1024.0, unit="HU", padding=(-2000, -2000))
     made = encoder(tmp_path, window={"level": 40, "width": 400})
-    numbers = made.extract(Picture(stored, 4000.0, black=-1000.0, values=values))
+    numbers = made.extract(Image(stored, 4000.0, black=-1000.0, values=values))
     assert numbers[0] == pytest.approx(0.5 * 15 / 16, rel=1e-5)
     plain = np.full((4, 4), 51, dtype=np.uint8)
-    assert made.extract(Picture(plain, 255.0))[0] == pytest.approx(0.2, rel=1e-5)
+    assert made.extract(Image(plain, 255.0))[0] == pytest.approx(0.2, rel=1e-5)
 
 
 @pytest.mark.parametrize("batch", ["n", 1, 3])
 def test_together_or_one_by_one_they_are_the_same(tmp_path, batch):
     made = encoder(tmp_path, averages(tmp_path / "tiny.onnx", batch=batch))
-    pictures = [Picture(noise(5 + i, 6, 3, seed=i), 255.0) for i in range(7)]
-    alone = np.stack([made.extract(picture) for picture in pictures])
-    assert made.extract_many(pictures) == pytest.approx(alone, rel=1e-6)
+    images = [Image(noise(5 + i, 6, 3, seed=i), 255.0) for i in range(7)]
+    alone = np.stack([made.extract(image) for image in images])
+    assert made.extract_many(images) == pytest.approx(alone, rel=1e-6)
     assert made.batch == (16 if batch == "n" else batch)
 
 
-def test_a_region_is_the_picture_cut_out(tmp_path):
+def test_a_region_is_the_image_cut_out(tmp_path):
     made, pixels = encoder(tmp_path), noise(60, 80)
-    part = made.extract(Picture(pixels, 255.0), Region(10, 20, 33, 27))
-    assert (part == made.extract(Picture(pixels[20:47, 10:43].copy(), 255.0))).all()
+    part = made.extract(Image(pixels, 255.0), Region(10, 20, 33, 27))
+    assert (part == made.extract(Image(pixels[20:47, 10:43].copy(), 255.0))).all()
     with pytest.raises(BadInput):
-        made.extract(Picture(pixels, 255.0), Region(80, 0, 5, 5))
+        made.extract(Image(pixels, 255.0), Region(80, 0, 5, 5))
 
 
 @pytest.mark.parametrize(("how", "pooled"), [("mean", np.mean), ("max", np.max)])
@@ -108,7 +108,7 @@ def test_volumes_are_pooled_over_their_slices(tmp_path, how, pooled):
     made = encoder(tmp_path, slices=how)
     voxels = noise(21, 6, 5)
     stack = ArrayStack(Volume(voxels))
-    each = np.stack([made.extract(Picture(one, 255.0)) for one in voxels])
+    each = np.stack([made.extract(Image(one, 255.0)) for one in voxels])
     assert made.prepare_stack(stack) == pytest.approx(pooled(each, axis=0), rel=1e-5)
     some = made.prepare_stack(stack, Region(0, 0, 5, 6, z=18, depth=9))
     assert some == pytest.approx(pooled(each[18:], axis=0), rel=1e-5)
@@ -143,7 +143,7 @@ def _tokens(path):
 def test_the_output_and_how_it_becomes_one_row(tmp_path, output, reduce, expected):
     made = encoder(tmp_path, _tokens(tmp_path / "t.onnx"), output=output, reduce=reduce)
     pixels = noise(4, 4, 3)
-    numbers = made.extract(Picture(pixels, 255.0))
+    numbers = made.extract(Image(pixels, 255.0))
     assert numbers == pytest.approx(expected(pixels / 255.0), rel=1e-5)
     assert len(made.feature_names) == len(numbers)
     assert len({feature.name for feature in made.feature_names}) == len(numbers)
@@ -161,7 +161,7 @@ def test_the_output_and_how_it_becomes_one_row(tmp_path, output, reduce, expecte
         ({"output": "maps", "layout": "NHWC"}, "settings say NHWC with 4 x 4 x 3"),
     ],
 )
-def test_what_does_not_fit_the_model_is_said_before_any_picture(tmp_path, values, says):
+def test_what_does_not_fit_the_model_is_said_before_any_image(tmp_path, values, says):
     made = encoder(tmp_path, _tokens(tmp_path / "t.onnx"), **values)
     with pytest.raises(BadInput, match=says) as caught:
         made.feature_names  # noqa: B018
@@ -214,9 +214,9 @@ def _many(path):
         (_whole_numbers, r"tensor\(int64\)"),
         (_truth, r"tensor\(bool\)"),
         (_three_sides, "any x 3 x 4,"),
-        (_one_for_all, "one row for each picture"),
+        (_one_for_all, "one row for each image"),
         (_foreign, "cannot be loaded"),
-        (_many, "takes 64 pictures"),
+        (_many, "takes 64 images"),
     ],
 )
 def test_models_that_are_no_encoder_are_refused(tmp_path, make, says, capfd):
@@ -233,17 +233,17 @@ def test_no_finite_number_is_refused_by_name(tmp_path):
     model = save(tmp_path / "log.onnx", nodes, [("pixels", ["n", 3, 4, 4])], [("out", ["n", 3, 1, 1])])
     made = encoder(tmp_path, model)
     with pytest.raises(BadInput, match=r"no finite numbers for black\.png"):
-        made.extract(Picture(np.zeros((4, 4), np.uint8), 255.0, name="black.png"))
+        made.extract(Image(np.zeros((4, 4), np.uint8), 255.0, name="black.png"))
     pixels = np.full((4, 4), np.nan, np.float32)
     with pytest.raises(BadInput, match=r"scan7\.tif"):
-        made.extract(Picture(pixels, 1.0, name="scan7.tif"))
+        made.extract(Image(pixels, 1.0, name="scan7.tif"))
 
 
 def test_weights_in_a_file_beside_it(tmp_path):
     averages(tmp_path / "big.onnx", external="big.bin")
     assert (tmp_path / "big.bin").is_file()
     pixels = noise(4, 4, 3)
-    numbers = encoder(tmp_path, tmp_path / "big.onnx").extract(Picture(pixels, 255.0))
+    numbers = encoder(tmp_path, tmp_path / "big.onnx").extract(Image(pixels, 255.0))
     assert numbers == pytest.approx(pixels.mean(axis=(0, 1)) / 255.0 * [1, 2, 3], rel=1e-5)
     (tmp_path / "alone").mkdir()
     shutil.copy(tmp_path / "big.onnx", tmp_path / "alone")
@@ -252,10 +252,10 @@ def test_weights_in_a_file_beside_it(tmp_path):
 
 
 def test_it_travels_to_a_worker_and_comes_again_from_its_settings(tmp_path):
-    made, picture = encoder(tmp_path), Picture(noise(9, 9), 255.0)
-    numbers = made.extract(picture)
-    assert (pickle.loads(pickle.dumps(made)).extract(picture) == numbers).all()
-    assert (make_extractor("onnx", **made.settings).extract(picture) == numbers).all()
+    made, image = encoder(tmp_path), Image(noise(9, 9), 255.0)
+    numbers = made.extract(image)
+    assert (pickle.loads(pickle.dumps(made)).extract(image) == numbers).all()
+    assert (make_extractor("onnx", **made.settings).extract(image) == numbers).all()
 
 
 @pytest.mark.parametrize("what", ["model", "settings"])
@@ -272,7 +272,7 @@ def test_a_changed_file_is_another_encoder(tmp_path, what):
 
 
 def test_a_library_of_its_features(tmp_path):
-    import_source(striped_folder(tmp_path / "pictures", n=20), tmp_path / "lib")
+    import_source(striped_folder(tmp_path / "images", n=20), tmp_path / "lib")
     given = {
         "model": str(averages(tmp_path / "tiny.onnx")),
         "settings": str(settings(tmp_path / "tiny.json")),

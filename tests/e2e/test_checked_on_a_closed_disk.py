@@ -24,7 +24,7 @@ from tests.kills.small_disk import on_small_disk
 library, log, backup = map(Path, sys.argv[1:4])
 
 def work(here):
-    print([finding.says for finding in check_library(here).findings if finding.part != "pictures"])
+    print([finding.says for finding in check_library(here).findings if finding.part != "images"])
     back_up(here, backup)
 
 sys.exit(on_small_disk(work, library, log, 0, read_only=sys.argv[4] == "read-only"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.program import TOP, semblance, started
 
 
@@ -20,20 +20,20 @@ def parsed(*arguments: object, **options: object) -> dict:
     return json.loads(out)
 
 
-def test_from_a_folder_of_pictures_to_scores(tmp_path):
+def test_from_a_folder_of_images_to_scores(tmp_path):
     """Each step a program of its own, in another folder, with names that have spaces and no Latin letters."""
     here = tmp_path / "my work 研究"
     here.mkdir()
-    striped_folder(here / "my pictures", n=40)
-    first = parsed("import", "my pictures", "--library", "my lib", cwd=here)
+    striped_folder(here / "my images", n=40)
+    first = parsed("import", "my images", "--library", "my lib", cwd=here)
     assert (first["added"], first["findings"]) == (40, {"level": 20, "upright": 20})
-    again = parsed("import", "my pictures", "--library", "my lib", cwd=here)
+    again = parsed("import", "my images", "--library", "my lib", cwd=here)
     assert (again["added"], again["unchanged"]) == (0, 40)
     assert parsed("features", "my lib", "--extractor", "gabor", cwd=here)["extracted"] == 40
     trained = parsed("train", "my lib", "--learner", "bdm_v", "--name", "mine", cwd=here)
     assert trained["card"]["measured_on"] == "held-out patients"
-    found = parsed("search", "my lib", "--metric", "mine", "--image", "my pictures/level/p000.png", cwd=here)
-    assert found["results"][0]["case_id"] == "my pictures/level/p000.png"
+    found = parsed("search", "my lib", "--metric", "mine", "--image", "my images/level/p000.png", cwd=here)
+    assert found["results"][0]["case_id"] == "my images/level/p000.png"
     scored = parsed(
         "evaluate", "my lib", "--learner", "euclidean,bdm_v", "--protocol", "bdm", "--repeats", "3", cwd=here
     )

@@ -15,7 +15,7 @@ import pytest
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.program import semblance, started
 from tests.helpers.waiting import until
 
@@ -53,13 +53,13 @@ def group_gone(group: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    return striped_folder(tmp_path_factory.mktemp("many") / "pictures", n=1000)
+def images(tmp_path_factory):
+    return striped_folder(tmp_path_factory.mktemp("many") / "images", n=1000)
 
 
-def test_features_keep_the_finished_chunks(pictures, tmp_path):
+def test_features_keep_the_finished_chunks(images, tmp_path):
     library = tmp_path / "lib"
-    import_source(pictures, library)
+    import_source(images, library)
     interrupted(
         started("features", library, "--extractor", "gabor", "--json"),
         lambda: count(library, "feature_chunks") > 0,
@@ -73,11 +73,11 @@ def test_features_keep_the_finished_chunks(pictures, tmp_path):
     assert (document["extracted"], document["cases"]) == (1000 - kept, 1000)
 
 
-def test_an_import_keeps_the_finished_batches(pictures, tmp_path):
+def test_an_import_keeps_the_finished_batches(images, tmp_path):
     library = tmp_path / "lib"
-    interrupted(started("import", pictures, "--library", library), lambda: count(library, "cases") > 0)
+    interrupted(started("import", images, "--library", library), lambda: count(library, "cases") > 0)
     with Library.open(library) as opened:
         kept = opened.summary()["cases"]
     assert 0 < kept < 1000
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.added, result.unchanged) == (1000 - kept, kept)

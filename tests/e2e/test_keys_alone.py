@@ -15,7 +15,7 @@ from semblance.app.windows.main import MainWindow
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -28,7 +28,7 @@ _ENOUGH = 120
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("keys")
     made = folder / "Striped.semblance"
-    import_source(striped_folder(folder / "pictures", n=24), made)
+    import_source(striped_folder(folder / "images", n=24), made)
     extract_features(made, "colour_edge_texture")
     train_metric(made, TrainRequest("euclidean", "plain"))
     return made

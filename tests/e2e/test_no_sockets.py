@@ -76,13 +76,13 @@ def test_the_guard_sees_processes_of_the_engine(guarded, tmp_path):
     assert guarded(str(script)) == ["socket of family 2"]
 
 
-def test_from_pictures_to_a_report_on_the_command_line(guarded, tmp_path):
-    from tests.helpers.pictures import striped_folder
+def test_from_images_to_a_report_on_the_command_line(guarded, tmp_path):
+    from tests.helpers.images import striped_folder
 
-    pictures, library = striped_folder(tmp_path / "pictures", n=24), str(tmp_path / "lib.semblance")
-    case = "pictures/level/p000.png"
+    images, library = striped_folder(tmp_path / "images", n=24), str(tmp_path / "lib.semblance")
+    case = "images/level/p000.png"
     for arguments in (
-        ["import", str(pictures), "--library", library],
+        ["import", str(images), "--library", library],
         ["features", library, "--extractor", "colour_edge_texture"],
         ["train", library, "--learner", "bdm_v", "--name", "m", "--set", "rounds=10"],
         ["search", library, "--metric", "m", "--case", case],

@@ -16,7 +16,7 @@ from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import load_state
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks, desk_for
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 #: The real window with its processes; it says when everything a person did is kept, and then hangs.
@@ -64,7 +64,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
     made = tmp_path / "Striped.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=24), made)
+    import_source(striped_folder(tmp_path / "images", n=24), made)
     extract_features(made, "colour_edge_texture")
     train_metric(made, TrainRequest("euclidean", "plain"))
     return made

@@ -17,7 +17,7 @@ from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import desk_for
 from semblance.core.workflows.upkeep.checking import check_library
 from tests.helpers.driven import DrivenWindow
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.soak.measuring import family
 
 OTHER = "open in another window too"
@@ -27,7 +27,7 @@ OTHER = "open in another window too"
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     library = folder / "Shared.semblance"
-    import_source(striped_folder(folder / "pictures", n=24), library)
+    import_source(striped_folder(folder / "images", n=24), library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     striped_folder(folder / "more", n=3, seed=5)

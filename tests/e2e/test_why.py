@@ -15,13 +15,13 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window
 
 
 def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot, tmp_path: Path) -> None:
     library = tmp_path / "lib.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=24), library)
+    import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("bdm", "bits", settings={"rounds": 12}))
     close_desks()

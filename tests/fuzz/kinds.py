@@ -15,7 +15,7 @@ import numpy as np
 
 from semblance.core.errors import SemblanceError
 from tests.fuzz.mutating import LENGTHS, TOKENS, mutated
-from tests.helpers.bad_pictures import animation, encoded, pages, pattern, png16
+from tests.helpers.bad_images import animation, encoded, pages, pattern, png16
 
 #: Files and cases of one source that are read.
 _FILES, _CASES = 8, 40
@@ -34,26 +34,26 @@ class Kind:
         return mutated(seeds[number % len(seeds)], number, seed, words=self.words)
 
 
-# Pictures
+# Images
 
 
-def _pictures(place: Path) -> list[bytes]:
-    from PIL import Image
+def _images(place: Path) -> list[bytes]:
+    from PIL import Image as PILImage
 
     colour, grey = pattern(64, 96, 3), pattern(64, 96)
     deep = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
-    real = Image.fromarray((grey / 255).astype(np.float32))
+    real = PILImage.fromarray((grey / 255).astype(np.float32))
     tiffs = [encoded(colour, "TIFF", compression=name) for name in ("tiff_lzw", "tiff_deflate", "packbits")]
     return [
         encoded(colour),
-        encoded(Image.fromarray(colour).quantize(16)),
-        encoded(Image.fromarray(deep)),
+        encoded(PILImage.fromarray(colour).quantize(16)),
+        encoded(PILImage.fromarray(deep)),
         png16(np.dstack([deep] * 3), 2),
         encoded(colour, "JPEG"),
         encoded(grey, "JPEG", progressive=True),
-        encoded(Image.fromarray(colour).convert("CMYK"), "JPEG"),
+        encoded(PILImage.fromarray(colour).convert("CMYK"), "JPEG"),
         *tiffs,
-        encoded(Image.fromarray(deep), "TIFF"),
+        encoded(PILImage.fromarray(deep), "TIFF"),
         encoded(real, "TIFF"),
         pages(),
         encoded(grey, "PPM"),
@@ -66,7 +66,7 @@ def _pictures(place: Path) -> list[bytes]:
     ]
 
 
-def _read_picture(data: bytes, place: Path) -> bool:
+def _read_image(data: bytes, place: Path) -> bool:
     from semblance.core.imaging.raster import decode
     from semblance.core.imaging.thumbnail import inspect
 
@@ -84,7 +84,7 @@ def _read_picture(data: bytes, place: Path) -> bool:
 
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
-    from semblance.core.imaging.container import PictureReader
+    from semblance.core.imaging.container import ImageReader
     from semblance.core.library.importers.importer import FoundCase, Importer, Rejected
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source
@@ -104,8 +104,8 @@ def _read_source(source: Path) -> bool:
 
     whole = []
     try:
-        with Source.open(source) as opened, PictureReader() as pictures:
-            reader = FileReader(opened, "x", pictures)
+        with Source.open(source) as opened, ImageReader() as images:
+            reader = FileReader(opened, "x", images)
             for importer, _ in recognise(opened):
                 try:
                     whole.append(tried(importer))
@@ -143,19 +143,19 @@ def _npz(**arrays: np.ndarray) -> bytes:
 
 def _arrays(place: Path) -> list[bytes]:
     rng = np.random.default_rng(0)
-    pictures = rng.integers(0, 255, (12, 28, 28)).astype(np.uint8)
+    images = rng.integers(0, 255, (12, 28, 28)).astype(np.uint8)
     labels = np.arange(12).reshape(-1, 1) % 2
     volumes = rng.integers(-1000, 500, (2, 9, 16, 14)).astype(np.int16)
     plain = io.BytesIO()
-    np.savez(plain, train_images=pictures, train_labels=labels, test_images=pictures, test_labels=labels)
+    np.savez(plain, train_images=images, train_labels=labels, test_images=images, test_labels=labels)
     pickled = np.array([_Unpickled()] * 12, dtype=object)
     return [
         plain.getvalue(),
-        _npz(train_images=pictures, train_labels=labels),
-        _npz(train_images=np.repeat(pictures[..., None], 3, axis=-1), train_labels=labels),
+        _npz(train_images=images, train_labels=labels),
+        _npz(train_images=np.repeat(images[..., None], 3, axis=-1), train_labels=labels),
         _npz(train_images=volumes, train_labels=labels[:2]),
         _npz(ct=volumes, spacing=np.array([1.0, 0.7, 0.7])),
-        _npz(train_images=pictures, train_labels=pickled),
+        _npz(train_images=images, train_labels=pickled),
         _npz(train_images=pickled, train_labels=labels),
     ]
 
@@ -174,7 +174,7 @@ _CBIS = (
     b"P_1,LEFT,CC,1,MALIGNANT,a/1.png,a/2.png\nP_2,RIGHT,MLO,2,BENIGN,b/1.png,b/2.png\n"
 )
 _LABELS = b"file,label,patient_id,case_id,age\na/1.png,benign,P1,c1,44\nb/1.png,malignant,P2,,50\n"
-#: Names of text files beside pictures, and what stands in them.
+#: Names of text files beside images, and what stands in them.
 _TEXTS: tuple[tuple[str, bytes], ...] = (
     ("labels.csv", _LABELS),
     ("labels.csv", _LABELS.decode().replace(",", ";").encode("utf-16")),
@@ -193,13 +193,13 @@ _TEXTS: tuple[tuple[str, bytes], ...] = (
 def _read_text(data: bytes, place: Path) -> bool:
     """The first byte says which text it is."""
     name, _ = _TEXTS[data[0] % len(_TEXTS)] if data else _TEXTS[0]
-    pictures = dict.fromkeys(("a/1.png", "a/2.png", "b/1.png", "b/2.png", "mdb001.pgm", "mdb002.pgm"), _PNG)
+    images = dict.fromkeys(("a/1.png", "a/2.png", "b/1.png", "b/2.png", "mdb001.pgm", "mdb002.pgm"), _PNG)
     if name in ("candidates.csv", "regions.csv"):
-        pictures = {"ct.npz": _SCANS}
+        images = {"ct.npz": _SCANS}
     if name == "table.csv":
         (place / name).write_bytes(data[1:])
         return _read_source(place / name)
-    return _in_folder(pictures | {name: data[1:]}, place)
+    return _in_folder(images | {name: data[1:]}, place)
 
 
 _SCANS = _npz(ct=np.zeros((2, 9, 16, 14), np.int16))
@@ -265,8 +265,8 @@ def _read_zip(data: bytes, place: Path) -> bool:
 
 
 def _regions(place: Path) -> list[bytes]:
+    from semblance.core.imaging.image import Image
     from semblance.core.imaging.outline import Ellipse, Polygon
-    from semblance.core.imaging.picture import Picture
     from semblance.core.imaging.region import Region, region_of_mask
     from semblance.core.imaging.region_files import regions_json
 
@@ -276,8 +276,8 @@ def _regions(place: Path) -> list[bytes]:
         region_of_mask(np.random.default_rng(0).random((40, 60)) < 0.3),
         Region(5, 6, 7, 8, z=3, depth=2),
     ]
-    picture = Picture(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
-    return [json.dumps(regions_json(picture, [one])).encode() for one in drawn]
+    image = Image(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
+    return [json.dumps(regions_json(image, [one])).encode() for one in drawn]
 
 
 def _read_regions(data: bytes, place: Path) -> bool:
@@ -333,7 +333,7 @@ def _dicom(place: Path) -> list[bytes]:
 
 
 KINDS: dict[str, Kind] = {
-    "picture": Kind(_pictures, _read_picture),
+    "image": Kind(_images, _read_image),
     "npz": Kind(_arrays, _read_arrays),
     "text": Kind(_texts, _read_text, TOKENS),
     "xml": Kind(lambda _: [_PLIST, _PLIST, _ENTITIES], _read_xml, TOKENS),

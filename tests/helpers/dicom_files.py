@@ -18,7 +18,7 @@ ROOT = "1.2.826.0.1.3680043.10.1430"
 
 def ct_slice(pixels: np.ndarray, number: int = 0, *, series: str = f"{ROOT}.2", **more: Any) -> Dataset:
     """An axial CT slice of signed 16-bit numbers, 2 mm from the next; pixels of 0.5 mm."""
-    return picture(
+    return image(
         pixels,
         SOPClassUID=CT,
         Modality="CT",
@@ -37,7 +37,7 @@ def ct_slice(pixels: np.ndarray, number: int = 0, *, series: str = f"{ROOT}.2", 
     )
 
 
-def picture(pixels: np.ndarray, **more: Any) -> Dataset:
+def image(pixels: np.ndarray, **more: Any) -> Dataset:
     """An object of (h, w), (frames, h, w) or (..., h, w, 3) numbers; ``more`` are its elements by keyword."""
     dataset = Dataset()
     colour = pixels.ndim >= 3 and pixels.shape[-1] == 3

@@ -13,7 +13,7 @@ def seeds(data: Path | None) -> list[bytes]:
     import numpy as np
     from pydicom.uid import ExplicitVRBigEndian, ImplicitVRLittleEndian, JPEG2000Lossless, RLELossless
 
-    from tests.helpers.dicom_files import ct_slice, encoded, picture
+    from tests.helpers.dicom_files import ct_slice, encoded, image
 
     rng = np.random.default_rng(0)
     grey = rng.integers(-1000, 1000, (64, 64)).astype(np.int16)
@@ -22,7 +22,7 @@ def seeds(data: Path | None) -> list[bytes]:
         encoded(ct_slice(grey)),
         encoded(ct_slice(grey), ImplicitVRLittleEndian),
         encoded(ct_slice(grey), ExplicitVRBigEndian),
-        encoded(picture(colour)),
+        encoded(image(colour)),
     ]
     for syntax in (RLELossless, JPEG2000Lossless):
         packed = ct_slice(grey)
@@ -44,7 +44,7 @@ def decode(data: bytes) -> str:
     from semblance.core.errors import BadInput
     from semblance.core.imaging.dicom import cad, dicomdir, segmentations, structures
     from semblance.core.imaging.dicom.geometry import plane_of
-    from semblance.core.imaging.dicom.pictures import DicomPictures
+    from semblance.core.imaging.dicom.images import DicomImages
     from semblance.core.imaging.dicom.reading import complaints, open_dicom
     from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
 
@@ -61,9 +61,9 @@ def decode(data: bytes) -> str:
             segmentations.referenced_instances(whole.dataset)
         if not whole.pixels:
             return "no pixels"
-        pictures = DicomPictures(io.BytesIO(data), "mutated")
-        for frame in sorted({0, len(pictures) - 1}):
-            pictures.picture(frame).grey()
+        images = DicomImages(io.BytesIO(data), "mutated")
+        for frame in sorted({0, len(images) - 1}):
+            images.image(frame).grey()
     except BadInput as error:
         assert error.message
         return "refused"

@@ -1,4 +1,4 @@
-"""Libraries made by hand: cases and numbers without pictures to decode or processes to start."""
+"""Libraries made by hand: cases and numbers without images to decode or processes to start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.core.library.row_sums import keep_sums
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
-    """A closed library with one source of ``cases`` made-up pictures, ``s/0.png`` and so on."""
+    """A closed library with one source of ``cases`` made-up images, ``s/0.png`` and so on."""
     with Library.create(folder) as library:
         fill(library, range(cases), findings=findings)
     return folder
@@ -29,8 +29,8 @@ def fill(
     content: str = "c",
     findings: Sequence[str] = ("benign", "malignant"),
 ) -> SourceRecord:
-    """Catalogue pictures ``0.png``, ``1.png`` ... of one source; content ``c0``, ``c1`` ..."""
-    record = library.catalogue.add_source("folder", source, Path("/pictures") / source)
+    """Catalogue images ``0.png``, ``1.png`` ... of one source; content ``c0``, ``c1`` ..."""
+    record = library.catalogue.add_source("folder", source, Path("/images") / source)
     library.catalogue.put(
         record,
         [FileRecord(f"{n}.png", 100 + n, n, f"hash{n}", "ok") for n in numbers],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.helpers.bad_pictures import encoded, pattern
+from tests.helpers.bad_images import encoded, pattern
 
 PNG = encoded(pattern(60, 50))
 
@@ -28,9 +28,9 @@ def cbis_line(patient, number, pathology, *, swapped=False, view="CC"):
     crop, mask = f"{series}/000000.dcm", f"{series}/000001.dcm\n"
     if swapped:
         crop, mask = mask, crop
-    picture = f"{name}/1.2/{patient}.3/000000.dcm"
+    image = f"{name}/1.2/{patient}.3/000000.dcm"
     cells = (patient, 3, "LEFT", view, number, "mass", "OVAL", "SPICULATED", 4, pathology, 4)
-    return ",".join(map(str, cells)) + f',{picture},"{crop}","{mask}"'
+    return ",".join(map(str, cells)) + f',{image},"{crop}","{mask}"'
 
 
 def cbis_files(patient, number, box, view="CC"):

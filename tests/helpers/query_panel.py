@@ -20,7 +20,7 @@ def case_of(library, end):
     return next(name for name in library.columns.ids if name.endswith(end))
 
 
-def picture_file(folder, name="outside.png", size=(48, 40)):
+def image_file(folder, name="outside.png", size=(48, 40)):
     path = folder / name
     pixels = np.random.default_rng(5).integers(0, 256, size[::-1]).astype(np.uint8)
     Image.fromarray(pixels).save(path)
@@ -40,5 +40,5 @@ def draw(panel, region):
     QTest.mouseRelease(view, LEFT, pos=at(region.x + region.width, region.y + region.height))
 
 
-def shows_picture(panel):
-    return panel.view.isVisible() and panel.view.picture is not None
+def shows_image(panel):
+    return panel.view.isVisible() and panel.view.image is not None

@@ -36,7 +36,7 @@ def row(rank: int, **changes: Any) -> RankedRow:
         0.1 * rank,
         "malignant" if rank % 2 else "benign",
         PATIENT,
-        f"/srv/pictures/{PATIENT}/case {rank}.png",
+        f"/srv/images/{PATIENT}/case {rank}.png",
         png(),
         (("Gabor, 5 px", 0.15 * rank), ("Outline", -0.05 * rank)),
     )

@@ -23,8 +23,8 @@ from semblance.core.workflows.library.opening import FeatureSetFacts, LibrarySna
 
 CASES, TRAINED = 100, 70
 FINDINGS = ("benign", "malignant")
-#: What suits a library of pictures.
-FITS = tuple(ExtractorFit(e.name, "" if e.needs_picture else "no table") for e in extractors())
+#: What suits a library of images.
+FITS = tuple(ExtractorFit(e.name, "" if e.needs_image else "no table") for e in extractors())
 
 
 def scores(

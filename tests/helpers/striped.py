@@ -1,4 +1,4 @@
-"""Libraries of striped pictures with features and metrics."""
+"""Libraries of striped images with features and metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN
 
 
@@ -19,9 +19,9 @@ def striped_library(
     metrics: Sequence[TrainRequest] = (PLAIN,),
     name: str = "Striped.semblance",
 ) -> Path:
-    """The library ``name`` in ``folder``, of ``n`` pictures in ``folder``/pictures."""
+    """The library ``name`` in ``folder``, of ``n`` images in ``folder``/images."""
     library = folder / name
-    import_source(striped_folder(folder / "pictures", n=n), library)
+    import_source(striped_folder(folder / "images", n=n), library)
     extract_features(library, features)
     for request in metrics:
         train_metric(library, request)

@@ -1,4 +1,4 @@
-"""Small generated tables, and libraries made of them: everything but pictures, without any process."""
+"""Small generated tables, and libraries made of them: everything but images, without any process."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def told_by_bytes(data: bytes) -> str:
     elif data[:4] == b"%PDF":
         told.append(_pdf(data))
     elif data[:8] == b"\x89PNG\r\n\x1a\n" or data[:3] == b"\xff\xd8\xff":
-        told.append(_picture(data))
+        told.append(_image(data))
     elif data[128:132] == b"DICM":
         told.append(_dicom(data))
     return "\n".join(told)
@@ -48,12 +48,12 @@ def _pdf(data: bytes) -> str:
     return "\n".join(told)
 
 
-def _picture(data: bytes) -> str:
+def _image(data: bytes) -> str:
     from PIL import Image
 
-    with Image.open(io.BytesIO(data)) as picture:
-        picture.load()
-        return repr(picture.info) + repr(getattr(picture, "text", "")) + repr(dict(picture.getexif()))
+    with Image.open(io.BytesIO(data)) as image:
+        image.load()
+        return repr(image.info) + repr(getattr(image, "text", "")) + repr(dict(image.getexif()))
 
 
 def _dicom(data: bytes) -> str:

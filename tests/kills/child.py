@@ -19,7 +19,7 @@ from pathlib import Path
 from semblance.core.tasks import Reporter
 from tests.kills.small_disk import on_small_disk
 
-#: "again" imports a source of which many pictures have changed since their numbers were worked out; "migrate"
+#: "again" imports a source of which many images have changed since their numbers were worked out; "migrate"
 #: opens a library of the first version.
 PHASES = ("import", "features", "train", "click", "save", "migrate", "backup", "again")
 EXTRACTOR = "colour_edge_texture"
@@ -135,7 +135,7 @@ def main() -> None:
     import zarr
 
     PIL.Image.init()
-    del sqlalchemy, zarr, core
+    del sqlalchemy, zarr
     for line in sys.stdin:
         phase, *told = shlex.split(line)
         library, source, log = map(Path, told[:3])

@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import open_picture
+from semblance.core.imaging import open_image
 from semblance.core.library.content import content_of_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.row_sums import changed_rows
 from semblance.core.metrics.storage import load_metric
 from semblance.core.workflows.upkeep.backing_up import restore
+from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
-from tests.helpers.pictures import striped_folder
 from tests.kills.child import EXTRACTOR, LEDGER, METRIC, PHASES, backup_of, searched
 from tests.kills.small_disk import NOT_ALLOWED
 
 TOP = Path(__file__).resolve().parents[2]
-PICTURES = 160
+IMAGES = 160
 
 
 class Child:
@@ -116,23 +116,23 @@ class End:
 
 @dataclass
 class Harness:
-    """Makes the pictures, the libraries before each phase, and the ends an unkilled run reaches."""
+    """Makes the images, the libraries before each phase, and the ends an unkilled run reaches."""
 
     folder: Path
     before: dict[str, Path | None] = field(init=False, default_factory=dict)
     after: dict[str, End] = field(init=False, default_factory=dict)
     seconds: dict[str, float] = field(init=False, default_factory=dict)
     killed: dict[str, int] = field(init=False, default_factory=lambda: dict.fromkeys(PHASES, 0))
-    #: What a picture shows -> its numbers, worked out here.
+    #: What an image shows -> its numbers, worked out here.
     expected: dict[str, np.ndarray] = field(init=False, default_factory=dict)
 
     def prepare(self, child: Child) -> None:
-        self.sources = dict.fromkeys(PHASES, self.folder / "pictures")
+        self.sources = dict.fromkeys(PHASES, self.folder / "images")
         self.sources["again"] = self.folder / "changing"
-        pictures = striped_folder(self.sources["import"], n=PICTURES)
-        cut = pictures / "level" / "cut.png"
-        cut.write_bytes((pictures / "level" / "p000.png").read_bytes()[:300])
-        self._expect(pictures)
+        images = striped_folder(self.sources["import"], n=IMAGES)
+        cut = images / "level" / "cut.png"
+        cut.write_bytes((images / "level" / "p000.png").read_bytes()[:300])
+        self._expect(images)
         log, whole, changed = self.folder / "whole.log", self.folder / "whole", self.folder / "changed"
         for phase in ("import", "features", "train"):
             self._do(child, phase, whole, log)
@@ -142,18 +142,18 @@ class Harness:
                 step_back(copy)
             self._do(child, phase, copy, log)
         for phase in ("import", "features"):
-            shutil.copytree(pictures, self.sources["again"], dirs_exist_ok=True)
+            shutil.copytree(images, self.sources["again"], dirs_exist_ok=True)
             assert child.live(phase, changed, self.sources["again"], log) == 0
-        striped_folder(self.sources["again"], n=PICTURES // 2, seed=1)
-        for number in (PICTURES - 1, PICTURES - 5):
+        striped_folder(self.sources["again"], n=IMAGES // 2, seed=1)
+        for number in (IMAGES - 1, IMAGES - 5):
             (self.sources["again"] / "upright" / f"p{number:03d}.png").unlink()
         self._expect(self.sources["again"])
         self._do(child, "again", changed, log)
 
-    def _expect(self, pictures: Path) -> None:
+    def _expect(self, images: Path) -> None:
         extractor = make_extractor(EXTRACTOR)
-        for path in sorted(pictures.rglob("p*.png")):
-            self.expected[content_of_file(path.read_bytes(), None)] = extractor.extract(open_picture(path))
+        for path in sorted(images.rglob("p*.png")):
+            self.expected[content_of_file(path.read_bytes(), None)] = extractor.extract(open_image(path))
 
     def _do(self, child: Child, phase: str, library: Path, log: Path) -> None:
         self.before[phase] = None
@@ -231,9 +231,9 @@ class Harness:
             assert changed_rows(connection) == {}, told
         with Library.open(library) as opened:
             known = len(opened.catalogue.all_cases()) + len(opened.catalogue.not_read())
-            assert known >= (done if phase == "import" else PICTURES + 2), told
+            assert known >= (done if phase == "import" else IMAGES + 2), told
             counted = self._check_numbers(opened, told)
-            assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, PICTURES), told
+            assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, IMAGES), told
             if phase == "click":
                 assert done <= len(opened.judgements(LEDGER).read()) <= done + 1, told
             if phase == "save":

@@ -16,29 +16,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-PICTURES = 40
+IMAGES = 40
 
 
 def make_library(folder: Path) -> Path:
-    """``folder`` with a trained library, its pictures and files to drop and choose."""
+    """``folder`` with a trained library, its images and files to drop and choose."""
     from semblance.core.workflows.features.extracting import extract_features
     from semblance.core.workflows.library.importing import import_source
     from semblance.core.workflows.metrics.training import TrainRequest, train_metric
-    from tests.helpers.pictures import striped_folder
+    from tests.helpers.images import striped_folder
     from tests.helpers.tables import write_table
 
     folder.mkdir(exist_ok=True)
-    pictures = striped_folder(folder / "pictures", n=PICTURES)
+    images = striped_folder(folder / "images", n=IMAGES)
     library = folder / "Walk.semblance"
-    import_source(pictures, library)
+    import_source(images, library)
     extract_features(library, "colour_edge_texture", workers=1)
     train_metric(library, TrainRequest("euclidean", "plain"))
     train_metric(library, TrainRequest("bdm_v", "learned", settings={"rounds": 20}))
     files = folder / "files"
     files.mkdir()
-    shutil.copy(pictures / "level" / "p000.png", files / "picture.png")
+    shutil.copy(images / "level" / "p000.png", files / "image.png")
     write_table(files / "table.csv")
-    (files / "broken.png").write_bytes((pictures / "level" / "p001.png").read_bytes()[:200])
+    (files / "broken.png").write_bytes((images / "level" / "p001.png").read_bytes()[:200])
     (files / "letter.txt").write_text("Dear aunt")
     (files / "empty.dcm").write_bytes(b"")
     striped_folder(folder / "more", n=4, seed=3)
@@ -62,12 +62,12 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
 
     with tempfile.TemporaryDirectory() as place, said_in(Path.home()).open("w", buffering=1) as said:
         folder = Path(place)
-        for name in ("Walk.semblance", "files", "more", "pictures"):
+        for name in ("Walk.semblance", "files", "more", "images"):
             shutil.copytree(made / name, folder / name)
         library, out = folder / "Walk.semblance", folder / "out"
         out.mkdir()
         files = [*sorted((folder / "files").iterdir()), folder / "not there.png"]
-        folders = [folder / "more", folder / "files", folder / "pictures", library, folder / "nowhere"]
+        folders = [folder / "more", folder / "files", folder / "images", library, folder / "nowhere"]
         stub_dialogs(random.Random(seed), files, folders, out)
         demo.open_demo = lambda context: None
         window = MainWindow()

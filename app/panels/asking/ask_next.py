@@ -1,4 +1,4 @@
-"""The page "Ask me next": three pictures large, answered by keys, and the curve that grows as one clicks."""
+"""The page "Ask me next": three images large, answered by keys, and the curve that grows as one clicks."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from semblance.app.panels.asking.ask_section import KEYS
 from semblance.app.panels.full_page import FullPage
 from semblance.app.theme import set_look
 from semblance.app.timers import one_shot
-from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.picture_head import PictureHead, side_by_side
+from semblance.app.widgets.image_head import ImageHead, side_by_side
 from semblance.app.widgets.rule import Rule
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer
 from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 
 _NAMES = (tr("Query"), tr("This"), tr("That"))
 
@@ -42,13 +42,13 @@ class AskNextPanel(FullPage):
         super().__init__(tr("Ask me next"))
         self._context, self._state = context, context.state
         self.questions = Questions(context, moves_on=True, parent=self)
-        #: Pictures opened, or why there is none, by case.
-        self._opened: dict[str, ViewedPicture | str] = {}
+        #: Images opened, or why there is none, by case.
+        self._opened: dict[str, ViewedImage | str] = {}
         self._opening: dict[str, Job] = {}
         self._shown: list[str | None] = [None, None, None]
         self._ledger = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.panes = [PicturePane(context.jobs, share=1 / 3) for _ in _NAMES]
+        self.panes = [ImagePane(context.jobs, share=1 / 3) for _ in _NAMES]
         for pane, name in zip(self.panes, _NAMES, strict=True):
             pane.view.setAccessibleName(name)
         self.heads = [_Head(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]
@@ -122,7 +122,7 @@ class AskNextPanel(FullPage):
             button.clicked.connect(lambda _=False, given=given: self.questions.answer(given))
         self.undo.clicked.connect(self.questions.undo)
         self.questions.changed.connect(self._show)
-        self.questions.prepared.connect(self._open_pictures)
+        self.questions.prepared.connect(self._open_images)
         for signal in (self._state.ranking_changed, self._state.refusal_changed):
             signal.connect(self._later)
         self._state.library_changed.connect(self._forget)
@@ -195,14 +195,14 @@ class AskNextPanel(FullPage):
                 # A name may tell the finding, and so the answer.
                 self.heads[place].tell(self._label(case) if place == 0 else "")
                 self._draw(place)
-        self._open_pictures()
+        self._open_images()
 
     def _label(self, case: str) -> str:
         columns = self._state.columns
         index = columns.index_of_id(case)
         return columns.labels[index] if index >= 0 else case
 
-    def _open_pictures(self) -> None:
+    def _open_images(self) -> None:
         """Those on screen and those of the next question; others are forgotten."""
         wanted: list[str] = []
         for asked in (self.questions.question, self.questions.next):
@@ -216,14 +216,14 @@ class AskNextPanel(FullPage):
                 continue
             row = int(columns.case_row[index])
             job = self._context.jobs.run(
-                tr("Opening the picture"), looking.view_case, path, row, lane=Lane.LOOK, quiet=True
+                tr("Opening the image"), looking.view_case, path, row, lane=Lane.LOOK, quiet=True
             )
             self._opening[case] = job
             job.done.connect(lambda viewed, case=case: self._take(case, viewed))
             job.failed.connect(lambda error, case=case: self._take(case, str(error)))
             job.ended.connect(lambda case=case: self._opening.pop(case, None))
 
-    def _take(self, case: str, found: ViewedPicture | str) -> None:
+    def _take(self, case: str, found: ViewedImage | str) -> None:
         self._opened[case] = found
         for place, shown in enumerate(self._shown):
             if shown == case:
@@ -234,7 +234,7 @@ class AskNextPanel(FullPage):
         found = None if case is None else self._opened.get(case)
         problem = found if isinstance(found, str) else ""
         self.heads[place].tell_problem(problem)
-        if isinstance(found, ViewedPicture) and found.case is not None:
+        if isinstance(found, ViewedImage) and found.case is not None:
             pane.show_viewed(found, self._state.path, found.case.row, None)
             pane.go_to(found.region)
         else:
@@ -243,8 +243,8 @@ class AskNextPanel(FullPage):
         pane.histogram.hide()
 
 
-class _Head(PictureHead):
-    """Above a picture: which it is, its name, and the key that chooses it. No finding: it would answer."""
+class _Head(ImageHead):
+    """Above an image: which it is, its name, and the key that chooses it. No finding: it would answer."""
 
     def __init__(self, title: str, key: str) -> None:
         super().__init__(title)
@@ -258,5 +258,5 @@ class _Head(PictureHead):
         self.set_second(name)
 
     def tell_problem(self, problem: str) -> None:
-        """Why there is no picture, beside the name."""
+        """Why there is no image, beside the name."""
         self.set_second(f"{self._label} {problem}".strip())

@@ -11,7 +11,7 @@ from semblance.app.models.questions import Questions
 from semblance.app.models.thumbnails import ThumbnailSource
 from semblance.app.timers import one_shot
 from semblance.app.widgets.boxes import hbox, vbox
-from semblance.app.widgets.picture_button import PictureButton
+from semblance.app.widgets.image_button import ImageButton
 from semblance.app.widgets.rule import Rule
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.words import Words
@@ -41,10 +41,10 @@ class AskSection(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("ring", "inside")
         self.head = SectionHeader(tr("Which is like the query?"), action=tr("Ask me next"))
-        self.query = PictureButton(tr("Query"))
+        self.query = ImageButton(tr("Query"))
         self.query.set_still()
-        self.first = PictureButton(tr("This"), "←")
-        self.second = PictureButton(tr("That"), "→")
+        self.first = ImageButton(tr("This"), "←")
+        self.second = ImageButton(tr("That"), "→")
         self.both = QPushButton(tr("Both"))
         self.neither = QPushButton(tr("Neither"))
         self.pass_over = QPushButton(tr("Cannot say"))
@@ -66,16 +66,16 @@ class AskSection(QWidget):
         for button, tip, name in tips:
             button.setToolTip(tip)
             button.setAccessibleName(name)
-        self._pictures = QWidget()
-        pictures = hbox(self._pictures, spacing=8)
+        self._images = QWidget()
+        images = hbox(self._images, spacing=8)
         for one in (self.query, self.first, self.second):
-            pictures.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
+            images.addWidget(one, 1, Qt.AlignmentFlag.AlignTop)
         self._answers = QWidget()
         answers = hbox(self._answers, spacing=6)
         for button in (self.both, self.neither, self.pass_over):
             answers.addWidget(button, 1)
         inside = vbox(spacing=8, margins=(12, 8, 12, 10))
-        for widget in (self.head, self._pictures, self._answers, self.told):
+        for widget in (self.head, self._images, self._answers, self.told):
             inside.addWidget(widget)
         column = vbox(self)
         column.addLayout(inside)
@@ -117,7 +117,7 @@ class AskSection(QWidget):
 
     def _show(self) -> None:
         asked, problem = self.questions.question, self.questions.problem
-        self._pictures.setVisible(asked is not None or self.questions.waiting)
+        self._images.setVisible(asked is not None or self.questions.waiting)
         self._answers.setVisible(asked is not None)
         words = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
         self.told.setText(words)

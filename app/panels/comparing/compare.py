@@ -22,22 +22,22 @@ from semblance.app.panels.comparing.compare_head import CompareHead
 from semblance.app.panels.full_page import FullPage
 from semblance.app.panels.query.source import inside
 from semblance.app.theme import news, theme
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
 from semblance.app.viewer.own_presets import own_presets
-from semblance.app.viewer.picture_menu import picture_menu
-from semblance.app.viewer.picture_pane import PicturePane
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.image_head import side_by_side
 from semblance.app.widgets.panel_header import header_button
-from semblance.app.widgets.picture_head import side_by_side
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 from semblance.core.workflows.searches.searching import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
@@ -55,7 +55,7 @@ class ComparePanel(FullPage):
         self._context, self._state = context, context.state
         self._shown: list[RankedCase] = []
         self._place = 0
-        self._viewed: list[ViewedPicture | None] = [None, None]
+        self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._following = False
         self.previous = header_button("chevron-left", tr("The case before (,)"))
@@ -65,7 +65,7 @@ class ComparePanel(FullPage):
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
-        self.linked.setToolTip(tr("What is done to one picture is done to the other (K)"))
+        self.linked.setToolTip(tr("What is done to one image is done to the other (K)"))
         self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
         self.draw = header_button("rectangle", tr("Draw a region of the ranked case to ask with (R)"))
@@ -77,7 +77,7 @@ class ComparePanel(FullPage):
         for widget in (self.ask, self.previous, self.following, self.draw, self.measure, self.linked):
             self.header.add_action(widget)
 
-        self.panes = (PicturePane(context.jobs, share=0.5), PicturePane(context.jobs, share=0.5))
+        self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
         self.heads = (CompareHead(tr("Query")), CompareHead(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
@@ -132,7 +132,7 @@ class ComparePanel(FullPage):
         self.strip.verticalScrollBar().rangeChanged.connect(self._fit)
 
     def _fit(self) -> None:
-        """One line of cards, whatever their size; facts and words where the pictures leave room."""
+        """One line of cards, whatever their size; facts and words where the images leave room."""
         self.strip.setFixedHeight(self.strip.line_height)
         self.linked.setText(LINKED if self.width() >= theme().px(ROOMY) else "")
         self._facts.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
@@ -205,14 +205,14 @@ class ComparePanel(FullPage):
         elif index >= 0:
             self._open(0, looking.view_case, self._state.path, int(columns.case_row[index]))
 
-    def _open(self, side: int, function: Callable[..., ViewedPicture], *args: object) -> None:
+    def _open(self, side: int, function: Callable[..., ViewedImage], *args: object) -> None:
         before = self._jobs[side]
         if before is not None:
             before.cancel()
         self.heads[side].tell_problem("")
         try:
             job = self._context.jobs.run(
-                tr("Opening the picture"),
+                tr("Opening the image"),
                 function,
                 *args,
                 lane=Lane.LOOK,
@@ -231,16 +231,16 @@ class ComparePanel(FullPage):
         if self._jobs[side] is job:
             self._jobs[side] = None
 
-    def _show(self, side: int, viewed: ViewedPicture) -> None:
+    def _show(self, side: int, viewed: ViewedImage) -> None:
         pane = self.panes[side]
         self._viewed[side] = viewed
-        picture = viewed.picture
+        image = viewed.image
         pane.view.setAccessibleName(
             tr(
-                "Picture of {name}, {width} by {height} pixels",
+                "Image of {name}, {width} by {height} pixels",
                 name=self.heads[side].title,
-                width=picture.width,
-                height=picture.height,
+                width=image.width,
+                height=image.height,
             )
         )
         pane.view.editable = False
@@ -248,10 +248,10 @@ class ComparePanel(FullPage):
             self.draw.setChecked(False)
         query = self._state.query
         region = query.region if query is not None and side == 0 else None
-        image = query.image if query is not None and query.image is not None else Path()
-        what = viewed.case.row if viewed.case is not None else PictureAddress(image)
+        path = query.image if query is not None and query.image is not None else Path()
+        what = viewed.case.row if viewed.case is not None else ImageAddress(path)
         self._following = True
-        pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.picture))
+        pane.show_viewed(viewed, self._state.path, what, inside(region, viewed.image))
         pane.go_to(region or viewed.region)
         pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         self._following = False
@@ -280,14 +280,14 @@ class ComparePanel(FullPage):
     # Linked
 
     def _follow(self, side: int) -> None:
-        """Do to the other picture what was done to this one."""
+        """Do to the other image what was done to this one."""
         one, other = self.panes[side].view, self.panes[1 - side].view
-        if self._following or not self.linked.isChecked() or one.picture is None or other.picture is None:
+        if self._following or not self.linked.isChecked() or one.image is None or other.image is None:
             return
         self._following = True
         other.look(linked_view(one.viewport, other.viewport))
         if one.window_level is not None and other.window_level is not None:
-            other.set_window(linked_window(one.window_level, one.picture, other.picture))
+            other.set_window(linked_window(one.window_level, one.image, other.image))
         self._following = False
 
     def _follow_slice(self, side: int) -> None:
@@ -319,8 +319,8 @@ class ComparePanel(FullPage):
             searching.ask(self._context, Query(case=case, region=region))
 
     def make_menu(self, side: int) -> QMenu:
-        """What can be done with one of the pictures; deletes itself when it closes."""
-        menu = picture_menu(self.panes[side].view, self._context, self)
+        """What can be done with one of the images; deletes itself when it closes."""
+        menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
             menu.addAction(tr("Draw a region of it\tR"), self.draw.click).setEnabled(
                 self._viewed[1] is not None

@@ -10,12 +10,12 @@ from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: Attributes beyond these lines are in the case's own details.
 _MOST = 14
-#: Numbers of the archive; nobody compares pictures by them.
+#: Numbers of the archive; nobody compares images by them.
 _IDENTIFIERS = frozenset(("study", "series", "instance"))
 
 
@@ -45,9 +45,9 @@ class CompareFacts(Panel):
         columns: CaseColumns,
         heads: tuple[str, str],
         cases: tuple[str | None, str | None],
-        viewed: tuple[ViewedPicture | None, ViewedPicture | None],
+        viewed: tuple[ViewedImage | None, ViewedImage | None],
     ) -> None:
-        """``heads`` of the two columns, the ids of their cases in ``columns``, and their pictures."""
+        """``heads`` of the two columns, the ids of their cases in ``columns``, and their images."""
         while (item := self._grid.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
@@ -82,7 +82,7 @@ class CompareFacts(Panel):
         self,
         columns: CaseColumns,
         cases: tuple[str | None, str | None],
-        viewed: tuple[ViewedPicture | None, ViewedPicture | None],
+        viewed: tuple[ViewedImage | None, ViewedImage | None],
     ) -> list[tuple[str, list[str | QWidget]]]:
         facts = [_facts(columns, case, one) for case, one in zip(cases, viewed, strict=True)]
         names = list(dict.fromkeys(name for found in facts for name in found))[:_MOST]
@@ -101,17 +101,17 @@ def _finding(columns: CaseColumns, case: str | None) -> str | QWidget:
     return FindingChip(int(columns.finding[index]), columns.letters[finding], finding)
 
 
-def _facts(columns: CaseColumns, case: str | None, viewed: ViewedPicture | None) -> dict[str, str]:
+def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -> dict[str, str]:
     index = columns.index_of_id(case) if case is not None else -1
     out: dict[str, str] = {}
     if index >= 0:
         out[tr("Patient")] = columns.patient_name(index) or tr("not known")
     if viewed is None:
         return out
-    picture, region = viewed.picture, viewed.region
-    wide, high = (picture.width, picture.height) if region is None else (region.width, region.height)
-    if picture.spacing_mm is not None:
-        down, across = picture.spacing_mm
+    image, region = viewed.image, viewed.region
+    wide, high = (image.width, image.height) if region is None else (region.width, region.height)
+    if image.spacing_mm is not None:
+        down, across = image.spacing_mm
         out[tr("Size, mm")] = f"{wide * across:.1f} × {high * down:.1f}"
         out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
     else:

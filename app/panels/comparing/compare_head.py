@@ -1,4 +1,4 @@
-"""What stands above a picture of the Compare page."""
+"""What stands above an image of the Compare page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from PySide6.QtCore import Qt
 
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
-from semblance.app.widgets.picture_head import PictureHead
+from semblance.app.widgets.image_head import ImageHead
 from semblance.core.language import tr
 
 
-class CompareHead(PictureHead):
-    """Above a picture: what it is, its finding, and how far it lies."""
+class CompareHead(ImageHead):
+    """Above an image: what it is, its finding, and how far it lies."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -32,6 +32,6 @@ class CompareHead(PictureHead):
         return f"{self._title.text()} {self._second.text()}".strip()
 
     def tell_problem(self, problem: str) -> None:
-        """Why there is no picture, in the place of the distance."""
+        """Why there is no image, in the place of the distance."""
         if problem:
             self._distance.setText(problem)

@@ -17,10 +17,10 @@ from semblance.app.operations import searching, two_metrics
 from semblance.app.panels.comparing.disagreements import DisagreementTable
 from semblance.app.panels.comparing.two_metrics_facts import TwoMetricsFacts
 from semblance.app.panels.comparing.two_metrics_heads import MetricHeads
-from semblance.app.panels.comparing.two_metrics_query import QueryPicture
+from semblance.app.panels.comparing.two_metrics_query import QueryImage
 from semblance.app.panels.full_page import FullPage
 from semblance.app.theme import news, theme
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.cards.rank_columns import USUAL, RankColumns
 from semblance.app.widgets.cards.rank_columns_painter import FAR
@@ -74,10 +74,10 @@ class TwoMetricsPanel(FullPage):
             self.header.add_action(widget)
 
         self.name = PanelHeader(tr("Query"), help_button=False)
-        self.picture = PictureView()
-        self.picture.setAccessibleName(tr("Query"))
-        self.picture.editable = False
-        self._picture = QueryPicture(context, self.picture, self.name)
+        self.image = ImageView()
+        self.image.setAccessibleName(tr("Query"))
+        self.image.editable = False
+        self._image = QueryImage(context, self.image, self.name)
         self.facts = TwoMetricsFacts()
         self.heads = MetricHeads()
         self.columns = RankColumns()
@@ -93,7 +93,7 @@ class TwoMetricsPanel(FullPage):
         left = vbox(self._left)
         left.addWidget(self.name)
         around = vbox(margins=(8, 8, 8, 0))
-        around.addWidget(self.picture)
+        around.addWidget(self.image)
         left.addLayout(around)
         scroll = Scrolled(self.facts)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -144,7 +144,7 @@ class TwoMetricsPanel(FullPage):
         self.far_only.setVisible(self._one and self.width() >= theme().px(ROOMY))
         wide = min(theme().px(LEFT_WIDTH), self.width() * 36 // 100)
         self._left.setFixedWidth(max(160, wide))
-        self.picture.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
+        self.image.setFixedHeight(min(max(160, wide) - 16, max(120, self.height() * 2 // 5)))
         # The right picker stands above its column.
         room = self.width() - self._left.width() - 1
         self.heads.set_right_width(room - self.columns.right_edge(room))
@@ -230,11 +230,11 @@ class TwoMetricsPanel(FullPage):
             self._show_all(left, right)
         elif query is None:
             self._say(
-                tr("No query yet"), tr("Choose a case of the library, or drop a picture, and come back.")
+                tr("No query yet"), tr("Choose a case of the library, or drop an image, and come back.")
             )
         else:
             self._ask(left, right)
-        self._picture.follow()
+        self._image.follow()
 
     def _say(self, title: str, text: str) -> None:
         self._compared = None

@@ -1,4 +1,4 @@
-"""The query's picture beside two rankings."""
+"""The query's image beside two rankings."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.panels.query.source import QuerySource, inside
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 
 
-class QueryPicture:
+class QueryImage:
     """Shows the query of the state in ``view``, its name in ``header``."""
 
-    def __init__(self, context: Context, view: PictureView, header: PanelHeader) -> None:
+    def __init__(self, context: Context, view: ImageView, header: PanelHeader) -> None:
         self._context, self._state = context, context.state
         self._view, self._header = view, header
         self._source: QuerySource | None = None
-        self._viewed: ViewedPicture | None = None
+        self._viewed: ViewedImage | None = None
 
     def follow(self) -> None:
-        """Show the present query; its picture is read once."""
+        """Show the present query; its image is read once."""
         query = self._state.query
         source = None if query is None else QuerySource(self._state.path, query.case, query.image)
         self._header.set_second("" if source is None else source.label(self._state.columns))
@@ -49,27 +49,27 @@ class QueryPicture:
         except SemblanceError:
             return
         job.done.connect(self._seen)
-        # Without a picture the rankings still stand; the Query panel says what is wrong with it.
+        # Without an image the rankings still stand; the Query panel says what is wrong with it.
         job.failed.connect(lambda _error: None)
 
     def _look(self, function: Any, *args: object) -> Job:
         return self._context.jobs.run(
-            tr("Opening the picture"),
+            tr("Opening the image"),
             function,
             *args,
             lane=Lane.LOOK,
-            channel="two metrics picture",
+            channel="two metrics image",
             quiet=True,
         )
 
-    def _seen(self, viewed: ViewedPicture) -> None:
+    def _seen(self, viewed: ViewedImage) -> None:
         self._viewed = viewed
         self._show()
 
     def _show(self) -> None:
         query, viewed = self._state.query, self._viewed
         if viewed is None or query is None:
-            self._view.show_picture(None)
+            self._view.show_image(None)
             return
-        self._view.show_picture(viewed.picture, inside(query.region, viewed.picture))
+        self._view.show_image(viewed.image, inside(query.region, viewed.image))
         self._view.case_region = viewed.region

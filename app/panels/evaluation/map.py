@@ -277,7 +277,7 @@ class MapPanel(QWidget):
     # Saving
 
     def save(self) -> None:
-        """Ask for a file and write the map as a picture, or its places as a table."""
+        """Ask for a file and write the map as an image, or its places as a table."""
         found = self._map
         if found is None:
             self._context.messages.info(tr("There is no map to save yet."), tr("Wait until it appears."))

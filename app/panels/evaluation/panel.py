@@ -374,7 +374,7 @@ class EvaluationPanel(Panel):
             return
         self._outer.setCurrentWidget(self._empty)
         if library is None or not len(library.columns):
-            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add pictures to this one."))
+            self._empty.say(tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one."))
         elif self._state.extracting:
             self._empty.say(*extracting(self._state))
         elif not library.feature_sets:

@@ -1,1 +1,1 @@
-"""The query: its picture, its region, what is known of it."""
+"""The query: its image, its region, what is known of it."""

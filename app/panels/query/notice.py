@@ -1,4 +1,4 @@
-"""What stands in the picture's place when there is none."""
+"""What stands in the image's place when there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.language import tr
 
 
 class QueryNotice(EmptyState):
-    """Says why there is no picture and what to do."""
+    """Says why there is no image and what to do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,18 +22,18 @@ class QueryNotice(EmptyState):
         self.set_icon("image")
         self.say(
             tr("No query yet"),
-            tr("Double-click a case in the library, or drop a picture here."),
-            tr("Choose a picture…"),
+            tr("Double-click a case in the library, or drop an image here."),
+            tr("Choose an image…"),
             choose,
         )
 
     def say_loading(self) -> None:
         self.set_icon("hourglass")
-        self.say("", tr("Loading the picture…"))
+        self.say("", tr("Loading the image…"))
 
     def say_row_of_table(self) -> None:
         self.set_icon("table")
-        self.say(tr("A row of a table"), tr("This case has numbers and no picture."))
+        self.say(tr("A row of a table"), tr("This case has numbers and no image."))
 
     def say_failed(self, error: SemblanceError, again: Callable[[], None]) -> None:
         self.set_icon("warning")

@@ -1,4 +1,4 @@
-"""The Query panel: the picture asked with, its region and its facts; files can be dropped on it."""
+"""The Query panel: the image asked with, its region and its facts; files can be dropped on it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from semblance.app.panels.query.source import QuerySource, inside
 from semblance.app.panels.side.examples import ExamplesStrip
 from semblance.app.theme import news, set_look, theme
 from semblance.app.timers import one_shot
+from semblance.app.viewer.image_menu import image_menu
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.own_presets import own_presets
-from semblance.app.viewer.picture_menu import picture_menu
-from semblance.app.viewer.picture_pane import PicturePane
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.drop_target import DropTarget
@@ -38,32 +38,32 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader
 from semblance.app.widgets.segmented import Segmented
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.library.columns import PictureState
+from semblance.core.library.columns import ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking
-from semblance.core.workflows.imaging.looking import Greys, ViewedPicture
+from semblance.core.workflows.imaging.looking import Greys, ViewedImage
 
-#: Below this height the facts go, so that the picture stays.
+#: Below this height the facts go, so that the image stays.
 FACTS_FROM = 400
 
 
 class QueryPanel(Panel):
     """Follows ``state.query``; drawing a region asks again with it. ``help_wanted``: show the help page;
-    ``large_wanted``: show the picture on the whole window; ``header_wanted``: what its file says."""
+    ``large_wanted``: show the image on the whole window; ``header_wanted``: what its file says."""
 
     help_wanted = Signal()
     large_wanted = Signal()
     header_wanted = Signal()
-    picture_shown = Signal()
+    image_shown = Signal()
 
     def __init__(self, context: Context, *, thumbnails: ThumbnailSource | None = None) -> None:
         super().__init__(tr("Query"))
         self._context, self._state = context, context.state
         self._wanted: QuerySource | None = None
-        self._loaded: ViewedPicture | None = None
+        self._loaded: ViewedImage | None = None
         self._failed = False
         self._job: Job | None = None
         self.setObjectName("query-panel")
@@ -75,17 +75,17 @@ class QueryPanel(Panel):
         self.large = self.header.add_button("expand", tr("Look at it large (Ctrl+L, or double click here)"))
         self.large.clicked.connect(self.large_wanted)
         self.header.double_clicked.connect(self.large_wanted)
-        self.more = self.header.add_button("more", tr("More for this picture"))
+        self.more = self.header.add_button("more", tr("More for this image"))
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = PicturePane(context.jobs)
+        self.pane = ImagePane(context.jobs)
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.view.own_presets = own_presets(context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
-        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole picture"))))
+        self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))
         self.search_with.setObjectName("search-with")
         self.search_with.setAccessibleName(tr("Search with"))
         self.facts = QueryFacts()
@@ -139,31 +139,31 @@ class QueryPanel(Panel):
         self._body.addWidget(widget)
 
     def set_tool(self, name: str) -> None:
-        """One of :data:`semblance.app.viewer.tools.ALL`; the picture gets the keyboard."""
+        """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
         self._region.set_tool(name)
 
     def focus_target(self) -> QWidget:
-        """What gets the keyboard when the panel does: the picture, or the notice in its place."""
+        """What gets the keyboard when the panel does: the image, or the notice in its place."""
         return self.view if self._loaded is not None else self.notice.findChild(QPushButton) or self.notice
 
     def current_region(self) -> Region | None:
-        """The region searched with; ``None`` for the whole picture."""
+        """The region searched with; ``None`` for the whole image."""
         return self._state.query.region if self._state.query else None
 
     def search_whole(self) -> None:
-        """Search with the whole picture; the region stays drawn, set aside."""
+        """Search with the whole image; the region stays drawn, set aside."""
         searching.ask_region(self._context, None)
 
     @property
     def shows_query(self) -> bool:
-        """Whether the picture of the present query is there, and not still on its way."""
+        """Whether the image of the present query is there, and not still on its way."""
         return self._loaded is not None and self._job is None and not self._failed
 
-    def choose_picture(self) -> None:
+    def choose_image(self) -> None:
         """Let the user pick a file to search with."""
         name, _ = QFileDialog.getOpenFileName(
             self,
-            tr("Search with a picture"),
+            tr("Search with an image"),
             "",
             searching.FILES,
         )
@@ -171,7 +171,7 @@ class QueryPanel(Panel):
             self.ask_file(Path(name))
 
     def ask_file(self, path: Path) -> None:
-        """Search with a picture from outside the library."""
+        """Search with an image from outside the library."""
         searching.ask(self._context, Query(image=path))
 
     def _ask_row(self, case_row: int) -> None:
@@ -202,15 +202,15 @@ class QueryPanel(Panel):
                     tr("{name} is not in this library.", name=source.name), tr("Choose another case.")
                 )
             )
-        elif self._state.columns.state[index] == PictureState.NO_PICTURE:
+        elif self._state.columns.state[index] == ImageState.NO_IMAGE:
             self._show_row_of_table()
         else:
             self._load(looking.view_case, self._state.path, int(self._state.columns.case_row[index]))
 
-    def _load(self, function: Callable[..., ViewedPicture], *args: object) -> None:
+    def _load(self, function: Callable[..., ViewedImage], *args: object) -> None:
         try:
             job = self._context.jobs.run(
-                tr("Opening the picture"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
+                tr("Opening the image"), function, *args, lane=Lane.LOOK, channel="view", quiet=True
             )
         except SemblanceError as error:
             self._fail(error)
@@ -222,12 +222,12 @@ class QueryPanel(Panel):
             if self._job is job:
                 self._job = None
 
-        job.done.connect(self._show_picture)
+        job.done.connect(self._show_image)
         job.failed.connect(self._fail)
         job.ended.connect(over)
 
     def _begin(self, source: QuerySource | None) -> None:
-        """What was wanted before is not wanted any more. Its picture stays until the next one is there."""
+        """What was wanted before is not wanted any more. Its image stays until the next one is there."""
         self._wanted, self._failed = source, False
         self.view.editable = False
         self._slow.stop()
@@ -235,33 +235,33 @@ class QueryPanel(Panel):
             job, self._job = self._job, None
             job.cancel()
 
-    def _show_picture(self, viewed: ViewedPicture) -> None:
+    def _show_image(self, viewed: ViewedImage) -> None:
         query = self._state.query
         if query is None:
             return
         self._slow.stop()
         self._loaded = viewed
-        picture = viewed.picture
+        image = viewed.image
         self.view.editable = True
-        what = viewed.case.row if viewed.case is not None else PictureAddress(query.image or Path())
-        self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, picture))
+        what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
+        self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
         self.pane.go_to(query.region)
         name = self._wanted.name if self._wanted else ""
         self.view.setAccessibleName(
             tr(
-                "Picture of {name}, {width} by {height} pixels",
+                "Image of {name}, {width} by {height} pixels",
                 name=name,
-                width=picture.width,
-                height=picture.height,
+                width=image.width,
+                height=image.height,
             )
         )
         self._turn_to(self.pane)
         self._region.follow()
-        self.picture_shown.emit()
+        self.image_shown.emit()
 
     def _show_nothing(self) -> None:
         self._loaded = None
-        self.notice.say_nothing_asked(self.choose_picture)
+        self.notice.say_nothing_asked(self.choose_image)
         self._turn_to(self.notice)
 
     def _show_loading(self) -> None:
@@ -285,7 +285,7 @@ class QueryPanel(Panel):
         self._renew()
 
     def _turn_to(self, page: QWidget) -> None:
-        """Show the picture or the notice, and what goes with it."""
+        """Show the image or the notice, and what goes with it."""
         if self._loaded is None:
             self.pane.show_nothing()
         self._pages.setCurrentWidget(page)
@@ -298,7 +298,7 @@ class QueryPanel(Panel):
         self.tools.setVisible(asked)
         self._asked_with.setVisible(self._loaded is not None)
         self.tools.setEnabled(self._loaded is not None)
-        self.tools.auto.setVisible(self._loaded is None or not self._loaded.picture.is_colour)
+        self.tools.auto.setVisible(self._loaded is None or not self._loaded.image.is_colour)
         self._renew_facts()
         self._fit_facts()
         self._tell_greys()
@@ -313,14 +313,14 @@ class QueryPanel(Panel):
         self.view.setAccessibleDescription(tr("Region: {words}", words=words) if loaded is not None else "")
 
     def _tell_greys(self) -> None:
-        picture, window = self.view.picture, self.view.window_level
-        if picture is None or window is None:
+        image, window = self.view.image, self.view.window_level
+        if image is None or window is None:
             self._state.set_greys(None)
             return
-        bits = 8 * picture.levels[0].dtype.itemsize
-        low, high = picture.value(window.low), picture.value(window.high)
-        negative = self.view.inverted != picture.inverse
-        self._state.set_greys(Greys(low, high, picture.unit, bits, negative))
+        bits = 8 * image.levels[0].dtype.itemsize
+        low, high = image.value(window.low), image.value(window.high)
+        negative = self.view.inverted != image.inverse
+        self._state.set_greys(Greys(low, high, image.unit, bits, negative))
 
     # Facts
 
@@ -333,7 +333,7 @@ class QueryPanel(Panel):
     def _renew_facts(self) -> None:
         source = self._wanted
         self.facts.show_case(self._state.columns, source.case if source else None, asked=source is not None)
-        self.facts.show_picture(self._loaded.picture if self._loaded else None)
+        self.facts.show_image(self._loaded.image if self._loaded else None)
         self._region.tell()
 
     def _fit_labels(self) -> None:
@@ -349,8 +349,8 @@ class QueryPanel(Panel):
     # Menu
 
     def make_menu(self) -> QMenu:
-        """What can be done with the picture shown; deletes itself when it closes."""
-        menu = picture_menu(self.view, self._context, self)
+        """What can be done with the image shown; deletes itself when it closes."""
+        menu = image_menu(self.view, self._context, self)
         source = self._wanted
         if self._loaded is not None:
             menu.addAction(tr("Look at it large\tCtrl+L"), self.large_wanted.emit)

@@ -1,4 +1,4 @@
-"""The region drawn on a picture, and searching with it: what the Query panel and the large picture share."""
+"""The region drawn on an image, and searching with it: what the Query panel and the large image share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from semblance.app.context import Context
 from semblance.app.operations import outlining, searching
 from semblance.app.panels.query.source import inside
-from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.segmented import Segmented
 from semblance.core.imaging.region import Region
@@ -18,13 +18,13 @@ REGION, WHOLE = "region", "whole"
 class RegionSearch(QObject):
     """Ties ``pane``, ``tools`` and ``choice`` to the query of the window.
 
-    ``live``: the picture is the query's, and what is drawn is asked with at once. ``told``: the region drawn,
+    ``live``: the image is the query's, and what is drawn is asked with at once. ``told``: the region drawn,
     or whether it is in use, is another.
     """
 
     told = Signal()
 
-    def __init__(self, context: Context, pane: PicturePane, tools: ToolRow, choice: Segmented) -> None:
+    def __init__(self, context: Context, pane: ImagePane, tools: ToolRow, choice: Segmented) -> None:
         super().__init__(pane)
         self._context, self._pane, self._tools, self._choice = context, pane, tools, choice
         self.live = True
@@ -45,18 +45,18 @@ class RegionSearch(QObject):
         return self._pane.placed(self._pane.view.region.region)
 
     def set_tool(self, name: str) -> None:
-        """One of :data:`semblance.app.viewer.tools.ALL`; the picture gets the keyboard."""
+        """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
         self._pane.view.set_tool(name)
-        if self._pane.view.picture is not None:
+        if self._pane.view.image is not None:
             self._pane.view.setFocus()
 
     def follow(self) -> None:
         """Draw the query's region, or set the one drawn aside."""
         view, query = self._pane.view, self._context.state.query
-        if view.picture is None or not view.editable:
+        if view.image is None or not view.editable:
             return
         if self.live:
-            region = inside(query.region if query is not None else None, view.picture)
+            region = inside(query.region if query is not None else None, view.image)
             drawn = view.region
             if region is not None:
                 if drawn.region != region or not drawn.in_use:
@@ -66,7 +66,7 @@ class RegionSearch(QObject):
         self.tell()
 
     def tell(self) -> None:
-        """Let everything beside the picture say what is drawn."""
+        """Let everything beside the image say what is drawn."""
         drawn = self._pane.view.region
         self._choice.setEnabled(drawn.region is not None)
         # Asked without a drawn one, a case with a region of its own is measured there.

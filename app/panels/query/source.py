@@ -1,4 +1,4 @@
-"""Which picture a query speaks of."""
+"""Which image a query speaks of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from semblance.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from semblance.core.imaging.display import DisplayPicture
+    from semblance.core.imaging.display import DisplayImage
     from semblance.core.imaging.region import Region
     from semblance.core.library.columns import CaseColumns
 
@@ -33,11 +33,11 @@ class QuerySource:
         return columns.labels[index] if index >= 0 else self.name
 
 
-def inside(region: Region | None, picture: DisplayPicture) -> Region | None:
-    """``region`` as far as it lies in ``picture``; one remembered from another picture may not."""
+def inside(region: Region | None, image: DisplayImage) -> Region | None:
+    """``region`` as far as it lies in ``image``; one remembered from another image may not."""
     if region is None:
         return None
     try:
-        return region.clipped(picture.height, picture.width)
+        return region.clipped(image.height, image.width)
     except BadInput:
         return None

@@ -18,7 +18,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.core.language import figure, tr
 from semblance.core.searches.judgement import Kind
 
-PICTURE, STEP = 32, 68
+IMAGE, STEP = 32, 68
 _ICONS = {Kind.ALIKE: "thumb-up", Kind.NOT_ALIKE: "thumb-down", Kind.CLOSER: "target"}
 
 
@@ -32,11 +32,11 @@ class JudgementStrip(QWidget):
         self._state = context.state
         self.head = SectionHeader(tr("Judgements"), action=tr("Undo last"))
         self.head.action_wanted.connect(lambda: refining.undo(context))
-        self.pictures = _Pictures(thumbnails)
-        self.pictures.clicked.connect(self.wanted)
+        self.images = _Images(thumbnails)
+        self.images.clicked.connect(self.wanted)
         column = vbox(self, spacing=4)
         column.addWidget(self.head)
-        column.addWidget(self.pictures)
+        column.addWidget(self.images)
         self._state.ranking_changed.connect(self._renew)
         self._state.library_changed.connect(self._renew)
         self._renew()
@@ -48,14 +48,14 @@ class JudgementStrip(QWidget):
             return
         rows = LedgerRows()
         in_force = [entry for entry in state.asked.entries if entry.undone is None]
-        rows.show(state.search, in_force[-_Pictures.MOST :], (), state.columns)
+        rows.show(state.search, in_force[-_Images.MOST :], (), state.columns)
         ranks = {case.row: case.rank for case in state.asked.result.ranked}
-        self.pictures.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
+        self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
         self.head.set_note(figure(judged, ","))
         self.head.set_action_enabled(state.library is not None and state.library.writable)
 
 
-class _Pictures(QWidget):
+class _Images(QWidget):
     """The newest judgements, as many as there is room for."""
 
     MOST = 12
@@ -78,20 +78,20 @@ class _Pictures(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(STEP) * 3, theme().px(PICTURE))
+        return QSize(theme().px(STEP) * 3, theme().px(IMAGE))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.clicked.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, tokens, side = QPainter(self), theme(), theme().px(PICTURE)
+        painter, tokens, side = QPainter(self), theme(), theme().px(IMAGE)
         ratio = self.devicePixelRatioF()
         for place, (row, rank) in enumerate(self._rows):
             x = place * tokens.px(STEP)
             if x + tokens.px(STEP) > self.width() + tokens.px(8):
                 break
             square = QRect(x, 0, side, side)
-            painter.fillRect(square, colour(tokens.picture_well))
+            painter.fillRect(square, colour(tokens.image_well))
             image = self._thumbnails.get(row.case) if row.case >= 0 else None
             if image is not None:
                 _draw(painter, image, square, ratio)

@@ -58,7 +58,7 @@ class RankingPanel(Panel):
         self.alike = CountedSwitch(tr("alike folded"))
         for box, tip in (
             (self.same_patient, tr("Other cases of the query's patient are left out")),
-            (self.alike, tr("Pictures that show the very same count once")),
+            (self.alike, tr("Images that show the very same count once")),
         ):
             box.setChecked(True)
             box.setToolTip(tip)
@@ -270,7 +270,7 @@ class RankingPanel(Panel):
         self._pages.setCurrentWidget(self._empty)
         library, training = self._state.library, self._state.training
         if library is None or not len(library.columns):
-            self._empty.say(tr("No cases yet"), tr("Add pictures to this library: File > Add a folder."))
+            self._empty.say(tr("No cases yet"), tr("Add images to this library: File > Add a folder."))
         elif not library.writable and self._state.metric is None:
             self._empty.say(
                 tr("No metric to ask with"),
@@ -308,7 +308,7 @@ class RankingPanel(Panel):
             self._empty.say(tr("No answer yet"), tr("Search > Rank again (F5) asks now."))
         else:
             self._empty.say(
-                tr("Ask with a case"), tr("Double-click a case in the library, or drop a picture on Query.")
+                tr("Ask with a case"), tr("Double-click a case in the library, or drop an image on Query.")
             )
 
     def _ask(self, case_row: int) -> None:

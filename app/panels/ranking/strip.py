@@ -53,7 +53,7 @@ _SHORT = {
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
     PART_ASKED: tr("a part was asked"),
-    WHOLE_ASKED: tr("a whole picture"),
+    WHOLE_ASKED: tr("a whole image"),
 }
 TRAINED = tr("The metric was trained on this query or its patient: it may know it better than a new one.")
 _WHAT = tr(

@@ -1,4 +1,4 @@
-"""The examples beside the query, as small pictures; cases and files can be dropped among them."""
+"""The examples beside the query, as small images; cases and files can be dropped among them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ExamplesStrip(QWidget):
         column.addWidget(self.note)
         self._sides = _Sides(self)
         if thumbnails is not None:
-            thumbnails.ready.connect(lambda _rows: self._renew_pictures())
+            thumbnails.ready.connect(lambda _rows: self._renew_images())
         self._state.search_changed.connect(self._renew)
         self._state.ranking_changed.connect(self._tell)
         self._state.library_changed.connect(self._outside.clear)
@@ -90,7 +90,7 @@ class ExamplesStrip(QWidget):
                 self._grid.addWidget(tile, place // ACROSS, place % ACROSS)
             if had is not None and self._tiles:
                 self._tiles[min(had, len(self._tiles) - 1)].setFocus()
-        self._renew_pictures()
+        self._renew_images()
         self._tell()
 
     def _tile(self, example: Query, like: bool) -> _Tile:
@@ -137,14 +137,14 @@ class ExamplesStrip(QWidget):
         self.note.setText(" ".join(problems))
         self.note.setVisible(bool(problems))
 
-    # Pictures
+    # Images
 
-    def _renew_pictures(self) -> None:
+    def _renew_images(self) -> None:
         for tile in self._tiles:
-            tile.show_picture(*self._picture(tile.example))
+            tile.show_image(*self._image(tile.example))
 
-    def _picture(self, example: Query) -> tuple[QImage | None, bool]:
-        """The picture, and whether there never will be one."""
+    def _image(self, example: Query) -> tuple[QImage | None, bool]:
+        """The image, and whether there never will be one."""
         if example.image is not None:
             if example not in self._asked_for:
                 self._fetch(example)
@@ -166,7 +166,7 @@ class ExamplesStrip(QWidget):
         def show(found: CardImage | None) -> None:
             pixels = None if found is None else found.pixels
             self._outside[example] = None if pixels is None else as_image(pixels)
-            self._renew_pictures()
+            self._renew_images()
 
         job.done.connect(show)
         job.failed.connect(lambda _error: show(None))
@@ -231,7 +231,7 @@ class _Sides(QWidget):
 
 
 class _Tile(QAbstractButton):
-    """One example: its picture, + or −, and a cross while the mouse or the keyboard is on it."""
+    """One example: its image, + or −, and a cross while the mouse or the keyboard is on it."""
 
     removed = Signal()
     turned = Signal()
@@ -258,7 +258,7 @@ class _Tile(QAbstractButton):
     def sizeHint(self) -> QSize:
         return QSize(theme().px(TILE), theme().px(TILE))
 
-    def show_picture(self, image: QImage | None, gone: bool) -> None:
+    def show_image(self, image: QImage | None, gone: bool) -> None:
         self._image, self._gone = image, gone
         self.update()
 
@@ -286,7 +286,7 @@ class _Tile(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.fillRect(self.rect(), QColor(tokens.picture_well))
+        painter.fillRect(self.rect(), QColor(tokens.image_well))
         ratio = self.devicePixelRatioF()
         if self._image is not None:
             size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
@@ -298,7 +298,7 @@ class _Tile(QAbstractButton):
             painter.drawPixmap(
                 (self.width() - side) // 2,
                 (self.height() - side) // 2,
-                icon_pixmap("warning", side, tokens.picture_text, ratio),
+                icon_pixmap("warning", side, tokens.image_text, ratio),
             )
         self._mark(
             painter, QRect(0, 0, theme().px(_BADGE), theme().px(_BADGE)), "plus" if self.like else "minus"

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from semblance.app.context import Context
 from semblance.app.operations import explaining
+from semblance.app.panels.side.why_images import WhyImages
 from semblance.app.panels.side.why_metric import WhyMetric
-from semblance.app.panels.side.why_pictures import WhyPictures
 from semblance.app.timers import one_shot
 from semblance.app.widgets.boxes import vbox
 from semblance.app.widgets.empty_state import EmptyState
@@ -53,7 +53,7 @@ class WhyPanel(Panel):
         self._wanted = -1
         self._asked_for: tuple[object, str] | None = None
         self._why: Why | None = None
-        self.pictures = WhyPictures(context)
+        self.images = WhyImages(context)
         self.head = SectionHeader(tr("What made the distance"), note=tr("untick to omit"))
         self.head.action_wanted.connect(self.reset)
         self.kind = Segmented([(_GROUPS, tr("Groups")), (_SHARES, tr("Bits"))])
@@ -80,7 +80,7 @@ class WhyPanel(Panel):
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
         body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
-        body.addWidget(self.pictures)
+        body.addWidget(self.images)
         body.addWidget(self.sentence)
         body.addWidget(Rule())
         body.addWidget(self.head)
@@ -140,7 +140,7 @@ class WhyPanel(Panel):
             self._quiet.start()
 
         explaining.explain(self._context, asked, line.case_id, line.distance, told, self._fail)
-        self.pictures.show_pair(asked, line)
+        self.images.show_pair(asked, line)
 
     def _make_ready(self) -> None:
         """The first group that is unticked shall not wait for all features to be read."""
@@ -151,7 +151,7 @@ class WhyPanel(Panel):
         self._quiet.stop()
         self._context.jobs.drop(explaining.WHY)
         self._asked_for = self._why = None
-        self.pictures.forget()
+        self.images.forget()
 
     def _fail(self, error: SemblanceError) -> None:
         self._why = None

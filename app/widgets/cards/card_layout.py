@@ -19,7 +19,7 @@ NO_PLACE = -1
 class CardLayout:
     """Cards of ``count`` cases in a viewport ``width`` px wide.
 
-    ``thumb`` is the side of the picture's square, ``caption`` what is below it; with ``rows`` true the
+    ``thumb`` is the side of the image's square, ``caption`` what is below it; with ``rows`` true the
     cases are rows of ``pitch`` px instead. Coordinates are of the whole content, not the viewport.
     """
 
@@ -33,7 +33,7 @@ class CardLayout:
 
     @classmethod
     def cards(cls, width: int, count: int, smallest: int = USUAL) -> CardLayout:
-        """As many columns as pictures of ``smallest`` px allow; the pictures then share what is left."""
+        """As many columns as images of ``smallest`` px allow; the images then share what is left."""
         smallest = min(LARGEST, max(smallest, theme().px(80)))
         room = max(1, width - 2 * SIDE + GAP_X)
         columns = max(1, room // (smallest + 2 * MARGIN + GAP_X))
@@ -46,7 +46,7 @@ class CardLayout:
 
     @classmethod
     def list(cls, width: int, count: int) -> CardLayout:
-        """Rows with a picture of 24 px each."""
+        """Rows with an image of 24 px each."""
         pitch = theme().px(32)
         return cls(width, count, 1, pitch - 6, 0, pitch, rows=True)
 

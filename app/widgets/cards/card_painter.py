@@ -18,7 +18,7 @@ from semblance.app.widgets.cards.card_pieces import ROW_END, bar_length, thumbs,
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import CENTRE, RIGHT, lettering
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, PictureState
+from semblance.core.library.columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
 _SCALED_BYTES = 12 * 1024 * 1024
@@ -36,7 +36,7 @@ class CardState:
     role: str = ""
 
 
-class ScaledPictures:
+class ScaledImages:
     """Thumbnails in the size they are drawn, made within a time budget per frame."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ScaledPictures:
         return found
 
     def make(self, case_row: int, image: QImage) -> QPixmap | None:
-        """The picture in size, or ``None`` (and the row in ``late``) when this frame's time is used up."""
+        """The image in size, or ``None`` (and the row in ``late``) when this frame's time is used up."""
         if time.perf_counter() > self._until:
             self.late.add(case_row)
             return None
@@ -102,18 +102,18 @@ class CardPainter:
         deck: Deck,
         layout: CardLayout,
         source: ThumbnailSource | None,
-        pictures: ScaledPictures,
+        images: ScaledImages,
         ratio: float,
         *,
         judging: bool,
     ) -> None:
         self._painter, self._deck, self._layout = painter, deck, layout
-        self._source, self._pictures, self._ratio, self._judging = source, pictures, ratio, judging
+        self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
         self._theme: Theme = theme()
         self._letters = deck.columns.letters
         self._small, self._base = lettering(SMALL), lettering(BASE)
         self._bold = lettering(SMALL, 600)
-        pictures.begin(layout.thumb, ratio)
+        images.begin(layout.thumb, ratio)
 
     def draw(self, place: int, at: QRect, state: CardState) -> None:
         """Draw the case at ``place`` into ``at``, given in the painter's coordinates."""
@@ -129,7 +129,7 @@ class CardPainter:
         self._back(at, state)
         side = self._layout.thumb
         square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
-        self._picture(place, square)
+        self._image(place, square)
         if deck.ranked:
             self._mark(square, str(deck.rank(place)), deck.shift(place))
         if deck.alike is not None and deck.alike[place] > 0:
@@ -179,38 +179,36 @@ class CardPainter:
             painter.drawRoundedRect(QRectF(at), 4, 4)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _picture(self, place: int, square: QRect) -> None:
+    def _image(self, place: int, square: QRect) -> None:
         deck, tokens, painter = self._deck, self._theme, self._painter
         case_row = deck.case_row(place)
-        drawn = self._pictures.get(case_row)
+        drawn = self._images.get(case_row)
         state = int(deck.columns.state[deck.index(place)])
         if drawn is None:
             image = None
-            if self._source is not None and state == PictureState.OK:
+            if self._source is not None and state == ImageState.OK:
                 image = self._source.get(case_row)
             if image is not None:
-                drawn = self._pictures.make(case_row, image)
-        if drawn is not None and state == PictureState.OK:
+                drawn = self._images.make(case_row, image)
+        if drawn is not None and state == ImageState.OK:
             width, height = drawn.width() / self._ratio, drawn.height() / self._ratio
             if width < square.width() - 0.5 or height < square.height() - 0.5:
-                painter.fillRect(square, colour(tokens.picture_well))
+                painter.fillRect(square, colour(tokens.image_well))
             x = square.x() + round((square.width() - width) / 2)
             painter.drawPixmap(QPointF(x, square.y() + round((square.height() - height) / 2)), drawn)
             return
-        painter.fillRect(square, colour(tokens.picture_well))
+        painter.fillRect(square, colour(tokens.image_well))
         if self._layout.rows:
-            if state != PictureState.OK or self._problem(case_row):
-                name = "table" if state == PictureState.NO_PICTURE else "warning"
+            if state != ImageState.OK or self._problem(case_row):
+                name = "table" if state == ImageState.NO_IMAGE else "warning"
                 side = tokens.px(14)
-                sign = icon_pixmap(name, side, tokens.picture_text, self._ratio)
+                sign = icon_pixmap(name, side, tokens.image_text, self._ratio)
                 painter.drawPixmap(square.center() - QPoint(side // 2 - 1, side // 2 - 1), sign)
-        elif state == PictureState.MISSING:
-            self._lines_in(
-                square, (tr("picture moved"), tokens.picture_text), (tr("Relink"), tokens.picture_link)
-            )
-        elif state == PictureState.NO_PICTURE:
+        elif state == ImageState.MISSING:
+            self._lines_in(square, (tr("image moved"), tokens.image_text), (tr("Relink"), tokens.image_link))
+        elif state == ImageState.NO_IMAGE:
             self._sign(square, "table", tr("row of a table"))
-        elif state == PictureState.UNREADABLE or self._problem(case_row):
+        elif state == ImageState.UNREADABLE or self._problem(case_row):
             self._sign(square, "warning", tr("not readable"))
         elif deck.waiting is not None and deck.waiting[place]:
             self._waiting(square)
@@ -220,11 +218,11 @@ class CardPainter:
 
     def _sign(self, square: QRect, name: str, text: str) -> None:
         side = self._theme.px(16)
-        pixmap = icon_pixmap(name, side, self._theme.picture_text, self._ratio)
+        pixmap = icon_pixmap(name, side, self._theme.image_text, self._ratio)
         middle = square.center()
         self._painter.drawPixmap(QPoint(middle.x() - side // 2, middle.y() - side - 1), pixmap)
         below = QRect(square.x(), middle.y() + 4, square.width(), self._theme.px(16))
-        self._small.draw(self._painter, below, text, self._theme.picture_text, CENTRE)
+        self._small.draw(self._painter, below, text, self._theme.image_text, CENTRE)
 
     def _lines_in(self, square: QRect, first: tuple[str, str], second: tuple[str, str]) -> None:
         line = self._theme.px(18)
@@ -235,10 +233,10 @@ class CardPainter:
     def _waiting(self, square: QRect) -> None:
         bar = QRect(square.center().x() - 24, square.center().y() - 1, 48, 2)
         self._painter.fillRect(bar, colour("#3D3D43"))
-        self._painter.fillRect(QRect(bar.x(), bar.y(), 20, 2), colour(self._theme.picture_text))
+        self._painter.fillRect(QRect(bar.x(), bar.y(), 20, 2), colour(self._theme.image_text))
 
     def _mark(self, square: QRect, text: str, quiet: str = "", *, at_bottom: bool = False) -> None:
-        """White on black in a corner of the picture, ``quiet`` in grey behind it."""
+        """White on black in a corner of the image, ``quiet`` in grey behind it."""
         painter = self._painter
         width = max(18, int(self._bold.width(text)) + 10)
         height = self._theme.px(17)
@@ -250,10 +248,10 @@ class CardPainter:
         self._bold.draw(painter, QRect(box.x(), box.y(), width, height), text, "#FFFFFF", CENTRE)
         if quiet:
             where = QRect(box.x() + width - 2, box.y(), after, height)
-            self._small.draw(painter, where, quiet, self._theme.picture_text)
+            self._small.draw(painter, where, quiet, self._theme.image_text)
 
     def _role(self, square: QRect, text: str) -> None:
-        """What the case is about to be in a comparison, across the foot of its picture."""
+        """What the case is about to be in a comparison, across the foot of its image."""
         band = QRect(square.x(), 0, square.width(), self._theme.px(18))
         band.moveBottom(square.bottom())
         self._painter.fillRect(band, colour(self._theme.accent_filled))
@@ -312,7 +310,7 @@ class CardPainter:
                 x += moved.width()
             x += 6
         side = self._layout.thumb
-        self._picture(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
+        self._image(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
         x += side + 8
         chip = tokens.px(SIDE)
         self._chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))

@@ -50,7 +50,7 @@ def verdict_at(card: QRect, layout: CardLayout, point: QPoint) -> int:
 
 
 def on_alike(card: QRect, layout: CardLayout, point: QPoint) -> bool:
-    """Whether ``point`` is on the count of folded near-duplicates, at the foot of the picture."""
+    """Whether ``point`` is on the count of folded near-duplicates, at the foot of the image."""
     if layout.rows:
         return False
     square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.thumb, layout.thumb)
@@ -59,7 +59,7 @@ def on_alike(card: QRect, layout: CardLayout, point: QPoint) -> bool:
 
 
 def on_relink(card: QRect, layout: CardLayout, point: QPoint) -> bool:
-    """Whether ``point`` is on the word Relink of a card whose picture has moved."""
+    """Whether ``point`` is on the word Relink of a card whose image has moved."""
     square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.thumb, layout.thumb)
     link = QRect(square.x(), square.center().y() - 2, square.width(), theme().px(18) + 4)
     return link.contains(point)

@@ -15,9 +15,9 @@ from semblance.app.theme import colour, plain_tip, theme
 from semblance.app.timers import one_shot
 from semblance.app.widgets.cards.card_layout import NO_PLACE, CardLayout
 from semblance.app.widgets.cards.card_motion import Motion
-from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledPictures
+from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.core.language import tr
-from semblance.core.library.columns import PictureState
+from semblance.core.library.columns import ImageState
 
 NONE = -1
 
@@ -35,7 +35,7 @@ class CardView(QAbstractScrollArea):
         super().__init__(parent)
         self._deck = Deck()
         self._source: ThumbnailSource | None = None
-        self._pictures = ScaledPictures()
+        self._images = ScaledImages()
         self._rows, self._judging = False, False
         self._place = self._hover = NO_PLACE
         self._motion = Motion(self)
@@ -112,11 +112,11 @@ class CardView(QAbstractScrollArea):
 
     def set_source(self, source: ThumbnailSource | None) -> None:
         if self._source is not None:
-            self._source.ready.disconnect(self._pictures_ready)
+            self._source.ready.disconnect(self._images_ready)
         self._source = source
         if source is not None:
-            source.ready.connect(self._pictures_ready)
-        self._pictures.clear()
+            source.ready.connect(self._images_ready)
+        self._images.clear()
         self.viewport().update()
 
     def set_rows(self, rows: bool) -> None:
@@ -195,7 +195,7 @@ class CardView(QAbstractScrollArea):
         card, bar = self._layout.card(self._place), self.verticalScrollBar()
         room, height = self._layout.top, self.viewport().height()
         if card.top() - room < bar.value() or card.height() + 2 * room > height:
-            # Of a card that is higher than what is seen, its picture and rank are at the top.
+            # Of a card that is higher than what is seen, its image and rank are at the top.
             bar.setValue(card.top() - room)
         elif card.bottom() + room > bar.value() + height:
             bar.setValue(card.bottom() + room - height + 1)
@@ -234,7 +234,7 @@ class CardView(QAbstractScrollArea):
             self.viewport().update()
 
     def _restyled(self) -> None:
-        self._pictures.clear()
+        self._images.clear()
         self._lay_out()
 
     def _update(self, place: int) -> None:
@@ -254,7 +254,7 @@ class CardView(QAbstractScrollArea):
             self._deck,
             self._layout,
             self._source,
-            self._pictures,
+            self._images,
             self.devicePixelRatioF(),
             judging=self._judging,
         )
@@ -269,7 +269,7 @@ class CardView(QAbstractScrollArea):
             if region.intersects(at):
                 draw.draw(place, at, self._state(place, focused))
         painter.end()
-        if self._pictures.late:
+        if self._images.late:
             self._again.start(0)
 
     def _state(self, place: int, focused: bool) -> CardState:
@@ -280,23 +280,23 @@ class CardView(QAbstractScrollArea):
         # What is asked for last comes first: from the bottom up, the top ones are there soonest.
         if self._source is not None:
             for place in reversed(places):
-                if self._deck.columns.state[self._deck.index(place)] == PictureState.OK:
+                if self._deck.columns.state[self._deck.index(place)] == ImageState.OK:
                     row = self._deck.case_row(place)
-                    if self._pictures.get(row) is None:
+                    if self._images.get(row) is None:
                         self._source.get(row)
 
     def _finish_late(self) -> None:
         """Draw what the last frame had no time for, where it still can be seen."""
-        late = self._pictures.late
+        late = self._images.late
         shown = {place: self._deck.case_row(place) for place in self.visible_places()}
         late.intersection_update(shown.values())
         for place, row in shown.items():
             if row in late:
                 self._update(place)
 
-    def _pictures_ready(self, case_rows: frozenset[int]) -> None:
+    def _images_ready(self, case_rows: frozenset[int]) -> None:
         for row in case_rows:
-            self._pictures.forget(row)
+            self._images.forget(row)
         for place in self.visible_places():
             if self._deck.case_row(place) in case_rows:
                 self._update(place)

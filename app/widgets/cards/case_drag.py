@@ -25,10 +25,10 @@ def dragged_case(data: QMimeData) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def drag(source: QWidget, data: QMimeData, picture: QPixmap | None) -> None:
+def drag(source: QWidget, data: QMimeData, image: QPixmap | None) -> None:
     """Let the mouse carry ``data``; returns when it was let go."""
     carried = QDrag(source)
     carried.setMimeData(data)
-    if picture is not None:
-        carried.setPixmap(picture)
+    if image is not None:
+        carried.setPixmap(image)
     carried.exec(Qt.DropAction.CopyAction)

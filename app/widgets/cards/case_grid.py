@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.grid_keys import led_to
 from semblance.core.language import tr
-from semblance.core.library.columns import PictureState
+from semblance.core.library.columns import ImageState
 
 __all__ = ["NONE", "CaseGrid"]
 
@@ -148,7 +148,7 @@ class CaseGrid(CardView):
         return False
 
     def _is_missing(self, place: int) -> bool:
-        return int(self._deck.columns.state[self._deck.index(place)]) == PictureState.MISSING
+        return int(self._deck.columns.state[self._deck.index(place)]) == ImageState.MISSING
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
@@ -158,7 +158,7 @@ class CaseGrid(CardView):
         if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
             self._pressed_at = None
             if self._place != NO_PLACE:
-                drag(self, mime_data(self._deck, self._place), self._pictures.get(self.current()))
+                drag(self, mime_data(self._deck, self._place), self._images.get(self.current()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None

@@ -1,4 +1,4 @@
-"""A few cases side by side in one line, each with a picture and a word or two; chosen by mouse or keys."""
+"""A few cases side by side in one line, each with an image and a word or two; chosen by mouse or keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import lettering
 from semblance.core.language import tr
 
-#: Height, side of the picture and width of a case, with words beneath each other, and in one line.
+#: Height, side of the image and width of a case, with words beneath each other, and in one line.
 #: A case beside its words is wide enough for "differs in stripes" and as much below.
 TALL, TALL_THUMB, TALL_WIDTH = 56, 50, 158
 LOW, LOW_THUMB, LOW_WIDTH = 28, 24, 108
@@ -67,9 +67,9 @@ class CaseStrip(QWidget):
 
     def set_source(self, source: ThumbnailSource) -> None:
         if self._source is not None:
-            self._source.ready.disconnect(self._pictures_ready)
+            self._source.ready.disconnect(self._images_ready)
         self._source = source
-        source.ready.connect(self._pictures_ready)
+        source.ready.connect(self._images_ready)
         self.update()
 
     def set_cases(self, cases: Sequence[StripCase]) -> None:
@@ -81,7 +81,7 @@ class CaseStrip(QWidget):
         self.update()
 
     def set_low(self, low: bool) -> None:
-        """One line of text instead of two, with small pictures."""
+        """One line of text instead of two, with small images."""
         if low != self._low:
             self._low = low
             self.updateGeometry()
@@ -127,7 +127,7 @@ class CaseStrip(QWidget):
         self.updateGeometry()
         self.update()
 
-    def _pictures_ready(self, rows: frozenset[int]) -> None:
+    def _images_ready(self, rows: frozenset[int]) -> None:
         if any(case.row in rows for case in self._cases):
             self.update()
 
@@ -212,7 +212,7 @@ class CaseStrip(QWidget):
             painter.drawRoundedRect(QRectF(cell).adjusted(1, 1, -1, -1), 4, 4)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         square = QRect(cell.x() + _PAD, cell.y() + (cell.height() - side) // 2, side, side)
-        self._picture(painter, square, case.row)
+        self._image(painter, square, case.row)
         left = square.right() + 1 + 2 * _PAD
         bold, plain, small = lettering(BASE, 600), lettering(BASE), lettering(SMALL)
         line = tokens.px(16)
@@ -233,8 +233,8 @@ class CaseStrip(QWidget):
             where = QRect(left, top + line + number * tokens.px(15), room, tokens.px(15))
             small.draw(painter, where, words, tokens.second)
 
-    def _picture(self, painter: QPainter, square: QRect, row: int) -> None:
-        painter.fillRect(square, colour(theme().picture_well))
+    def _image(self, painter: QPainter, square: QRect, row: int) -> None:
+        painter.fillRect(square, colour(theme().image_well))
         image = self._source.get(row) if self._source is not None else None
         if image is None:
             return

@@ -21,7 +21,7 @@ from semblance.app import theme as themes
 from semblance.app.models.thumbnails import ThumbnailSource
 from semblance.app.theme import plain_tip, theme
 from semblance.app.timers import one_shot
-from semblance.app.widgets.cards.card_painter import ScaledPictures
+from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from semblance.core.language import tr
 from semblance.core.library.columns import CaseColumns, no_cases
@@ -58,7 +58,7 @@ class RankColumns(QAbstractScrollArea):
         self._current = self._hover = NONE
         self._side = LEFT
         self._source: ThumbnailSource | None = None
-        self._pictures = ScaledPictures()
+        self._images = ScaledImages()
         self._again = one_shot(self, self.viewport().update)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -72,7 +72,7 @@ class RankColumns(QAbstractScrollArea):
 
     def set_source(self, source: ThumbnailSource) -> None:
         self._source = source
-        source.ready.connect(self._pictures_ready)
+        source.ready.connect(self._images_ready)
 
     def set_lines(
         self,
@@ -208,7 +208,7 @@ class RankColumns(QAbstractScrollArea):
         self.viewport().update()
 
     def _restyled(self) -> None:
-        self._pictures.clear()
+        self._images.clear()
         self._lay_out()
 
     # Painting
@@ -217,18 +217,18 @@ class RankColumns(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), themes.colour(theme().panel))
         # All is drawn anew; who went meanwhile is waited for no longer.
-        self._pictures.late.clear()
+        self._images.late.clear()
         draw = RankPainter(
             painter,
             self.geometry_now,
             self._columns,
             self._source,
-            self._pictures,
+            self._images,
             self.devicePixelRatioF(),
             (self._full(LEFT), self._full(RIGHT)),
             self._digits,
         )
-        draw.make_pictures(self._shown)
+        draw.make_images(self._shown)
         chosen = {self._current, self._hover} - {NONE}
         draw.lines(self._shown, self._least, chosen)
         for side, lines in enumerate(self._shown):
@@ -242,7 +242,7 @@ class RankColumns(QAbstractScrollArea):
                     ring=self.hasFocus() and side == self._side,
                 )
         painter.end()
-        if self._pictures.late:
+        if self._images.late:
             self._again.start(0)
 
     def _full(self, side: int) -> float:
@@ -250,9 +250,9 @@ class RankColumns(QAbstractScrollArea):
         lines = self._shown[side]
         return lines[-1].distance * 1.25 if lines else 1.0
 
-    def _pictures_ready(self, rows: frozenset[int]) -> None:
+    def _images_ready(self, rows: frozenset[int]) -> None:
         for row in rows:
-            self._pictures.forget(row)
+            self._images.forget(row)
         self.viewport().update()
 
     # Mouse

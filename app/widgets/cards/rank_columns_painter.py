@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 from semblance.app.icons import icon_pixmap
 from semblance.app.models.thumbnails import ThumbnailSource
 from semblance.app.theme import BASE, OUTCOME, SMALL, colour, finding_colour, theme
-from semblance.app.widgets.cards.card_painter import ScaledPictures
+from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
 from semblance.core.language import tr
@@ -114,7 +114,7 @@ class RankPainter:
         geometry: Geometry,
         columns: CaseColumns,
         source: ThumbnailSource | None,
-        pictures: ScaledPictures,
+        images: ScaledImages,
         ratio: float,
         full: tuple[float, float],
         digits: Sequence[int],
@@ -122,11 +122,11 @@ class RankPainter:
         """A distance of ``full`` fills the bar of its side; it is written with so many ``digits``."""
         self._full, self._digits = full, digits
         self._painter, self._at, self._columns = painter, geometry, columns
-        self._source, self._pictures, self._ratio = source, pictures, ratio
+        self._source, self._images, self._ratio = source, images, ratio
         self._theme = theme()
-        pictures.begin(geometry.row - 6, ratio)
+        images.begin(geometry.row - 6, ratio)
 
-    def make_pictures(self, shown: tuple[Sequence[Line], Sequence[Line]]) -> None:
+    def make_images(self, shown: tuple[Sequence[Line], Sequence[Line]]) -> None:
         """As many as this frame has time for, before anything else takes it; those not there are sent for."""
         for lines in shown:
             for place, line in enumerate(lines):
@@ -150,7 +150,7 @@ class RankPainter:
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def line(self, side: int, place: int, line: Line, *, current: bool, hovered: bool, ring: bool) -> None:
-        """One row: rank, picture, finding and name, bar, distance, and on the right by how much it rose."""
+        """One row: rank, image, finding and name, bar, distance, and on the right by how much it rose."""
         if not self._at.seen(place):
             return
         painter, tokens, at = self._painter, self._theme, self._at.line(side, place)
@@ -169,7 +169,7 @@ class RankPainter:
         )
         x += tokens.px(26) + 10
         tall = self._at.row - 6
-        self._picture(line, QRect(x, at.y() + (at.height() - tall) // 2, tall, tall))
+        self._image(line, QRect(x, at.y() + (at.height() - tall) // 2, tall, tall))
         x += tall + 10
         right = at.right() - 8
         distance = distance_text(line.distance, self._digits[side])
@@ -212,13 +212,13 @@ class RankPainter:
         lower = QRect(at.x(), at.y() + half, at.width(), half - 1)
         lettering(SMALL).draw(painter, lower, name, tokens.second, LEFT, middle=True)
 
-    def _picture(self, line: Line, square: QRect) -> None:
+    def _image(self, line: Line, square: QRect) -> None:
         painter = self._painter
-        painter.fillRect(square, colour(self._theme.picture_well))
+        painter.fillRect(square, colour(self._theme.image_well))
         scaled = self._scaled(line.row)
         if scaled is None and self._source is not None and self._source.problem(line.row):
             side = min(16, square.width())
-            mark = icon_pixmap("warning", side, self._theme.picture_text, self._ratio)
+            mark = icon_pixmap("warning", side, self._theme.image_text, self._ratio)
             painter.drawPixmap(square.center() - QPoint(side // 2, side // 2), mark)
         if scaled is not None:
             size = scaled.deviceIndependentSize()
@@ -229,12 +229,12 @@ class RankPainter:
             painter.drawPixmap(corner, scaled)
 
     def _scaled(self, case_row: int) -> QPixmap | None:
-        """The picture of a case in size; ``None`` where it is not there yet."""
-        scaled = self._pictures.get(case_row)
+        """The image of a case in size; ``None`` where it is not there yet."""
+        scaled = self._images.get(case_row)
         if scaled is None and self._source is not None:
             image = self._source.get(case_row)
             if image is not None:
-                scaled = self._pictures.make(case_row, image)
+                scaled = self._images.make(case_row, image)
         return scaled
 
     def _bar(self, at: QRect, share: float) -> None:

@@ -12,7 +12,7 @@ SHAPE = (336, 240)
 
 
 def radiograph(rng: np.random.Generator, left: bool) -> Grey:
-    """(336, 240) grey; the fibula lies on the outer side: right in the picture of a left knee."""
+    """(336, 240) grey; the fibula lies on the outer side: right in the image of a left knee."""
     film = Film(rng, SHAPE, pose(rng, SHAPE, zoom=0.97, turn=0.05, shift=0.02, mirror=not left))
     stout = float(rng.uniform(0.94, 1.08))
     gap = float(rng.uniform(0.032, 0.058))

@@ -1,1 +1,1 @@
-"""Many descriptions of small places of one picture, to be counted as words by the step ``codebook``."""
+"""Many descriptions of small places of one image, to be counted as words by the step ``codebook``."""

@@ -1,4 +1,4 @@
-"""How local descriptors lie in the row of a picture: several small whole numbers in one column."""
+"""How local descriptors lie in the row of an image: several small whole numbers in one column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Places = npt.NDArray[np.intp]
 
 #: Whole numbers of so many bits are exact in float32.
 EXACT_BITS = 24
-#: What all columns of a place that the picture does not have hold.
+#: What all columns of a place that the image does not have hold.
 NO_PLACE = -1.0
 
 
@@ -21,7 +21,7 @@ class DescriptorForm:
     """Descriptors of ``len(low)`` values between ``low`` and ``high``, each kept in ``bits`` bits.
 
     One column of a row holds ``24 // bits`` values, one place ``columns`` of them next to one another; a row
-    is one place after another, those that the picture lacks (:data:`NO_PLACE`) last. ``whitened``: the
+    is one place after another, those that the image lacks (:data:`NO_PLACE`) last. ``whitened``: the
     values have different units, hence words are found after whitening them.
     """
 

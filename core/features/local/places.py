@@ -1,4 +1,4 @@
-"""The picture as local extractors see it, and the places they look at."""
+"""The image as local extractors see it, and the places they look at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.pixels import finite, resampled
-from semblance.core.imaging.picture import LUMA, Picture
+from semblance.core.imaging.image import LUMA, Image
 from semblance.core.imaging.region import Region
 
 Floats = npt.NDArray[np.float32]
@@ -16,11 +16,11 @@ Mask = npt.NDArray[np.bool_]
 
 #: Between two places tried for a grid, its spacing grows by so much.
 _WIDER = 1.01
-#: Grey levels numbers are rounded to: at least those of 16 bits, so that a picture's depth does not matter.
+#: Grey levels numbers are rounded to: at least those of 16 bits, so that an image's depth does not matter.
 _LEVELS = np.float32(65535)
 
 
-def seen(picture: Picture, region: Region | None, *, longest: int, shortest: int = 1) -> tuple[Floats, Mask]:
+def seen(image: Image, region: Region | None, *, longest: int, shortest: int = 1) -> tuple[Floats, Mask]:
     """(c, h, w) one grey plane or red, green and blue in 0..1, and (h, w) which pixels are meant.
 
     A longer side than ``longest`` is reduced to it, the other in proportion; none stays below ``shortest``.
@@ -28,16 +28,14 @@ def seen(picture: Picture, region: Region | None, *, longest: int, shortest: int
     Raises:
         BadInput: the region lies outside, or the pixels hold NaN or infinite values.
     """
-    part = picture.cropped(region)
+    part = image.cropped(region)
     planes = part.rgb().transpose(2, 0, 1) if part.is_colour else part.grey()[None]
-    planes = np.clip(finite(planes, picture), 0.0, 1.0)
+    planes = np.clip(finite(planes, image), 0.0, 1.0)
     planes = np.rint(planes * _LEVELS) / _LEVELS
     inside = np.ones((part.height, part.width), dtype=np.bool_)
     if region is not None:
-        box = region.clipped(picture.height, picture.width)
-        inside = box.mask(picture.height, picture.width)[
-            box.y : box.y + box.height, box.x : box.x + box.width
-        ]
+        box = region.clipped(image.height, image.width)
+        inside = box.mask(image.height, image.width)[box.y : box.y + box.height, box.x : box.x + box.width]
     shrink = min(1.0, longest / max(part.height, part.width))
     height, width = (max(shortest, round(side * shrink)) for side in (part.height, part.width))
     if (height, width) != (part.height, part.width):

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.local.form import DescriptorForm
 from semblance.core.features.local.places import as_shares, grid_inside, seen
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 from semblance.core.parameters import Parameter, Value
 
 Floats = npt.NDArray[np.float32]
 
-#: Larger pictures are reduced to this longest side.
+#: Larger images are reduced to this longest side.
 LONGEST_SIDE = 384
 
 SMOOTH, BLOBS, EDGES = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0), (2.0, 4.0)
@@ -63,7 +63,7 @@ class Textons(Extractor):
     Of CIE Lab: Gaussians of L, a and b (sigma 1, 2, 4 pixels), Laplacians of Gaussian of L (1, 2, 4, 8),
     first derivatives of L down and right (2, 4), after Winn, Criminisi, Minka 2005. Places lie on a grid
     inside the region's outline. Responses are kept in 4,096 steps over the range they can have, two to a
-    column: 9 columns a place, 37 KB a picture of 1,024 places.
+    column: 9 columns a place, 37 KB an image of 1,024 places.
     """
 
     name = "textons"
@@ -85,19 +85,19 @@ class Textons(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names(self._points)
 
-    def extract(self, picture: Picture, region: Region | None = None) -> Floats:
+    def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(points * 9,) float32, whole numbers; -1 in all columns of a place there is not.
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        planes, inside = seen(picture, region, longest=LONGEST_SIDE)
+        planes, inside = seen(image, region, longest=LONGEST_SIDE)
         at = grid_inside(inside, self._points)
         found = responses(lab_of(planes))[:, at[:, 0], at[:, 1]]
         return FORM.pack(found.T, self._points)
 
-    def places(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64]:
-        _, inside = seen(picture, region, longest=LONGEST_SIDE)
+    def places(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64]:
+        _, inside = seen(image, region, longest=LONGEST_SIDE)
         return as_shares(grid_inside(inside, self._points), inside)
 
 

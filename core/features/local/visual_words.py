@@ -11,14 +11,14 @@ import numpy.typing as npt
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.local.form import DescriptorForm
 from semblance.core.features.local.places import as_shares, grey_of, grid_inside, seen
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import say
 from semblance.core.parameters import Parameter, Value
 
 Doubles = npt.NDArray[np.float64]
 
-#: Larger pictures are reduced to this longest side; narrower sides than the other are stretched to it.
+#: Larger images are reduced to this longest side; narrower sides than the other are stretched to it.
 LONGEST_SIDE, SHORTEST_SIDE = 384, 32
 #: Scales of the grid, pixels; a descriptor looks at 12 of them across.
 DENSE_SCALES = (2.0, 4.0)
@@ -54,7 +54,7 @@ class VisualWords(Extractor):
     Up to half of them at interest points (extrema of differences of Gaussians, turned to their gradient;
     of more, evenly many of every scale), the others on a grid in two scales, upright. Only places inside the
     region's outline count, though what lies around them is looked at. A descriptor is 128 bytes, three to a
-    column: 43 columns a place, 44 KB a picture of 256 places. Where the picture is flat all of them are 0.
+    column: 43 columns a place, 44 KB an image of 256 places. Where the image is flat all of them are 0.
     The paper's detector (Harris-affine) is not in scikit-image; its detector of SIFT's own takes its part.
     """
 
@@ -77,17 +77,17 @@ class VisualWords(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names(self._points)
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """(points * 43,) float32, whole numbers; -1 in all columns of a place there is not.
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        planes, inside = seen(picture, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
+        planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
         return FORM.pack(sift(grey_of(planes), inside, self._points), self._points)
 
-    def places(self, picture: Picture, region: Region | None = None) -> Doubles:
-        planes, inside = seen(picture, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
+    def places(self, image: Image, region: Region | None = None) -> Doubles:
+        planes, inside = seen(image, region, longest=LONGEST_SIDE, shortest=SHORTEST_SIDE)
         _, found, _ = _found(grey_of(planes), inside, self._points)
         return as_shares(found.positions, inside)
 
@@ -110,14 +110,14 @@ def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArr
 def _found(
     grey: Doubles, inside: npt.NDArray[np.bool_], points: int
 ) -> tuple[Any, _Places, npt.NDArray[np.bool_]]:
-    """The detector, the places to describe, and (p,) which of them lie where the picture is flat."""
+    """The detector, the places to describe, and (p,) which of them lie where the image is flat."""
     from skimage.feature import SIFT
 
     detector: Any = SIFT(upsampling=1)  # type: ignore[no-untyped-call]
     try:
         detector.detect(grey)
     except RuntimeError:
-        # It has no other way to say that a picture holds no interest point.
+        # It has no other way to say that an image holds no interest point.
         found = _Places.none()
     else:
         found = _Places(
@@ -197,7 +197,7 @@ def _spread(sigmas: Doubles, count: int) -> npt.NDArray[np.intp]:
 
 
 def _flat(grey: Doubles, at: npt.NDArray[np.intp], sigma: float) -> npt.NDArray[np.bool_]:
-    """(p,) at which places ``at`` the picture, blurred by ``sigma``, is flat in all that is looked at."""
+    """(p,) at which places ``at`` the image, blurred by ``sigma``, is flat in all that is looked at."""
     from scipy import ndimage
 
     down, right = np.gradient(ndimage.gaussian_filter(grey, sigma))

@@ -20,14 +20,14 @@ from semblance.core.features.lung_texture.grey_levels import (
     runs,
 )
 from semblance.core.features.pixels import finite
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 
 #: Levels of pairs and differences, and of runs, which would be cut short by more.
 LEVELS, RUN_LEVELS = 32, 16
 _APART = 3
 _CLUSTERED = -910.0
-#: HU that black and white of a picture without densities stand for: the usual window for lungs.
+#: HU that black and white of an image without densities stand for: the usual window for lungs.
 BLACK, WHITE = -1350.0, 150.0
 
 
@@ -44,7 +44,7 @@ class LungTexture(Extractor):
     only; the groups are those of the field).
 
     12 of first order, 5 of low attenuation, 12 of co-occurrence, 8 of run length, 6 of grey-level difference;
-    see :mod:`semblance.core.features.lung_texture.definitions`. Pixels outside the outline take no part. Pictures that
+    see :mod:`semblance.core.features.lung_texture.definitions`. Pixels outside the outline take no part. Images that
     hold no Hounsfield units are taken for screenshots in the lung window (-1350 to 150 HU).
     """
 
@@ -57,17 +57,17 @@ class LungTexture(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names()
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """(43,) float32.
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        part = picture.cropped(region)
-        hu = finite(densities(part), picture)
+        part = image.cropped(region)
+        hu = finite(densities(part), image)
         inside = np.ones(hu.shape, dtype=np.bool_)
         if region is not None and region.outline is not None:
-            clipped = region.clipped(picture.height, picture.width)
+            clipped = region.clipped(image.height, image.width)
             assert clipped.outline is not None
             drawn = clipped.outline.mask(*hu.shape)
             # An outline thinner than a pixel holds no pixel's middle.
@@ -87,12 +87,12 @@ class LungTexture(Extractor):
         return np.array(numbers, dtype=np.float32)
 
 
-def densities(picture: Picture) -> npt.NDArray[np.float32]:
+def densities(image: Image) -> npt.NDArray[np.float32]:
     """(h, w) HU. Signed numbers without a unit, as arrays of CT hold them, are HU."""
-    signed = picture.pixels.dtype == np.int16
-    if not picture.is_colour and (picture.values.unit == "HU" or signed):
-        return picture.measured()
-    return picture.grey() * np.float32(WHITE - BLACK) + np.float32(BLACK)
+    signed = image.pixels.dtype == np.int16
+    if not image.is_colour and (image.values.unit == "HU" or signed):
+        return image.measured()
+    return image.grey() * np.float32(WHITE - BLACK) + np.float32(BLACK)
 
 
 def _first_order(hu: npt.NDArray[np.float64], levels: Levels) -> Iterable[float]:

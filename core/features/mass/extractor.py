@@ -12,8 +12,8 @@ from semblance.core.features.mass.grey import AROUND, breast, margin_and_grey
 from semblance.core.features.mass.outline import fourier_factor, outline_points, radial_length, size_and_shape
 from semblance.core.features.mass.table import FEATURES, NAMES
 from semblance.core.features.pixels import finite, resampled
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_in
 from semblance.core.parameters import Parameter
@@ -29,7 +29,7 @@ class Mass(Extractor):
     """38 numbers of a mass: 9 of the whole breast, 29 of the mass and its surround (bdm.txt, section 4.1).
 
     :data:`semblance.core.features.mass.table.FEATURES` says what each is. An outline (polygon, brush, mask) is the mass
-    as drawn. A rectangle, an ellipse and a picture without a region only say where the mass is: it is found
+    as drawn. A rectangle, an ellipse and an image without a region only say where the mass is: it is found
     inside, bright or dark.
     """
 
@@ -50,22 +50,22 @@ class Mass(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return NAMES
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """(38,) float32.
 
         Raises:
             BadInput: the region lies outside, or the pixels hold NaN or infinite values.
         """
-        grey = finite(picture.grey(), picture)
-        whole = Region(0, 0, picture.width, picture.height)
-        mass = self._mass(picture, (region or whole).clipped(picture.height, picture.width))
-        near = _with_surround(mass).clipped(picture.height, picture.width)
-        mask = mass.mask(picture.height, picture.width)
+        grey = finite(image.grey(), image)
+        whole = Region(0, 0, image.width, image.height)
+        mass = self._mass(image, (region or whole).clipped(image.height, image.width))
+        near = _with_surround(mass).clipped(image.height, image.width)
+        mask = mass.mask(image.height, image.width)
         if not mask.any():
-            mask = whole.mask(picture.height, picture.width)
+            mask = whole.mask(image.height, image.width)
             near = whole
         part = slice(near.y, near.y + near.height), slice(near.x, near.x + near.width)
-        spacing = picture.spacing_mm or (1.0, 1.0)
+        spacing = image.spacing_mm or (1.0, 1.0)
         small, pixel = _square(grey[part], spacing)
         inside = _square(mask[part].astype(np.float32), spacing)[0] >= 0.5
         if not inside.any():
@@ -88,25 +88,25 @@ class Mass(Extractor):
             dtype=np.float32,
         )
 
-    def outline(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float64]:
-        """(p, 2) x and y, in pixels of the picture, of the outline that is measured.
+    def outline(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64]:
+        """(p, 2) x and y, in pixels of the image, of the outline that is measured.
 
         Raises:
             BadInput: as :meth:`extract`.
         """
-        whole = Region(0, 0, picture.width, picture.height)
-        mass = self._mass(picture, (region or whole).clipped(picture.height, picture.width))
-        mask = mass.mask(picture.height, picture.width)
+        whole = Region(0, 0, image.width, image.height)
+        mass = self._mass(image, (region or whole).clipped(image.height, image.width))
+        mask = mass.mask(image.height, image.width)
         if not mask.any():
-            mask = whole.mask(picture.height, picture.width)
-        near = mass.clipped(picture.height, picture.width)
+            mask = whole.mask(image.height, image.width)
+        near = mass.clipped(image.height, image.width)
         part = mask[near.y : near.y + near.height, near.x : near.x + near.width]
         return outline_points(part) + np.array([near.x, near.y], dtype=np.float64)
 
-    def _mass(self, picture: Picture, region: Region) -> Region:
+    def _mass(self, image: Image, region: Region) -> Region:
         rough = region.outline is None or isinstance(region.outline, Ellipse)
         wanted = self.settings["segment"]
-        return segment_in(picture, region) if wanted == "always" or (wanted == "auto" and rough) else region
+        return segment_in(image, region) if wanted == "always" or (wanted == "auto" and rough) else region
 
 
 def _with_surround(mass: Region) -> Region:

@@ -14,7 +14,7 @@ Mask = npt.NDArray[np.bool_]
 AROUND, MARGIN = 0.6, 0.25
 
 _BINS = 32
-#: Steps of grey per pixel below this are noise of an 8-bit picture.
+#: Steps of grey per pixel below this are noise of an 8-bit image.
 _LEAST_STEP = 1e-3
 #: A background this much darker than the brightest is no tissue.
 _DARK = 0.1

@@ -2,7 +2,7 @@
 
 9 of the whole breast, 29 of the segmented mass and its surround. ``A`` is the mass's area, ``P`` its
 perimeter, ``R = sqrt(A / pi)``; the surround lies within ``0.6 R`` of the mass; ``g`` is grey, 0 black
-to 1 white, and ``|dg|`` its gradient's length; lengths are in mm where the picture tells its spacing, else in
+to 1 white, and ``|dg|`` its gradient's length; lengths are in mm where the image tells its spacing, else in
 pixels. ``r_i`` are distances of 256 points, evenly along the outline, from the mass's centroid, divided by
 the largest; ``m`` their mean.
 """
@@ -77,13 +77,13 @@ FEATURES: tuple[Definition, ...] = (
         "Breast fluctuation, fine",
         _BREAST,
         "",
-        "mean difference of g from its mean over 1/64 of the picture's side",
+        "mean difference of g from its mean over 1/64 of the image's side",
     ),
     Definition(
         "Breast fluctuation, coarse",
         _BREAST,
         "",
-        "deviation of the mean of g over 1/8 of the picture's side",
+        "deviation of the mean of g over 1/8 of the image's side",
     ),
 )
 

@@ -15,7 +15,7 @@ from semblance.core.features.polyp.candidate import cut_out
 from semblance.core.features.polyp.definitions import definitions
 from semblance.core.features.polyp.measures import measured
 from semblance.core.features.polyp.surface import Wall
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.language import say
@@ -64,11 +64,11 @@ class Polyp(Extractor):
     def feature_names(self) -> tuple[FeatureName, ...]:
         return _names()
 
-    def extract(self, picture: Picture, region: Region | None = None) -> npt.NDArray[np.float32]:
-        """Raises BadInput: a single picture has no depth."""
+    def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
+        """Raises BadInput: a single image has no depth."""
         raise BadInput(
-            say("'{picture}' is a single picture; polyp candidates lie in volumes.", picture=picture.name),
-            "Import the CT series, or use an extractor for pictures.",
+            say("'{image}' is a single image; polyp candidates lie in volumes.", image=image.name),
+            "Import the CT series, or use an extractor for images.",
         )
 
     def prepare_stack(self, stack: Stack, region: Region | None = None) -> npt.NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Whether text may be burnt into a picture's pixels, where nothing can take it out."""
+"""Whether text may be burnt into an image's pixels, where nothing can take it out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TAGS = ("BurnedInAnnotation", "ConversionType", "ImageType")
 
 _SECONDARY = "1.2.840.10008.5.1.4.1.1.7"
 _ULTRASOUND = ("1.2.840.10008.5.1.4.1.1.6", "1.2.840.10008.5.1.4.1.1.3")
-#: Scanned documents and films, films and screens taken as a picture or a video.
+#: Scanned documents and films, films and screens taken as an image or a video.
 _CONVERSIONS = frozenset(("DF", "DV", "SD", "SI", "DI", "WSD"))
 _SCREENS = ("SCREEN", "CAPTURE", "REPORT")
 

@@ -27,7 +27,7 @@ _CENTRE = "111010"
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark on the picture ``instance`` (its UID; ``frame`` from 0 where told), in its pixels."""
+    """A mark on the image ``instance`` (its UID; ``frame`` from 0 where told), in its pixels."""
 
     instance: str
     frame: int | None
@@ -38,7 +38,7 @@ class Mark:
 def marks_of(dataset: Dataset) -> list[Mark]:
     """Every mark with its kind (the coded finding it belongs to), outlines before centres.
 
-    Of a finding that has both on one picture only the outline is given.
+    Of a finding that has both on one image only the outline is given.
     """
     found: list[tuple[int, bool, Mark]] = []
     for number, (parent, drawn) in enumerate(_drawings(dataset, dataset, 0)):
@@ -71,7 +71,7 @@ def _kind(finding: Dataset) -> str:
 
 
 def _target(drawn: Dataset, root: Dataset) -> tuple[str, int | None] | None:
-    """The picture coordinates are on: named in them, or by its place in the tree."""
+    """The image coordinates are on: named in them, or by its place in the tree."""
     for child in items(drawn, "ContentSequence"):
         place = numbers(child, "ReferencedContentItemIdentifier")
         meant = _at(root, [int(part) for part in place]) if place else child

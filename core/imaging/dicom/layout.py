@@ -20,7 +20,7 @@ _FLOATS = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}
 
 @dataclass(frozen=True)
 class Layout:
-    """``frames`` pictures of ``rows`` x ``columns`` with ``samples`` numbers a pixel.
+    """``frames`` images of ``rows`` x ``columns`` with ``samples`` numbers a pixel.
 
     ``allocated`` bits hold each number, of which ``stored`` count, the highest being ``high``; ``floating``
     ones are floats. ``planar``: all red before all green. ``photometric`` is DICOM's own word.
@@ -53,11 +53,11 @@ class Layout:
 def layout_of(opened: Opened, max_pixels: int = MAX_PIXELS) -> Layout:
     """
     Raises:
-        BadInput: no pixels, a size that is no picture's or above the limits, or pixels that are cut off.
+        BadInput: no pixels, a size that is no image's or above the limits, or pixels that are cut off.
     """
     name, dataset = opened.name, opened.dataset
     if not opened.pixels:
-        raise BadInput(say("'{name}' is a DICOM object without pixels.", name=name), "Choose a picture.")
+        raise BadInput(say("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
     if rows is None or columns is None or rows < 1 or columns < 1:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.fields import integer, item, items, text, walk
 from semblance.core.imaging.dicom.geometry import Plane, plane_of
-from semblance.core.imaging.dicom.pictures import DicomPictures
+from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.reading import COPY_AGAIN
 from semblance.core.imaging.limits import MAX_ARRAY_BYTES
 from semblance.core.imaging.region import Region, region_of_mask
@@ -55,7 +55,7 @@ def referenced_instances(dataset: Dataset) -> list[str]:
 
 
 def segments(
-    pictures: DicomPictures, places: Mapping[str, int], planes: Sequence[Plane | None], size: tuple[int, int]
+    images: DicomImages, places: Mapping[str, int], planes: Sequence[Plane | None], size: tuple[int, int]
 ) -> list[Marked]:
     """The segments as regions of a volume of ``size`` (rows, columns) pixels.
 
@@ -65,12 +65,12 @@ def segments(
     Raises:
         BadInput: another grid of pixels, frames that lie on no slice, or damaged pixels.
     """
-    layout, dataset = pictures.layout, pictures.dataset
+    layout, dataset = images.layout, images.dataset
     if (layout.rows, layout.columns) != size:
         raise BadInput(
             say(
-                "'{pictures}' marks pictures of {columns} x {rows} pixels, its series has {size} x {size2}.",
-                pictures=pictures.name,
+                "'{images}' marks images of {columns} x {rows} pixels, its series has {size} x {size2}.",
+                images=images.name,
                 columns=layout.columns,
                 rows=layout.rows,
                 size=size[1],
@@ -95,8 +95,8 @@ def segments(
         if number is None or number not in labels:
             raise BadInput(
                 say(
-                    "'{pictures}' does not say which segment its frame {frame} is of.",
-                    pictures=pictures.name,
+                    "'{images}' does not say which segment its frame {frame} is of.",
+                    images=images.name,
                     frame=frame,
                 ),
                 COPY_AGAIN,
@@ -105,32 +105,32 @@ def segments(
         if place is None:
             raise BadInput(
                 say(
-                    "Frame {frame} of '{pictures}' lies on no slice of its series.",
+                    "Frame {frame} of '{images}' lies on no slice of its series.",
                     frame=frame,
-                    pictures=pictures.name,
+                    images=images.name,
                 ),
                 "Import both together.",
             )
         by_segment.setdefault(number, {}).setdefault(place, []).append(frame)
-    made = [_segment(pictures, found, *labels[number]) for number, found in sorted(by_segment.items())]
+    made = [_segment(images, found, *labels[number]) for number, found in sorted(by_segment.items())]
     return [marked for marked in made if marked is not None]
 
 
 def _segment(
-    pictures: DicomPictures, frames: Mapping[int, Sequence[int]], label: str, kind: str
+    images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str
 ) -> Marked | None:
     """``None`` where no voxel belongs to it."""
     first, last = min(frames), max(frames)
-    rows, columns = pictures.layout.rows, pictures.layout.columns
+    rows, columns = images.layout.rows, images.layout.columns
     if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:
         raise BadInput(
-            say("A segment of '{pictures}' is too large for memory.", pictures=pictures.name), "Leave it out."
+            say("A segment of '{images}' is too large for memory.", images=images.name), "Leave it out."
         )
     mask: npt.NDArray[np.bool_] = np.zeros((last - first + 1, rows, columns), dtype=np.bool_)
-    half = _half(pictures.dataset)
+    half = _half(images.dataset)
     for place, drawn in frames.items():
         for frame in drawn:
-            mask[place - first] |= pictures.stored(frame)[0] > half
+            mask[place - first] |= images.stored(frame)[0] > half
     return Marked(label, region_of_mask(mask, first), kind) if mask.any() else None
 
 

@@ -53,8 +53,8 @@ def check_syntax(syntax: str, name: str) -> None:
     called = UID(syntax).name if syntax else say("no named way")
     if syntax.startswith(_FILMS):
         raise BadInput(
-            say("'{name}' is a film ({called}), not a picture.", name=name, called=called),
-            "Export single pictures of it.",
+            say("'{name}' is a film ({called}), not an image.", name=name, called=called),
+            "Export single images of it.",
         )
     raise BadInput(
         say("'{name}' is packed in a way that cannot be read here ({called}).", name=name, called=called),

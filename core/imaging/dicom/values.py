@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from semblance.core.imaging.dicom.fields import item, items, numbers, text, value
 from semblance.core.imaging.dicom.layout import Layout
-from semblance.core.imaging.picture import Values, ValueWindow
+from semblance.core.imaging.image import Values, ValueWindow
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -1,4 +1,4 @@
-"""What every importer does alike: tell pictures from other files, and report what is no case."""
+"""What every importer does alike: tell images from other files, and report what is no case."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.formats import DICOM, foreign_format, has_picture_name, sniff
+from semblance.core.imaging.formats import DICOM, foreign_format, has_image_name, sniff
 from semblance.core.language import say
 from semblance.core.library.importers.importer import Rejected
 from semblance.core.library.importers.source import Entry, Source
@@ -27,19 +27,19 @@ def left_lying(source: Source) -> Iterator[Rejected]:
 
 
 def not_a_case(source: Source, entry: Entry) -> Rejected | None:
-    """Why an entry gives no picture; ``None`` when it promises one by its name or its first bytes.
+    """Why an entry gives no image; ``None`` when it promises one by its name or its first bytes.
 
-    A file of another name is looked into, since a wrong or missing ending must not hide a picture.
+    A file of another name is looked into, since a wrong or missing ending must not hide an image.
     """
     name = source.label(entry.path)
-    if has_picture_name(name):
+    if has_image_name(name):
         if entry.size == 0:
             return Rejected(name, say("The file is empty (0 bytes)."), failed=True)
         return None
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _OTHER_KINDS:
         return Rejected(
-            name, say("Not a picture: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
+            name, say("Not an image: {other_kinds}.", other_kinds=_OTHER_KINDS[suffix]), failed=False
         )
     try:
         head = source.head(entry.path)
@@ -48,20 +48,18 @@ def not_a_case(source: Source, entry: Entry) -> Rejected | None:
     found = sniff(head)
     if found == DICOM:
         return Rejected(
-            name, say("Not a plain picture: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
+            name, say("Not a plain image: {other_kinds}.", other_kinds=_OTHER_KINDS[".dcm"]), failed=False
         )
     if found is not None and entry.size > len(head):
         return None
-    return Rejected(
-        name, say("Not a picture: it looks like {head}.", head=foreign_format(head)), failed=False
-    )
+    return Rejected(name, say("Not an image: it looks like {head}.", head=foreign_format(head)), failed=False)
 
 
 def top_folder(paths: list[str], wrapping: str = "") -> str:
     """The folder all ``paths`` lie in, as "a/b", or "" for none.
 
-    A single folder with the pictures directly in it is one only when it is called ``wrapping``: a zip
-    ``lesions.zip`` of ``lesions/1.png`` wraps its pictures, ``benign/1.png`` in it says what they show.
+    A single folder with the images directly in it is one only when it is called ``wrapping``: a zip
+    ``lesions.zip`` of ``lesions/1.png`` wraps its images, ``benign/1.png`` in it says what they show.
     """
     folders = [PurePosixPath(path).parent.parts for path in paths]
     if not folders:

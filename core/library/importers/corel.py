@@ -1,4 +1,4 @@
-"""The Corel pictures of Wang, Li and Wiederhold, "SIMPLIcity", IEEE PAMI 23(9), 2001: numbered JPEG files.
+"""The Corel images of Wang, Li and Wiederhold, "SIMPLIcity", IEEE PAMI 23(9), 2001: numbered JPEG files.
 
 Numbers 0 to 999 are Corel-1000, a hundred to a category.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.raster import size_of
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.folder import FolderImporter
@@ -39,16 +39,16 @@ _FEWEST = 4
 class CorelImporter(FolderImporter):
     """Files named by number ("123.jpg"), 384 x 256 or 256 x 384 pixels, in one folder or several.
 
-    With numbers up to 999 the hundreds tell the category; beyond, the folder holding the picture does. A
+    With numbers up to 999 the hundreds tell the category; beyond, the folder holding the image does. A
     ``labels.csv`` goes before both.
     """
 
     kind = "corel"
-    title = "Corel pictures"
+    title = "Corel images"
     summary = "Numbered JPEG files of 384 x 256; the hundreds tell the category of Corel-1000."
 
     def recognise(self, source: Source) -> Recognition | None:
-        paths = [e.path for e in source.entries() if has_picture_name(source.label(e.path))]
+        paths = [e.path for e in source.entries() if has_image_name(source.label(e.path))]
         if len(paths) < _FEWEST or any(_number(path) is None for path in paths):
             return None
         for path in paths[:: max(1, len(paths) // _LOOKED_INTO)]:
@@ -58,7 +58,7 @@ class CorelImporter(FolderImporter):
                 continue
             if found[0] != "JPEG" or found[1:] not in _SIZES:
                 return None
-        what = say_n("{n} numbered JPEG picture", "{n} numbered JPEG pictures", len(paths))
+        what = say_n("{n} numbered JPEG image", "{n} numbered JPEG images", len(paths))
         thousand = _is_thousand(paths)
         told = (
             say("the hundreds tell the categories of Corel-1000")
@@ -67,9 +67,9 @@ class CorelImporter(FolderImporter):
         )
         return Recognition(0.9, say("{what} of 384 x 256 pixels; {told}.", what=what, told=told))
 
-    def cases(self, source: Source, pictures: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
-        self._thousand = _is_thousand(pictures)
-        return super().cases(source, pictures, listing)
+    def cases(self, source: Source, images: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+        self._thousand = _is_thousand(images)
+        return super().cases(source, images, listing)
 
     def finding(self, path: str, top: str) -> str | None:
         number = _number(path)

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import dicomdir
 from semblance.core.imaging.dicom.reading import open_dicom
-from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_picture_name, sniff
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.dicom_regions import Regions, is_of_regions
@@ -37,7 +37,7 @@ _CHECK_EVERY = 50
 class _Found:
     """What a pass over the headers gave."""
 
-    pictures: list[Instance] = field(default_factory=list)
+    images: list[Instance] = field(default_factory=list)
     regions: list[Instance] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class DicomImporter(Importer):
     """Any tree of DICOM files.
 
     Slices of one series that lie behind each other are one case, a multi-frame object is one, any other
-    picture one. Segments, RT structures and CAD marks are cases with a region of the volume or picture they
+    image one. Segments, RT structures and CAD marks are cases with a region of the volume or image they
     refer to. A ``labels.csv`` tells findings and goes before the patient in the headers. A DICOMDIR is read
     but never followed: the files are those that lie in the folder. Unless ids are kept, neither headers nor
     names of folders reach a case: its id is a stand-in for its path.
@@ -72,7 +72,7 @@ class DicomImporter(Importer):
         if not known:
             return None
         count = len(named or others)
-        plain = sum(has_picture_name(source.label(entry.path)) for entry in entries)
+        plain = sum(has_image_name(source.label(entry.path)) for entry in entries)
         what = say_n("{n} DICOM file", "{n} DICOM files", count)
         sure = 2 * known >= len(looked) and count >= plain
         return Recognition(0.85 if sure else 0.3, say("{what}; series become volumes.", what=what))
@@ -86,9 +86,9 @@ class DicomImporter(Importer):
             if not (entry.path and is_listing(entry.path)):
                 _look_into(source, entry, found)
         yield from found.rejected
-        listing = read_listings(source, [one.path for one in found.pictures])
+        listing = read_listings(source, [one.path for one in found.images])
         yield from listing.rejected
-        groups = grouped(found.pictures)
+        groups = grouped(found.images)
         for group in groups:
             lines = [line for one in group.instances for line in listing.lines.get(one.path, ())]
             yield _case(group, lines[0] if lines else None, source)
@@ -129,7 +129,7 @@ def _look_into(source: Source, entry: Entry, found: _Found) -> None:
     if is_of_regions(instance):
         found.regions.append(instance)
     elif instance.pixels:
-        found.pictures.append(instance)
+        found.images.append(instance)
     else:
         what = instance.modality or say("unknown kind")
         reason = say("A DICOM object without pixels ({what}).", what=what)

@@ -1,4 +1,4 @@
-"""Segmentations, RT structures and CAD marks as cases: regions of the volumes and pictures they refer to."""
+"""Segmentations, RT structures and CAD marks as cases: regions of the volumes and images they refer to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import cad, segmentations, structures
 from semblance.core.imaging.dicom.geometry import Plane, plane_of
 from semblance.core.imaging.dicom.identity import names_patient
-from semblance.core.imaging.dicom.pictures import DicomPictures
+from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.reading import complaints, open_dicom
 from semblance.core.imaging.dicom.segmentations import Marked, referenced_instances
 from semblance.core.imaging.region import Region
@@ -42,8 +42,8 @@ class Regions:
                 self._of.setdefault(one.sop_instance, []).append(group)
 
     def cases(self, instance: Instance) -> Iterator[FoundCase | Rejected]:
-        """The cases of one object, or why it gives none; a segmentation whose pictures are not there is a
-        picture of its own."""
+        """The cases of one object, or why it gives none; a segmentation whose images are not there is a
+        image of its own."""
         name = self._source.label(instance.path)
         try:
             found = self._marked(instance, name)
@@ -56,9 +56,9 @@ class Regions:
         if found:
             yield from found
         elif instance.sop_class == segmentations.SOP_CLASS:
-            yield self._alone(instance, say("The pictures it refers to are not here."))
+            yield self._alone(instance, say("The images it refers to are not here."))
         else:
-            reason = say("It marks nothing on pictures that are here.")
+            reason = say("It marks nothing on images that are here.")
             yield Rejected(instance.path or name, reason, failed=False)
 
     def _marked(self, instance: Instance, name: str) -> list[FoundCase]:
@@ -74,16 +74,16 @@ class Regions:
                     return []
                 marked = structures.structures(dataset, known, group.instances[0].size[:2])
                 return self._told(instance, group, marked, dataset)
-            pictures = DicomPictures(file, name)
-            group = self._target(pictures.dataset, instance)
+            images = DicomImages(file, name)
+            group = self._target(images.dataset, instance)
             if group is None:
                 return []
             places = {one.sop_instance: place for place, one in enumerate(group.instances)}
             if not group.is_volume and group.instances[0].frames > 1:
                 places = {}
             size = group.instances[0].size[:2]
-            marked = segmentations.segments(pictures, places, self._planes(group), size)
-            return self._told(instance, group, marked, pictures.dataset)
+            marked = segmentations.segments(images, places, self._planes(group), size)
+            return self._told(instance, group, marked, images.dataset)
 
     def _target(self, dataset: Dataset, instance: Instance) -> Group | None:
         """The group most of the references lead to, else a volume in the same frame of reference."""

@@ -1,11 +1,11 @@
-"""Pictures in folders: the folder holding a picture names its finding."""
+"""Images in folders: the folder holding an image names its finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying, not_a_case, top_folder
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -23,31 +23,31 @@ _LOOKED_INTO = 20
 
 
 class FolderImporter(Importer):
-    """Any folder or zip of pictures, or one picture.
+    """Any folder or zip of images, or one image.
 
-    The finding of a picture is the folder it lies in; a top folder that wraps everything does not count, and
-    pictures beside the sub-folders have none. Folders called train, val or test are no findings but become
-    the attribute ``split``. A ``labels.csv`` goes before the folders, as :mod:`.listing` tells; pictures it
+    The finding of an image is the folder it lies in; a top folder that wraps everything does not count, and
+    images beside the sub-folders have none. Folders called train, val or test are no findings but become
+    the attribute ``split``. A ``labels.csv`` goes before the folders, as :mod:`.listing` tells; images it
     names only as masks of others are ignored.
     """
 
     kind = "folder"
-    title = "Folders of pictures"
+    title = "Folders of images"
     summary = "PNG, JPEG, TIFF, BMP or PGM files; sub-folders or a labels.csv name the findings."
 
     def recognise(self, source: Source) -> Recognition | None:
         entries = source.entries()
-        pictures = [e.path for e in entries if has_picture_name(source.label(e.path))]
-        if not pictures:
-            pictures = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
-            if not pictures:
+        images = [e.path for e in entries if has_image_name(source.label(e.path))]
+        if not images:
+            images = [e.path for e in entries[:_LOOKED_INTO] if not_a_case(source, e) is None]
+            if not images:
                 return None
-            return Recognition(0.2, say("Pictures whose names do not say so."))
-        what = say_n("{n} picture", "{n} pictures", len(pictures))
+            return Recognition(0.2, say("Images whose names do not say so."))
+        what = say_n("{n} image", "{n} images", len(images))
         if any(entry.path and is_listing(entry.path) for entry in entries):
             return Recognition(0.6, say("{what} with a labels.csv.", what=what))
-        top = top_folder(pictures, _wrapping(source))
-        findings = sorted({_folder(path, top) for path in pictures} - {None}, key=str)
+        top = top_folder(images, _wrapping(source))
+        findings = sorted({_folder(path, top) for path in images} - {None}, key=str)
         if not findings:
             return Recognition(0.4, say("{what} without sub-folders that would name findings.", what=what))
         names = ", ".join(str(finding) for finding in findings[:_NAMED])
@@ -66,7 +66,7 @@ class FolderImporter(Importer):
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
-        pictures: list[str] = []
+        images: list[str] = []
         others: list[Rejected] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
@@ -75,20 +75,20 @@ class FolderImporter(Importer):
                 continue
             rejected = not_a_case(source, entry)
             if rejected is None:
-                pictures.append(entry.path)
+                images.append(entry.path)
             else:
                 others.append(rejected)
         yield from others
-        listing = read_listings(source, pictures)
+        listing = read_listings(source, images)
         yield from listing.rejected
-        yield from self.cases(source, pictures, listing)
+        yield from self.cases(source, images, listing)
 
-    def cases(self, source: Source, pictures: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
-        """The cases of ``pictures``, in their order."""
-        top = top_folder(pictures, _wrapping(source))
+    def cases(self, source: Source, images: list[str], listing: Listing) -> Iterator[FoundCase | Rejected]:
+        """The cases of ``images``, in their order."""
+        top = top_folder(images, _wrapping(source))
         taken: set[str] = set()
         twice: list[Rejected] = []
-        for path in pictures:
+        for path in images:
             if path in listing.companions:
                 reason = say("labels.csv names it as belonging to '{owner}'.", owner=listing.companions[path])
                 yield Rejected(path, reason, failed=False)
@@ -109,7 +109,7 @@ class FolderImporter(Importer):
         yield from twice
 
     def finding(self, path: str, top: str) -> str | None:
-        """The finding of a picture no ``labels.csv`` speaks of; ``top`` wraps all pictures."""
+        """The finding of an image no ``labels.csv`` speaks of; ``top`` wraps all images."""
         return _folder(path, top)
 
 
@@ -125,7 +125,7 @@ def _wrapping(source: Source) -> str:
 
 
 def _folders(path: str, top: str) -> tuple[str, ...]:
-    """The folders a picture lies in, below ``top``."""
+    """The folders an image lies in, below ``top``."""
     return PurePosixPath(path).parent.relative_to(top).parts
 
 

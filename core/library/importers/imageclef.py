@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.csv_text import column_named, read_csv
@@ -24,7 +24,7 @@ CODE = re.compile(r"[0-9a-z*]{4}-[0-9a-z*]{3}-[0-9a-z*]{3}-[0-9a-z*]{3}", re.IGN
 
 _AXES = ("technique", "direction", "anatomy", "system")
 _NAMED_CODE = ("irma_code", "irma", "irmacode", "code")
-_NAMED_PICTURE = ("image_id", "image", "file", "filename", "path", "picture", "id")
+_NAMED_IMAGE = ("image_id", "image", "file", "filename", "path", "picture", "id")
 _NAMED_FINDING = ("category", "finding", "label")
 _NAMED_PATIENT = ("patient_id", "patient", "subject")
 _TABLES = (".csv", ".txt", ".tsv")
@@ -35,7 +35,7 @@ _LARGEST = 16 << 20
 @dataclass(frozen=True)
 class _Row:
     where: str
-    picture: str
+    image: str
     code: str
     finding: str | None
     patient: str | None
@@ -43,11 +43,11 @@ class _Row:
 
 
 class ImageCLEFImporter(Importer):
-    """A folder or zip of radiographs and a table of picture and IRMA code, with or without a header row.
+    """A folder or zip of radiographs and a table of image and IRMA code, with or without a header row.
 
     The finding is the column ``category`` (or ``finding``, ``label``) where there is one, else the whole
     code, of which ``--findings`` merges those that should count as one. The code and its four axes become
-    attributes. Pictures the table does not name have no finding.
+    attributes. Images the table does not name have no finding.
     """
 
     kind = "imageclef"
@@ -56,8 +56,8 @@ class ImageCLEFImporter(Importer):
 
     def recognise(self, source: Source) -> Recognition | None:
         entries = source.entries()
-        pictures = [e.path for e in entries if e.path and has_picture_name(e.path)]
-        if not pictures:
+        images = [e.path for e in entries if e.path and has_image_name(e.path)]
+        if not images:
             return None
         for entry in entries:
             if _may_be_table(entry) and _holds_codes(source, entry):
@@ -66,7 +66,7 @@ class ImageCLEFImporter(Importer):
                     0.95,
                     say(
                         "{what}; {codes}.",
-                        what=say_n("{n} picture", "{n} pictures", len(pictures)),
+                        what=say_n("{n} image", "{n} images", len(images)),
                         codes=codes,
                     ),
                 )
@@ -74,7 +74,7 @@ class ImageCLEFImporter(Importer):
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
-        pictures: list[str] = []
+        images: list[str] = []
         tables: list[Entry] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
@@ -84,14 +84,14 @@ class ImageCLEFImporter(Importer):
                 continue
             rejected = not_a_case(source, entry)
             if rejected is None:
-                pictures.append(entry.path)
+                images.append(entry.path)
             else:
                 yield rejected
         rows: dict[str, _Row] = {}
-        by_name = _by_name(pictures)
+        by_name = _by_name(images)
         for entry in tables:
             yield from _read(source, entry, by_name, rows)
-        for path in pictures:
+        for path in images:
             row = rows.get(path)
             if row is None:
                 yield FoundCase(path, path)
@@ -118,10 +118,10 @@ def _holds_codes(source: Source, entry: Entry) -> bool:
     return CODE.search(head.decode("ascii", "replace")) is not None
 
 
-def _by_name(pictures: list[str]) -> dict[str, str | None]:
-    """Path, name and name without ending -> picture; ``None`` where several have it."""
+def _by_name(images: list[str]) -> dict[str, str | None]:
+    """Path, name and name without ending -> image; ``None`` where several have it."""
     found: dict[str, str | None] = {}
-    for path in pictures:
+    for path in images:
         parts = PurePosixPath(path)
         for key in {path.casefold(), parts.name.casefold(), parts.stem.casefold()}:
             found[key] = None if key in found else path
@@ -142,16 +142,14 @@ def _read(
         if isinstance(row, Rejected):
             yield row
             continue
-        wanted = row.picture.replace("\\", "/").casefold()
+        wanted = row.image.replace("\\", "/").casefold()
         path = by_name.get(wanted) or by_name.get(PurePosixPath(wanted).name)
         if path is None:
             yield Rejected(
-                row.where, say("It names '{picture}', which is not there.", picture=row.picture), failed=True
+                row.where, say("It names '{image}', which is not there.", image=row.image), failed=True
             )
         elif path in rows:
-            yield Rejected(
-                row.where, say("It names '{picture}' a second time.", picture=row.picture), failed=True
-            )
+            yield Rejected(row.where, say("It names '{image}' a second time.", image=row.image), failed=True)
         else:
             rows[path] = row
 
@@ -184,18 +182,18 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
                 say("Name it '{named_code}'.", named_code=_NAMED_CODE[0]),
             )
         code = matching[0]
-    picture = column_named(text.header, *_NAMED_PICTURE)
-    if picture is None:
-        picture = next(i for i in range(len(text.header) + 1) if i != code)
-        if picture == len(text.header):
+    image = column_named(text.header, *_NAMED_IMAGE)
+    if image is None:
+        image = next(i for i in range(len(text.header) + 1) if i != code)
+        if image == len(text.header):
             raise BadInput(
-                say("No column of '{name}' names the pictures.", name=name),
-                say("Name it '{named_picture}'.", named_picture=_NAMED_PICTURE[0]),
+                say("No column of '{name}' names the images.", name=name),
+                say("Name it '{named_image}'.", named_image=_NAMED_IMAGE[0]),
             )
     finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
     for failed in text.failed:
         yield Rejected(f"{name}:{failed.line - shift}", say("{reason}.", reason=failed.reason), failed=True)
-    others = [i for i in range(len(text.header)) if i not in (picture, code, finding, patient)]
+    others = [i for i in range(len(text.header)) if i not in (image, code, finding, patient)]
     for cells, line in zip(text.rows, text.lines, strict=True):
         where = f"{name}:{line - shift}"
         if cells[code] and not CODE.fullmatch(cells[code]):
@@ -206,7 +204,7 @@ def _rows(data: bytes, name: str) -> Iterator[_Row | Rejected]:
         irma = {"irma_code": cells[code], **axes(cells[code])} if cells[code] else {}
         yield _Row(
             where,
-            cells[picture],
+            cells[image],
             cells[code],
             (cells[finding] or None) if finding is not None else None,
             (cells[patient] or None) if patient is not None else None,

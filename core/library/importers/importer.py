@@ -19,7 +19,7 @@ class FoundCase:
     ``path``: file of the case relative to the source, with ``/`` ("" for a source that is one file).
     ``key``: unique within the source and the same at every import (the path, or path and index).
     ``frame``: row within an array file. ``values``: the numbers of a table's row (NaN: missing), with
-    ``columns`` their names; such a case has a picture only where it has a ``region`` of one.
+    ``columns`` their names; such a case has an image only where it has a ``region`` of one.
     ``slices``: of a volume in several files, (path, frame within that file or ``None``) of each in order;
     ``path`` is then the file that makes it a case: the first slice, or the file whose region it is.
     """
@@ -60,7 +60,7 @@ class Recognition:
 
 
 class Importer(abc.ABC):
-    """Tells what a source of one kind holds; reads names and labels, never decodes pictures."""
+    """Tells what a source of one kind holds; reads names and labels, never decodes images."""
 
     kind: ClassVar[str]
     title: ClassVar[str]

@@ -1,9 +1,9 @@
-"""``labels.csv`` beside the pictures: which finding and patient each picture has.
+"""``labels.csv`` beside the images: which finding and patient each image has.
 
-A line names its picture in ``path``, ``file``, ``filename``, ``image`` or ``picture``, relative to the folder
+A line names its image in ``path``, ``file``, ``filename``, ``image`` or ``image``, relative to the folder
 of ``labels.csv``; its finding in ``label``, ``finding``, ``class`` or ``diagnosis``; its patient in
 ``patient_id``, ``patient`` or ``subject``; a ``case_id`` of its own if it likes. The other columns become
-attributes. Several lines of one picture are several cases. An empty finding is no finding; without a column
+attributes. Several lines of one image are several cases. An empty finding is no finding; without a column
 of findings the sub-folders speak.
 """
 
@@ -21,14 +21,14 @@ from semblance.core.library.importers.source import Source
 
 NAME = "labels.csv"
 
-_PICTURE = ("path", "file", "filename", "image", "picture")
+_IMAGE = ("path", "file", "filename", "image", "picture")
 _FINDING = ("label", "finding", "class", "diagnosis")
 _PATIENT = ("patient_id", "patient", "subject")
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one line says of a picture; ``says_finding`` is False when there is no column of findings."""
+    """What one line says of an image; ``says_finding`` is False when there is no column of findings."""
 
     where: str
     finding: str | None
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass
 class Listing:
-    """All ``labels.csv`` of a source: lines by picture, the pictures named as companions (masks) of others,
+    """All ``labels.csv`` of a source: lines by image, the images named as companions (masks) of others,
     and what is to be reported."""
 
     lines: dict[str, list[Line]] = field(default_factory=dict)
@@ -54,15 +54,15 @@ def is_listing(path: str) -> bool:
     return PurePosixPath(path).name.lower() == NAME
 
 
-def read_listings(source: Source, pictures: list[str]) -> Listing:
-    """Every ``labels.csv`` of the source, matched with ``pictures``; damage is reported, never raised."""
+def read_listings(source: Source, images: list[str]) -> Listing:
+    """Every ``labels.csv`` of the source, matched with ``images``; damage is reported, never raised."""
     listing = Listing()
     for entry in source.entries():
         if entry.path and is_listing(entry.path):
             listing.files.add(entry.path)
             try:
                 text = read_csv(source.read(entry.path), entry.path)
-                _read(text, entry.path, pictures, listing)
+                _read(text, entry.path, images, listing)
             except BadInput as error:
                 listing.rejected.append(Rejected(entry.path, str(error), failed=True))
             else:
@@ -72,18 +72,18 @@ def read_listings(source: Source, pictures: list[str]) -> Listing:
     return listing
 
 
-def _read(text: CsvText, path: str, pictures: list[str], listing: Listing) -> None:
+def _read(text: CsvText, path: str, images: list[str], listing: Listing) -> None:
     header = text.header
-    picture = column_named(header, *_PICTURE)
-    if picture is None:
+    image = column_named(header, *_IMAGE)
+    if image is None:
         raise BadInput(
-            say("No column of '{path}' names the pictures, so it was not used.", path=path),
-            say("Name it '{picture}'.", picture=_PICTURE[1]),
+            say("No column of '{path}' names the images, so it was not used.", path=path),
+            say("Name it '{image}'.", image=_IMAGE[1]),
         )
     finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
     case_id = column_named(header, "case_id")
-    others = [i for i in range(len(header)) if i not in (picture, finding, patient, case_id)]
-    finder = _Finder(pictures, path)
+    others = [i for i in range(len(header)) if i not in (image, finding, patient, case_id)]
+    finder = _Finder(images, path)
     for failed in text.failed:
         listing.rejected.append(
             Rejected(
@@ -93,9 +93,9 @@ def _read(text: CsvText, path: str, pictures: list[str], listing: Listing) -> No
             )
         )
     for row, number in zip(text.rows, text.lines, strict=True):
-        found = finder.find(row[picture])
+        found = finder.find(row[image])
         if found is None:
-            reason = say("Line {number} names '{row}', which is not there.", number=number, row=row[picture])
+            reason = say("Line {number} names '{row}', which is not there.", number=number, row=row[image])
             listing.rejected.append(Rejected(f"{path}:{number}", reason, failed=True))
             continue
         listing.lines.setdefault(found, []).append(
@@ -114,7 +114,7 @@ def _read(text: CsvText, path: str, pictures: list[str], listing: Listing) -> No
 
 
 def _named(cell: str, finder: _Finder) -> Iterator[str]:
-    """Pictures that a cell of another column names (masks, other views), several parted by ``;``."""
+    """Images that a cell of another column names (masks, other views), several parted by ``;``."""
     for part in cell.split(";"):
         found = finder.exactly(part.strip())
         if found is not None:
@@ -122,14 +122,14 @@ def _named(cell: str, finder: _Finder) -> Iterator[str]:
 
 
 class _Finder:
-    """Finds the picture that a line means: by its path, without regard to case, or by its name alone where
+    """Finds the image that a line means: by its path, without regard to case, or by its name alone where
     only one has it (also without the ending)."""
 
-    def __init__(self, pictures: list[str], listing: str) -> None:
+    def __init__(self, images: list[str], listing: str) -> None:
         self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
-        self._paths = set(pictures)
+        self._paths = set(images)
         self._loosely: dict[str, str | None] = {}
-        for path in pictures:
+        for path in images:
             parts = PurePosixPath(path)
             for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
                 folded = key.casefold()

@@ -27,13 +27,13 @@ _SLICE = ("slice", "slice_index", "z")
 _FINDING = ("finding", "label", "class", "diagnosis")
 _PATIENT = ("patient_id", "patient", "subject")
 _BOX = (("x", "left"), ("y", "top"), ("w", "width"), ("h", "height"))
-#: Pixels beyond which no picture reaches.
+#: Pixels beyond which no image reaches.
 _FARTHEST = 1e6
 _POLYGON = ("polygon", "points", "contour")
 
 
 class LungImporter(Importer):
-    """A folder or zip of CT (DICOM series or slices, array files, pictures) with a CSV of regions.
+    """A folder or zip of CT (DICOM series or slices, array files, images) with a CSV of regions.
 
     Columns: the scan in ``scan`` (a series' folder or UID, a file; its row in ``row``), ``slice`` counted
     from 0 (not needed where the file is the slice), a rectangle ``x, y, w, h`` in pixels or a ``polygon``

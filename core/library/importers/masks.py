@@ -1,4 +1,4 @@
-"""Regions that a source keeps as pictures of their own: white where the finding is."""
+"""Regions that a source keeps as images of their own: white where the finding is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.raster import size_of
 from semblance.core.imaging.region_files import check_mask_size
 from semblance.core.language import say
@@ -17,14 +17,14 @@ _MOST_BETWEEN = 0.05
 
 
 def read_mask(
-    source: Source, path: str, reader: PictureReader, size: tuple[int, int] | None = None
+    source: Source, path: str, reader: ImageReader, size: tuple[int, int] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """(h, w) the pixels brighter than half the brightest; all false for a black picture.
+    """(h, w) the pixels brighter than half the brightest; all false for a black image.
 
-    ``size``: (height, width) of the picture it belongs to.
+    ``size``: (height, width) of the image it belongs to.
 
     Raises:
-        BadInput: unreadable, a picture of many greys, or of another size.
+        BadInput: unreadable, an image of many greys, or of another size.
     """
     grey = reader.open(source.address(path)).grey()
     if size is not None:
@@ -33,14 +33,14 @@ def read_mask(
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MOST_BETWEEN * grey.size:
         raise BadInput(
-            say("'{path}' is a picture of many greys, not a mask.", path=path), "A mask is black and white."
+            say("'{path}' is an image of many greys, not a mask.", path=path), "A mask is black and white."
         )
     marked: npt.NDArray[np.bool_] = grey > top / 2
     return marked
 
 
-def picture_size(source: Source, path: str) -> tuple[int, int]:
-    """(height, width) as the header of a raster picture says.
+def image_size(source: Source, path: str) -> tuple[int, int]:
+    """(height, width) as the header of a raster image says.
 
     Raises:
         BadInput: it cannot be read.

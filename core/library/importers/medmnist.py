@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import PictureReader
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying
@@ -31,7 +31,7 @@ _NAMED = 6
 
 
 class MedMNISTImporter(Importer):
-    """An .npz of pictures, (n, h, w) or (n, h, w, 3), or of volumes, (n, depth, h, w), beside their labels;
+    """An .npz of images, (n, h, w) or (n, h, w, 3), or of volumes, (n, depth, h, w), beside their labels;
     also in a folder or zip.
 
     The part (train, val, test) becomes the attribute ``split``. Findings are the labels as written ("0",
@@ -41,14 +41,14 @@ class MedMNISTImporter(Importer):
 
     kind = "medmnist"
     title = "MedMNIST array file"
-    summary = "An .npz with train_images, train_labels and so on; pictures or volumes."
+    summary = "An .npz with train_images, train_labels and so on; images or volumes."
 
     def recognise(self, source: Source) -> Recognition | None:
         entries = source.entries()
         files = [entry for entry in entries if _is_array_file(source, entry)]
-        if not files or any(has_picture_name(source.label(entry.path)) for entry in entries):
+        if not files or any(has_image_name(source.label(entry.path)) for entry in entries):
             return None
-        with PictureReader() as reader:
+        with ImageReader() as reader:
             try:
                 file = reader.array_file(source.address(files[0].path))
                 shapes = {split: file.header(f"{split}_images").shape for split in _parts(file)}
@@ -60,18 +60,18 @@ class MedMNISTImporter(Importer):
         if all(_is_volumes(shape) for shape in shapes.values()):
             what, (depth, height, width) = say_n("{n} volume", "{n} volumes", count), first[1:4]
             size = say("{width} x {height} x {depth} voxels", width=width, height=height, depth=depth)
-        elif all(_is_pictures(shape) for shape in shapes.values()):
-            what, (height, width) = say_n("{n} picture", "{n} pictures", count), first[1:3]
+        elif all(_is_images(shape) for shape in shapes.values()):
+            what, (height, width) = say_n("{n} image", "{n} images", count), first[1:3]
             size = say("{width} x {height} pixels", width=width, height=height)
         else:
-            return Recognition(0.1, say("An array file, but not of pictures or volumes."))
+            return Recognition(0.1, say("An array file, but not of images or volumes."))
         return Recognition(
             0.95, say("{what} of {size} in {shapes}.", what=what, size=size, shapes=", ".join(shapes))
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
-        with PictureReader() as reader:
+        with ImageReader() as reader:
             for entry in source.entries():
                 reporter.check_cancelled()
                 name = source.label(entry.path)
@@ -93,7 +93,7 @@ def _is_array_file(source: Source, entry: Entry) -> bool:
     return PurePosixPath(source.label(entry.path)).suffix.lower() == ".npz"
 
 
-def _is_pictures(shape: tuple[int, ...]) -> bool:
+def _is_images(shape: tuple[int, ...]) -> bool:
     flat = len(shape) == 3 or (len(shape) == 4 and shape[3] in _COLOURS)
     return flat and 0 < math.prod(shape[1:3]) <= MAX_PIXELS
 
@@ -105,7 +105,7 @@ def _is_volumes(shape: tuple[int, ...]) -> bool:
 
 
 def _parts(file: ArrayFile) -> list[str]:
-    """The splits whose pictures the file holds.
+    """The splits whose images the file holds.
 
     Raises:
         BadInput: none.
@@ -119,7 +119,7 @@ def _parts(file: ArrayFile) -> list[str]:
                 file=file.name,
                 held=held,
             ),
-            "Rename its arrays, or save its pictures as PNG files.",
+            "Rename its arrays, or save its images as PNG files.",
         )
     return parts
 
@@ -128,7 +128,7 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
     """The cases of one array file, then what gave none."""
     used = {NAMES} | {f"{split}_{what}" for split in parts for what in ("images", "labels")}
     rejected = [
-        Rejected(f"{name}!{array}", say("Neither pictures nor their labels."), failed=False)
+        Rejected(f"{name}!{array}", say("Neither images nor their labels."), failed=False)
         for array in file.names
         if array not in used
     ]
@@ -136,10 +136,10 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
         array = f"{split}_images"
         try:
             shape = file.header(array).shape
-            if not (_is_pictures(shape) or _is_volumes(shape)):
+            if not (_is_images(shape) or _is_volumes(shape)):
                 raise BadInput(
                     say(
-                        "'{array}' holds neither pictures nor volumes: its shape is {shape}.",
+                        "'{array}' holds neither images nor volumes: its shape is {shape}.",
                         array=array,
                         shape=shape,
                     )
@@ -162,10 +162,10 @@ def _told(file: ArrayFile, parts: list[str], path: str, name: str) -> Iterator[F
 
 
 def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
-    """One finding a picture; all ``None`` where the part has no labels.
+    """One finding an image; all ``None`` where the part has no labels.
 
     Raises:
-        BadInput: labels that are not one line of whole numbers a picture.
+        BadInput: labels that are not one line of whole numbers an image.
     """
     array = f"{split}_labels"
     if array not in file.names:
@@ -176,13 +176,13 @@ def _findings(file: ArrayFile, split: str, count: int) -> list[str | None]:
     if labels.ndim != 2 or len(labels) != count or labels.shape[1] == 0 or labels.dtype.kind not in "iub":
         raise BadInput(
             say(
-                "'{array}' has the shape {shape} of {dtype} for {count} pictures.",
+                "'{array}' has the shape {shape} of {dtype} for {count} images.",
                 array=array,
                 shape=labels.shape,
                 dtype=labels.dtype,
                 count=count,
             ),
-            "It needs one whole number for each picture.",
+            "It needs one whole number for each image.",
         )
     names = _names(file)
     if labels.shape[1] == 1:

@@ -245,7 +245,7 @@ class _Lines:
             if found is None:
                 raise BadInput("it does not say in which scan it lies (column 'scan')")
         if found.shape is None:
-            raise BadInput(say("'{found}' is a single picture, not a volume", found=found.path))
+            raise BadInput(say("'{found}' is a single image, not a volume", found=found.path))
         return found
 
     def _region(self, row: list[str], scan: Scan, size: float | None) -> Region:

@@ -1,4 +1,4 @@
-"""Scans that a table speaks of: DICOM series and objects, volumes in array files, single pictures."""
+"""Scans that a table speaks of: DICOM series and objects, volumes in array files, single images."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.dicom.geometry import Plane, distance_between
 from semblance.core.imaging.dicom.reading import open_dicom
-from semblance.core.imaging.formats import DICOM, has_picture_name, sniff
+from semblance.core.imaging.formats import DICOM, has_image_name, sniff
 from semblance.core.imaging.stacks import SPACING, is_volume_shape, told_spacing
 from semblance.core.imaging.volume import Spacing
 from semblance.core.language import say
@@ -29,7 +29,7 @@ _NO_SCANS = ("mask", "label", "segment", "seg_")
 class Scan:
     """Where a scan lies, as a :class:`FoundCase` names it, and what is known of it before it is decoded.
 
-    ``shape`` (depth, height, width), ``None`` for a picture; ``plane`` of a DICOM series' first slice;
+    ``shape`` (depth, height, width), ``None`` for an image; ``plane`` of a DICOM series' first slice;
     ``names``: what a table may call it.
     """
 
@@ -100,13 +100,13 @@ def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> 
     """The scans among ``entries``; headers are read, nothing is decoded."""
     scans = Scans()
     instances: list[Instance] = []
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         for number, entry in enumerate(entries):
             if number % 50 == 0:
                 reporter.check_cancelled()
             if PurePosixPath(source.label(entry.path)).suffix.lower() == ".npz":
                 _arrays(source, entry.path, reader, scans)
-            elif has_picture_name(source.label(entry.path)):
+            elif has_image_name(source.label(entry.path)):
                 scans.add(Scan(entry.path, _file_names(entry.path)))
             else:
                 _dicom(source, entry.path, instances, scans)
@@ -180,7 +180,7 @@ def _file_names(path: str) -> tuple[str, ...]:
     return path, parts.name, parts.stem
 
 
-def _arrays(source: Source, path: str, reader: PictureReader, scans: Scans) -> None:
+def _arrays(source: Source, path: str, reader: ImageReader, scans: Scans) -> None:
     try:
         file = reader.array_file(source.address(path))
         volumes = {name: file.header(name).shape for name in file.names if _may_be_scans(file, name)}

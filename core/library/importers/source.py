@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.deidentify import Pseudonyms
 from semblance.core.imaging.formats import HEAD_BYTES
 from semblance.core.imaging.package import Package, modified_ns, open_plainly, read_file
@@ -112,8 +112,8 @@ class Source(abc.ABC):
         return io.BytesIO(self.read(path))
 
     @abc.abstractmethod
-    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
-        """Where the picture of an entry lies; ``member`` an array within the entry, ``frame`` its row."""
+    def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        """Where the image of an entry lies; ``member`` an array within the entry, ``frame`` its row."""
 
     def close(self) -> None:
         """Let go of open files; a second call does nothing."""
@@ -210,8 +210,8 @@ class FolderSource(Source):
     def stream(self, path: str) -> BinaryIO:
         return open_plainly(self._file(path), path)
 
-    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
-        return PictureAddress(self._file(path), member, frame)
+    def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        return ImageAddress(self._file(path), member, frame)
 
     def _file(self, path: str) -> Path:
         parts = PurePosixPath(path)
@@ -243,15 +243,15 @@ class ZipSource(Source):
     def head(self, path: str) -> bytes:
         return self._package.head(path, HEAD_BYTES)
 
-    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
-        return PictureAddress(self.path, f"{path}!{member}" if member else path, frame)
+    def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        return ImageAddress(self.path, f"{path}!{member}" if member else path, frame)
 
     def close(self) -> None:
         self._package.close()
 
 
 class FileSource(Source):
-    """A single file: a table, an array file or a picture. Its one entry has the path ""."""
+    """A single file: a table, an array file or an image. Its one entry has the path ""."""
 
     kind = "file"
 
@@ -272,8 +272,8 @@ class FileSource(Source):
     def stream(self, path: str) -> BinaryIO:
         return open_plainly(self.path, self.path.name)
 
-    def address(self, path: str, member: str = "", frame: int | None = None) -> PictureAddress:
-        return PictureAddress(self.path, member, frame)
+    def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+        return ImageAddress(self.path, member, frame)
 
 
 def natural_key(path: str) -> list[tuple[bool, int, str]]:

@@ -1,4 +1,4 @@
-"""Tables: each row is a case without a picture."""
+"""Tables: each row is a case without an image."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -29,7 +29,7 @@ class TableImporter(Importer):
         tables = [entry for entry in entries if _is_table(source, entry)]
         if 2 * len(tables) < len(entries) or not tables:
             return None
-        if any(has_picture_name(source.label(entry.path)) for entry in entries):
+        if any(has_image_name(source.label(entry.path)) for entry in entries):
             return None
         what = say_n("{n} CSV table", "{n} CSV tables", len(tables))
         return Recognition(0.9 if source.kind == "file" else 0.7, say("{what}, one row a case.", what=what))

@@ -1,4 +1,4 @@
-"""Ultrasound pictures with masks, as BUSI (Al-Dhabyani et al., Data in Brief 28, 2020) lays them out."""
+"""Ultrasound images with masks, as BUSI (Al-Dhabyani et al., Data in Brief 28, 2020) lays them out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import PictureReader
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.common import left_lying, not_a_case
 from semblance.core.library.importers.folder import FolderImporter
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.listing import is_listing, read_listings
-from semblance.core.library.importers.masks import picture_size, read_mask
+from semblance.core.library.importers.masks import image_size, read_mask
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Reporter
 
@@ -26,24 +26,24 @@ _MASK = re.compile(r"(.+?)_mask(?:_[0-9]{1,3})?", re.IGNORECASE)
 
 
 class UltrasoundImporter(FolderImporter):
-    """Pictures ``NAME.png`` with masks ``NAME_mask.png``, ``NAME_mask_1.png``, ... in folders of findings.
+    """Images ``NAME.png`` with masks ``NAME_mask.png``, ``NAME_mask_1.png``, ... in folders of findings.
 
-    One case a picture; its masks are united into one region. A black mask (BUSI's normal pictures) gives
-    none. A ``labels.csv`` may name the masks of a picture too, several parted by ``;``. The data set tells
+    One case an image; its masks are united into one region. A black mask (BUSI's normal images) gives
+    none. A ``labels.csv`` may name the masks of an image too, several parted by ``;``. The data set tells
     no patients.
     """
 
     kind = "ultrasound"
     title = "Ultrasound with masks"
-    summary = "BUSI: folders of findings, each picture beside the masks (_mask.png) of its lesion."
+    summary = "BUSI: folders of findings, each image beside the masks (_mask.png) of its lesion."
 
     def recognise(self, source: Source) -> Recognition | None:
-        pictures = [e.path for e in source.entries() if e.path and has_picture_name(e.path)]
-        masks = _masks_by_name(pictures)
+        images = [e.path for e in source.entries() if e.path and has_image_name(e.path)]
+        masks = _masks_by_name(images)
         masked = len(set(masks.values()))
-        if not masked or 2 * masked < len(pictures) - len(masks):
+        if not masked or 2 * masked < len(images) - len(masks):
             return None
-        what = say_n("{n} picture", "{n} pictures", len(pictures) - len(masks))
+        what = say_n("{n} image", "{n} images", len(images) - len(masks))
         return Recognition(
             0.9,
             say(
@@ -55,25 +55,25 @@ class UltrasoundImporter(FolderImporter):
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
         yield from left_lying(source)
-        pictures: list[str] = []
+        images: list[str] = []
         for entry in source.entries():
             if entry.path and is_listing(entry.path):
                 continue
             rejected = not_a_case(source, entry)
             if rejected is None:
-                pictures.append(entry.path)
+                images.append(entry.path)
             else:
                 yield rejected
-        listing = read_listings(source, pictures)
+        listing = read_listings(source, images)
         yield from listing.rejected
-        owners = {**_masks_by_name(pictures), **listing.companions}
+        owners = {**_masks_by_name(images), **listing.companions}
         masks: dict[str, list[str]] = {}
         for mask, owner in owners.items():
             masks.setdefault(owner, []).append(mask)
         # Its own reason is told below; FolderImporter would name only the labels.csv.
         listing.companions.clear()
-        shown = [path for path in pictures if path not in owners]
-        with PictureReader() as reader:
+        shown = [path for path in images if path not in owners]
+        with ImageReader() as reader:
             for found in self.cases(source, shown, listing):
                 reporter.check_cancelled()
                 of_case = masks.pop(found.path, []) if isinstance(found, FoundCase) else []
@@ -90,13 +90,13 @@ class UltrasoundImporter(FolderImporter):
 
 
 def _region(
-    source: Source, path: str, masks: list[str], reader: PictureReader
+    source: Source, path: str, masks: list[str], reader: ImageReader
 ) -> tuple[Region | None, list[Rejected]]:
     """The region of the masks that can be used, and what became of each of them."""
     try:
-        size = picture_size(source, path)
+        size = image_size(source, path)
     except BadInput:
-        # The picture itself is read, and its failure told, by whoever imports the case.
+        # The image itself is read, and its failure told, by whoever imports the case.
         return None, [Rejected(mask, say("The mask of '{path}'.", path=path), failed=False) for mask in masks]
     together = np.zeros(size, dtype=np.bool_)
     told = []
@@ -110,13 +110,13 @@ def _region(
     return region_of_mask(together) if together.any() else None, told
 
 
-def _masks_by_name(pictures: list[str]) -> dict[str, str]:
-    """Mask -> the picture beside it, of the same ending or any."""
+def _masks_by_name(images: list[str]) -> dict[str, str]:
+    """Mask -> the image beside it, of the same ending or any."""
     by_stem: dict[str, str] = {}
-    for path in pictures:
+    for path in images:
         by_stem.setdefault(str(PurePosixPath(path).with_suffix("")).casefold(), path)
     owners = {}
-    for path in pictures:
+    for path in images:
         parts = PurePosixPath(path)
         found = _MASK.fullmatch(parts.stem)
         owner = by_stem.get(str(parts.with_name(found[1])).casefold()) if found else None

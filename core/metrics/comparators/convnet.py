@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semblance.core.metrics.deep.picture_learner import LAYERS, TRAINED, PictureLearner
+from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
 from semblance.core.metrics.deep.training import Choice, Codes, Goal
 from semblance.core.metrics.inputs.labelled import Labelled
 from semblance.core.parameters import Parameter
 
 
-class ConvNet(PictureLearner):
+class ConvNet(ImageLearner):
     """Softmax cross-entropy over the findings, on top of the network of :class:`ConvCCML`.
 
     The distance is the squared Euclidean one on the last hidden layer, the linear map below the softmax.

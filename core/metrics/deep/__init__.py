@@ -1,1 +1,1 @@
-"""Small networks that look at pictures, trained by torch (the extra `deep`) and frozen for numpy."""
+"""Small networks that look at images, trained by torch (the extra `deep`) and frozen for numpy."""

@@ -16,7 +16,7 @@ from semblance.core.metrics.distances.convolution import ConvolutionDistance, si
 #: Side of the kernels of each layer, and maps a layer (the paper's).
 KERNELS = (5, 3)
 MAPS = 10
-#: Larger pictures make no better use of so small a network.
+#: Larger images make no better use of so small a network.
 _LARGEST = 128
 #: Median squared distance of two cases at the start.
 _SPREAD = 10.0
@@ -25,8 +25,8 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Rows as pictures: ``side`` pixels along each side; ``centre`` is taken off, ``scale`` divides."""
+class Images:
+    """Rows as images: ``side`` pixels along each side; ``centre`` is taken off, ``scale`` divides."""
 
     side: int
     centre: float
@@ -38,17 +38,17 @@ class Pictures:
         return torch.from_numpy(scaled.reshape(len(X), 1, self.side, self.side))
 
 
-def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
-    """How rows (n, d) are pictures for a network of ``layers``.
+def as_images(title: str, X: Matrix, layers: int) -> Images:
+    """How rows (n, d) are images for a network of ``layers``.
 
     Raises:
-        BadInput: d is no square, or the picture is too small or too large; ``title`` names the learner.
+        BadInput: d is no square, or the image is too small or too large; ``title`` names the learner.
     """
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
         raise BadInput(
             say(
-                "{title} looks at square pictures, and {shape} numbers a case are not a square one.",
+                "{title} looks at square images, and {shape} numbers a case are not a square one.",
                 title=title,
                 shape=X.shape[1],
             ),
@@ -58,7 +58,7 @@ def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
         smallest = next(s for s in range(1, _LARGEST) if side_after(s, KERNELS[:layers]))
         raise BadInput(
             say(
-                "{title} with layers={layers} cannot look at pictures of {side} x {side} pixels.",
+                "{title} with layers={layers} cannot look at images of {side} x {side} pixels.",
                 title=title,
                 layers=layers,
                 side=side,
@@ -70,22 +70,22 @@ def as_pictures(title: str, X: Matrix, layers: int) -> Pictures:
             ),
         )
     centre = float(X.mean())
-    # A block at a time: many pictures fill the memory once as it is.
+    # A block at a time: many images fill the memory once as it is.
     squares = (
         float(np.square(X[start : start + _BLOCK] - centre).sum()) for start in range(0, len(X), _BLOCK)
     )
-    # Equal pictures have no scale.
-    return Pictures(side, centre, math.sqrt(math.fsum(squares) / X.size) or 1.0)
+    # Equal images have no scale.
+    return Images(side, centre, math.sqrt(math.fsum(squares) / X.size) or 1.0)
 
 
 class Network:
     """Weights being trained; ``parameters`` are torch's tensors, the linear map V (p, f) the last."""
 
     def __init__(
-        self, torch: Any, pictures: Pictures, layers: int, components: int, X: Matrix, seed: int
+        self, torch: Any, images: Images, layers: int, components: int, X: Matrix, seed: int
     ) -> None:
         """Random kernels; V is scaled so that cases of ``X`` lie about as far apart as softmax can tell."""
-        self._torch, self._pictures, self._layers = torch, pictures, layers
+        self._torch, self._images, self._layers = torch, images, layers
         rng = np.random.default_rng([seed, 2])
         self.parameters: list[Any] = []
         channels = 1
@@ -94,7 +94,7 @@ class Network:
             self._add(rng.normal(size=shape) * math.sqrt(2.0 / (channels * kernel * kernel)))
             self._add(np.zeros(MAPS))
             channels = MAPS
-        width = MAPS * side_after(pictures.side, KERNELS[:layers]) ** 2
+        width = MAPS * side_after(images.side, KERNELS[:layers]) ** 2
         self._add(rng.normal(size=(components, width)) / math.sqrt(width))
         some = X[rng.permutation(len(X))[:_LOOKED_AT]]
         Z = self.embed(some)
@@ -111,10 +111,10 @@ class Network:
             self._torch.from_numpy(values.astype(np.float32)).requires_grad_(requires_grad=True)
         )
 
-    def forward(self, pictures: Any) -> Any:
+    def forward(self, images: Any) -> Any:
         """(n, 1, side, side) -> (n, p), both torch's."""
         functional = self._torch.nn.functional
-        maps = pictures
+        maps = images
         for layer in range(self._layers):
             kernels, biases = self.parameters[2 * layer : 2 * layer + 2]
             maps = functional.max_pool2d(functional.relu(functional.conv2d(maps, kernels, biases)), 2)
@@ -124,7 +124,7 @@ class Network:
         """(n, d) -> (n, p), in the precision of training."""
         with self._torch.no_grad():
             blocks = [
-                self.forward(self._pictures.tensor(self._torch, X[start : start + _BLOCK])).numpy()
+                self.forward(self._images.tensor(self._torch, X[start : start + _BLOCK])).numpy()
                 for start in range(0, len(X), _BLOCK)
             ]
         return np.concatenate(blocks).astype(np.float64)
@@ -134,5 +134,5 @@ class Network:
         values = [tensor.detach().numpy().astype(np.float64) for tensor in self.parameters]
         layers = tuple((values[2 * n], values[2 * n + 1]) for n in range(self._layers))
         return ConvolutionDistance(
-            self._pictures.side, self._pictures.centre, self._pictures.scale, layers, values[-1]
+            self._images.side, self._images.centre, self._images.scale, layers, values[-1]
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.metrics.deep.network import Network, Pictures
+from semblance.core.metrics.deep.network import Images, Network
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.inputs.labelled import Labelled
 
@@ -47,7 +47,7 @@ class Training:
     def __init__(
         self,
         torch: Any,
-        pictures: Pictures,
+        images: Images,
         rows: Labelled,
         choice: Choice,
         goal: Goal,
@@ -57,12 +57,12 @@ class Training:
         rounds: int,
         seed: int,
     ) -> None:
-        self._torch, self._pictures, self._rows = torch, pictures, rows
+        self._torch, self._images, self._rows = torch, images, rows
         self._choice, self._goal, self.rounds = choice, goal, rounds
         self._batch = min(batch, len(rows.X))
         self._rng = np.random.default_rng(seed)
         self._queue = np.empty(0, dtype=np.intp)
-        self.network = Network(torch, pictures, layers, choice.components, rows.X, seed)
+        self.network = Network(torch, images, layers, choice.components, rows.X, seed)
         self._trained = [*self.network.parameters, *goal.parameters]
         self._means = [torch.zeros_like(tensor) for tensor in self._trained]
         self._squares = [torch.zeros_like(tensor) for tensor in self._trained]
@@ -78,7 +78,7 @@ class Training:
             self._queue = np.concatenate([self._queue, self._rng.permutation(len(self._rows.X))])
         taken, self._queue = self._queue[: self._batch], self._queue[self._batch :]
         taken = taken[np.argsort(self._rows.codes[taken], kind="stable")]
-        Z = self.network.forward(self._pictures.tensor(self._torch, self._rows.X[taken]))
+        Z = self.network.forward(self._images.tensor(self._torch, self._rows.X[taken]))
         value, loss = self._goal.loss(Z, self._rows.codes[taken])
         loss.backward()
         self._descend()

@@ -1,4 +1,4 @@
-"""A small convolutional network as a distance between square pictures; numpy alone runs it."""
+"""A small convolutional network as a distance between square images; numpy alone runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix, Part
 
-#: Pictures looked at together: 25 shifted copies of each are held.
+#: Images looked at together: 25 shifted copies of each are held.
 _BLOCK = 64
 _POOL = 2
 _PLACES = (
@@ -24,7 +24,7 @@ Layers = tuple[tuple[Matrix, Matrix], ...]
 
 
 def side_after(side: int, kernels: tuple[int, ...]) -> int:
-    """Side of the last maps of a picture of ``side`` pixels, 0 where nothing is left of it."""
+    """Side of the last maps of an image of ``side`` pixels, 0 where nothing is left of it."""
     for kernel in kernels:
         side = max(0, side - kernel + 1) // _POOL
     return side
@@ -34,7 +34,7 @@ class ConvolutionDistance(Distance):
     """d(x, x') = |V (f(x) - f(x'))|^2, f the last maps of convolutions (Im & Taylor, Eqs. 16, 17).
 
     ``layers``: of each the kernels (m, c, k, k) and biases (m,); a layer convolves, takes the largest of
-    2 x 2 and sets what is negative to 0. ``V`` (p, m h h). A row is a picture of ``side`` x ``side`` pixels,
+    2 x 2 and sets what is negative to 0. ``V`` (p, m h h). A row is an image of ``side`` x ``side`` pixels,
     row by row, of which ``centre`` is taken and which is divided by ``scale`` first.
     """
 
@@ -52,15 +52,15 @@ class ConvolutionDistance(Distance):
         out = np.empty((len(X), len(self.V)))
         for start in range(0, len(X), _BLOCK):
             maps = self._maps(X[start : start + _BLOCK])
-            # One picture at a time, or its numbers would depend on its company.
+            # One image at a time, or its numbers would depend on its company.
             for row, flat in enumerate(maps.reshape(len(maps), -1), start):
                 out[row] = self.V @ flat
         return out
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
-        """One part for each ninth of the picture: what the last maps there contribute, exactly.
+        """One part for each ninth of the image: what the last maps there contribute, exactly.
 
-        A pixel of the last maps sees a few pixels more of the picture than its share; a part may be negative.
+        A pixel of the last maps sees a few pixels more of the image than its share; a part may be negative.
         """
         maps = self._maps(np.stack([q, x]))
         # As in `embed`, for the parts to sum to the very distance.

@@ -210,7 +210,7 @@ class BDMV(BDM):
 
     name: ClassVar[str] = "bdm_v"
     title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "Ranks by meaning and keeps visual likeness; the first to try on pictures."
+    summary: ClassVar[str] = "Ranks by meaning and keeps visual likeness; the first to try on images."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "visual_neighbours",

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semblance.core.metrics.deep.picture_learner import LAYERS, TRAINED, PictureLearner
+from semblance.core.metrics.deep.image_learner import LAYERS, TRAINED, ImageLearner
 from semblance.core.metrics.deep.training import Choice, Codes, Goal
 from semblance.core.metrics.inputs.labelled import Labelled
 from semblance.core.metrics.neighbours.class_neighbours import expected_accuracy_of
 from semblance.core.parameters import Parameter
 
 
-class ConvCCML(PictureLearner):
+class ConvCCML(ImageLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) after convolutions (Eqs. 16, 17).
 
     10 maps of 5 x 5, the largest of 2 x 2, then (``layers`` = 2) 10 of 3 x 3 and pooling again, and a linear
@@ -27,7 +27,7 @@ class ConvCCML(PictureLearner):
     title: ClassVar[str] = "ConvCCML"
     paper: ClassVar[str] = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
     summary: ClassVar[str] = (
-        "CCML that looks at the picture itself: for many labelled pictures, with the features 'pixels'."
+        "CCML that looks at the image itself: for many labelled images, with the features 'pixels'."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         LAYERS,

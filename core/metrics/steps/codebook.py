@@ -27,15 +27,15 @@ SEED = 0
 
 
 class Codebook(Step):
-    """How often each of ``n_words`` words is seen in a picture, as a share of its descriptors.
+    """How often each of ``n_words`` words is seen in an image, as a share of its descriptors.
 
-    Words are k-means centres of descriptors of training pictures, evenly many of each, seeded
+    Words are k-means centres of descriptors of training images, evenly many of each, seeded
     (boostmetric.txt 4.3: 100 or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi,
     Minka 2005 (4.3.2: 2,000 textons to 300) do so greedily under Gaussian models of each finding's
     histograms; here two words at a time, those that tell the same about the findings, see
     :func:`semblance.core.metrics.maths.merging.merge_words`.
     Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis
-    distance). A picture without any descriptor has shares of 0.
+    distance). An image without any descriptor has shares of 0.
     """
 
     kind: ClassVar[str] = "codebook"
@@ -81,7 +81,7 @@ class Codebook(Step):
         sample, _ = _sample(form, X, min(MOST, A_WORD * self.n_words), rng)
         if not len(sample):
             raise BadInput(
-                "No training picture has anything to describe.", "Extract other features, 'gabor' say."
+                "No training image has anything to describe.", "Extract other features, 'gabor' say."
             )
         self._n_features, self._n_descriptors = X.shape[1], len(sample)
         self.whitening_ = _whitening(sample) if form.whitened else None
@@ -103,7 +103,7 @@ class Codebook(Step):
         """
         _check(self._known_form(), X)
         out = np.zeros((len(X), self.n_columns))
-        # One picture at a time: what it is counted as must not depend on the others of a batch.
+        # One image at a time: what it is counted as must not depend on the others of a batch.
         for place, row in enumerate(X):
             words = self.words_of(row)
             if len(words):
@@ -111,7 +111,7 @@ class Codebook(Step):
         return out
 
     def words_of(self, row: npt.NDArray[np.floating]) -> npt.NDArray[np.intp]:
-        """(d,) -> (p,) the word of each descriptor of a picture, in their order."""
+        """(d,) -> (p,) the word of each descriptor of an image, in their order."""
         descriptors = self._known_form().unpack(row)
         if not len(descriptors):
             return np.empty(0, dtype=np.intp)

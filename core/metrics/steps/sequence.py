@@ -30,7 +30,7 @@ _MEANINGS = say(
 )
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
-#: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay a picture.
+#: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay an image.
 _DEFAULTS = {
     "gabor": "standardise,pca:200",
     "pixels": "none",
@@ -145,7 +145,7 @@ def fit_steps(
     """Fitted copies of ``steps`` and the training rows (n, m) after them.
 
     ``impute`` always comes first, named or not: a later query may lack a value even where the training
-    rows lack none. Only a codebook stands before it: a place that a picture lacks is not imputed.
+    rows lack none. Only a codebook stands before it: a place that an image lacks is not imputed.
 
     Raises:
         BadInput: rows from which a step cannot be learnt.

@@ -123,7 +123,7 @@ class _Names:
 
 
 class _Bands:
-    """Gabor features: a direction weighs stripes of a width, an angle and a part of the picture most."""
+    """Gabor features: a direction weighs stripes of a width, an angle and a part of the image most."""
 
     _NAME = re.compile(r"Gabor (.+ px), (.+°), row (\d+), column (\d+)")
     _ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")

@@ -1,4 +1,4 @@
-"""Where on two pictures the features agree most: Gabor energy, shared words, measured outlines."""
+"""Where on two images the features agree most: Gabor energy, shared words, measured outlines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.gabor import Gabor
 from semblance.core.features.mass.extractor import Mass
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import known, say
 from semblance.core.metrics.distance import Matrix
@@ -19,7 +19,7 @@ from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.steps.codebook import Codebook
 from semblance.core.retrieval.explanation.groups import Grouping
 
-#: Regions told of a pair of pictures, and their radius as a share of the width.
+#: Regions told of a pair of images, and their radius as a share of the width.
 REGIONS, RADIUS = 3, 0.09
 #: Windows tried along each side for shared words, their radius, and the fewest descriptors they need.
 _WINDOWS, _WORD_RADIUS, _FEWEST = 9, 0.12, 3
@@ -31,8 +31,8 @@ Ring = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class PlacesOf:
-    """On one picture: ``rings`` (x, y, radius) in shares of the box the features looked at (the radius of its
-    width), ``outline`` in pixels of the picture."""
+    """On one image: ``rings`` (x, y, radius) in shares of the box the features looked at (the radius of its
+    width), ``outline`` in pixels of the image."""
 
     rings: tuple[Ring, ...] = ()
     outline: tuple[tuple[float, float], ...] = ()
@@ -49,9 +49,9 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A picture, its region, and its numbers (d,) as extracted."""
+    """An image, its region, and its numbers (d,) as extracted."""
 
-    picture: Picture
+    image: Image
     region: Region | None
     numbers: Matrix
 
@@ -62,13 +62,13 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
     ``usual`` (n, d') are head rows of other cases of the library.
 
     Raises:
-        BadInput: a picture the extractor cannot look at.
+        BadInput: an image the extractor cannot look at.
     """
     if isinstance(extractor, Gabor):
         return _of_energy(grouping, query, case, usual)
     if isinstance(extractor, Mass):
         sides = [
-            PlacesOf(outline=_thinned(extractor.outline(one.picture, one.region))) for one in (query, case)
+            PlacesOf(outline=_thinned(extractor.outline(one.image, one.region))) for one in (query, case)
         ]
         return Places(sides[0], sides[1], say("The outlines that were measured."))
     codebook = grouping.head[0] if grouping.head else None
@@ -113,7 +113,7 @@ def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Pl
     nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
-    note = _agreeing(len(rings)) if rings else say("No place stands out in both pictures.")
+    note = _agreeing(len(rings)) if rings else say("No place stands out in both images.")
     return Places(PlacesOf(rings), PlacesOf(rings), note)
 
 
@@ -149,10 +149,10 @@ def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen,
     rarity = -np.log(np.maximum(usual.mean(axis=0), 1e-6))
     windows = []
     for one in (query, case):
-        at, words = extractor.places(one.picture, one.region), codebook.words_of(one.numbers)
+        at, words = extractor.places(one.image, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
             return Places(
-                PlacesOf(), PlacesOf(), say("The places of the words cannot be told for these pictures.")
+                PlacesOf(), PlacesOf(), say("The places of the words cannot be told for these images.")
             )
         windows.append(_counted(at, words, codebook.n_columns))
     (from_q, q), (from_x, x) = windows

@@ -132,7 +132,7 @@ def compare_metrics(
 
     Raises:
         BadArguments: no such metric, or not exactly one of case and image given.
-        BadInput: no such case, no features for it, or a picture that cannot be read.
+        BadInput: no such case, no features for it, or an image that cannot be read.
     """
     if (query.case is None) == (query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")

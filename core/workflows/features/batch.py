@@ -1,4 +1,4 @@
-"""Pictures measured together: read one by one, handed to their extractor as many at a time as it likes."""
+"""Images measured together: read one by one, handed to their extractor as many at a time as it likes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Batch:
         try:
             self._keep(waiting)
         except SemblanceError:
-            # One picture must not cost the others their numbers.
+            # One image must not cost the others their numbers.
             for one in waiting:
                 try:
                     self._keep([one])

@@ -19,9 +19,9 @@ from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_w
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.container import PictureReader, shown_slice
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.container import ImageReader, shown_slice
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import say
@@ -36,11 +36,11 @@ from semblance.core.workflows.features.open_volumes import Away, OpenVolumes
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Pictures read together by a worker before it looks whether it should end.
+#: Images read together by a worker before it looks whether it should end.
 STEP = 16
-#: Pictures in a row that may end a worker before the machine is blamed for it.
+#: Images in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
-#: What is recorded of such a picture.
+#: What is recorded of such an image.
 CRASHED = say(
     "Reading it ended the worker process (a crash, or not enough memory). Leave it out or save it anew."
 )
@@ -90,10 +90,10 @@ def extract_features(
             opened, made, extractor if name is None else checked_name(name, say("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
-        rows = opened.features.waiting(feature_set, pictures=made.needs_picture)
+        rows = opened.features.waiting(feature_set, images=made.needs_image)
         total = len(rows)
         reporter.progress(0, total, say("Extracting {title}", title=made.title))
-        if made.needs_picture:
+        if made.needs_image:
             workers = workers or default_workers()
             result.extracted = _Extraction(opened, feature_set, made, rows, workers, reporter).run()
         else:
@@ -112,12 +112,12 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
             say("{library} holds no cases yet.", library=library.path.name),
             "Import some first: semblance import.",
         )
-    if extractor.needs_picture:
+    if extractor.needs_image:
         columns = [(f.name, f.group) for f in extractor.feature_names]
-        if not any(r.has_picture for r in found_cases):
+        if not any(r.has_image for r in found_cases):
             raise BadInput(
                 say(
-                    "{library} holds no pictures for '{extractor}'.",
+                    "{library} holds no images for '{extractor}'.",
                     library=library.path.name,
                     extractor=extractor.name,
                 ),
@@ -132,7 +132,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
                     library=library.path.name,
                     extractor=extractor.name,
                 ),
-                "For pictures use --extractor gabor.",
+                "For images use --extractor gabor.",
             )
         if len(found) > 1:
             raise BadInput(
@@ -140,7 +140,7 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
                 "Put tables with different columns into libraries of their own.",
             )
         columns = [(column, column) for column in found.pop()]
-    dtype = "float32" if extractor.needs_picture else "float64"
+    dtype = "float32" if extractor.needs_image else "float64"
     return library.features.make(
         name, extractor.name, extractor.version, extractor.settings, columns, dtype=dtype
     )
@@ -165,12 +165,12 @@ def _copy_tables(
 
 
 @dataclass(frozen=True)
-class _Picture:
+class _Image:
     """A case as a worker needs it."""
 
     row: int
     content: str
-    address: PictureAddress
+    address: ImageAddress
     region: Region | None
     slice_hashes: tuple[str, ...] = ()
 
@@ -197,7 +197,7 @@ class _Extraction:
     """Hands parts to worker processes and writes what comes back; keeps at most two a worker under way.
 
     A worker that dies takes all parts under way with it. They are then done one at a time and, where it
-    happens again, in halves, until the picture that crashes its reader stands alone and is recorded.
+    happens again, in halves, until the image that crashes its reader stands alone and is recorded.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class _Extraction:
             _extract_chunk,
             self._extractor.name,
             self._extractor.settings,
-            _pictures(self._library, rows),
+            _images(self._library, rows),
             listener=partial(self._note, number),
         )
         self._running[task.future] = _Part(number, rows, task, alone)
@@ -280,10 +280,10 @@ class _Extraction:
         self._reporter.partial(self._extracted)
 
     def _suspect(self, part: _Part) -> None:
-        """Narrow down which picture ended the worker; record it once it is found.
+        """Narrow down which image ended the worker; record it once it is found.
 
         Raises:
-            WorkerEnded: whatever is tried ends the workers, so no picture is to blame.
+            WorkerEnded: whatever is tried ends the workers, so no image is to blame.
         """
         half = len(part.rows) // 2
         if not part.alone:
@@ -294,79 +294,79 @@ class _Extraction:
             self._crashed += 1
             if self._crashed > MAX_CRASHES:
                 raise WorkerEnded
-            told = [(p.row, p.content, CRASHED) for p in _pictures(self._library, part.rows)]
+            told = [(p.row, p.content, CRASHED) for p in _images(self._library, part.rows)]
             nothing = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
             self._library.features.write_chunk(self._feature_set, part.rows[:0], nothing, told)
             self._seen[part.number] = 1
 
 
-def _pictures(library: Library, rows: npt.NDArray[np.int64]) -> list[_Picture]:
+def _images(library: Library, rows: npt.NDArray[np.int64]) -> list[_Image]:
     details = library.catalogue.details(rows.tolist())
     return [
-        _Picture(row, d.content, d.address, d.region, d.slice_hashes)
+        _Image(row, d.content, d.address, d.region, d.slice_hashes)
         for row, d in sorted(details.items())
         if d.address is not None
     ]
 
 
 def _extract_chunk(
-    name: str, settings: Mapping[str, Value], pictures: list[_Picture], *, reporter: Reporter
+    name: str, settings: Mapping[str, Value], images: list[_Image], *, reporter: Reporter
 ) -> _Chunk:
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)
-    with PictureReader() as reader, closing(OpenVolumes(reader)) as volumes:
-        for done, picture in enumerate(pictures):
+    with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
+        for done, image in enumerate(images):
             if done % STEP == 0:
-                reporter.progress(done, len(pictures), name)
+                reporter.progress(done, len(images), name)
                 reporter.check_cancelled()
             content = ""
             try:
-                looked_at: Picture | Stack
-                if extractor.volumes and reader.is_stack(picture.address):
-                    looked_at, content = _open_all(volumes, picture, reporter)
+                looked_at: Image | Stack
+                if extractor.volumes and reader.is_stack(image.address):
+                    looked_at, content = _open_all(volumes, image, reporter)
                 else:
-                    looked_at, content = _open(reader, volumes, picture)
-                if content != picture.content:
+                    looked_at, content = _open(reader, volumes, image)
+                if content != image.content:
                     content = ""
                     raise BadInput(
-                        say("'{address}' has changed since it was imported.", address=picture.address),
+                        say("'{address}' has changed since it was imported.", address=image.address),
                         "Import it again.",
                     )
                 if isinstance(looked_at, Stack):
-                    prepared = extractor.prepare_stack(looked_at, picture.region)
+                    prepared = extractor.prepare_stack(looked_at, image.region)
                 else:
-                    prepared = extractor.prepare(looked_at, picture.region)
-                batch.add(picture.row, content, prepared)
+                    prepared = extractor.prepare(looked_at, image.region)
+                batch.add(image.row, content, prepared)
             except SemblanceError as error:
-                # A picture that is away or not what it was, on a disk unplugged say, is tried again.
+                # An image that is away or not what it was, on a disk unplugged say, is tried again.
                 known = "" if isinstance(error, Away) else content
-                batch.failures.append((picture.row, known, str(error)))
+                batch.failures.append((image.row, known, str(error)))
     rows, values, contents = batch.measured()
     return _Chunk(rows, values, batch.failures, contents)
 
 
-def _open_all(volumes: OpenVolumes, picture: _Picture, reporter: Reporter) -> tuple[Stack, str]:
+def _open_all(volumes: OpenVolumes, image: _Image, reporter: Reporter) -> tuple[Stack, str]:
     """The volume of a case, and what it shows now; slices in files are checked when they are read."""
-    if picture.address.slices:
-        return volumes.of_slices(picture.address, picture.slice_hashes, reporter), picture.content
-    stack, digest = volumes.whole(picture.address)
-    return stack, content_of_part(digest, picture.region)
+    if image.address.slices:
+        return volumes.of_slices(image.address, image.slice_hashes, reporter), image.content
+    stack, digest = volumes.whole(image.address)
+    return stack, content_of_part(digest, image.region)
 
 
-def _open(reader: PictureReader, volumes: OpenVolumes, picture: _Picture) -> tuple[Picture, str]:
-    """The picture of a case, and what it shows now."""
-    address, region = picture.address, picture.region
+def _open(reader: ImageReader, volumes: OpenVolumes, image: _Image) -> tuple[Image, str]:
+    """The image of a case, and what it shows now."""
+    address, region = image.address, image.region
     if address.slices:
         # Of a volume only the slice that is looked at is read again.
         place = shown_slice(len(address.slices), region)
         data = reader.read_bytes(address.slices[place])
-        same = content_hash(data) == picture.slice_hashes[place]
-        return reader.decode(data, address.slices[place]), picture.content if same else ""
+        same = content_hash(data) == image.slice_hashes[place]
+        return reader.decode(data, address.slices[place]), image.content if same else ""
     if reader.is_array(address):
         if not reader.is_stack(address):
             opened = reader.open(address)
             return opened, content_of_pixels(opened, region)
         stack, digest = volumes.whole(address)
-        return stack.picture(stack.middle(region)), content_of_part(digest, region)
+        return stack.image(stack.middle(region)), content_of_part(digest, region)
     data = reader.read_bytes(address)
     return reader.decode(data, address, region), content_of_file(data, region)

@@ -38,13 +38,13 @@ def extractor_fits(library: Library) -> tuple[ExtractorFit, ...]:
     """All extractors: those that suit the cases of ``library``, the default first, then the others.
 
     The default is the one made for the kind of source; else, where cases have regions, ``mass``, which goes
-    last elsewhere: it would take a whole picture for the surroundings of one.
+    last elsewhere: it would take a whole image for the surroundings of one.
     """
     rows = library.catalogue.all_cases()
     looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
     details = library.catalogue.details([row.id for row in looked_into])
     with_tables = any(source.columns for source in library.catalogue.sources())
-    kinds = {bool(r.has_picture) for r in rows} | ({False} if with_tables else set())
+    kinds = {bool(r.has_image) for r in rows} | ({False} if with_tables else set())
     volumes = any(found.depth is not None for found in details.values())
     regions = any(found.region is not None for found in details.values())
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
@@ -66,10 +66,10 @@ def fitting_extractors(library: Path) -> list[str]:
 def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
     if not kinds:
         return say("there is no case")
-    if extractor.needs_picture not in kinds:
+    if extractor.needs_image not in kinds:
         return (
             say("the cases are rows of a table")
-            if extractor.needs_picture
+            if extractor.needs_image
             else say("no case comes from a table")
         )
     return "" if volumes or not extractor.needs_volume else say("no case is a volume")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.package import open_plainly
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.stacks import FileStack
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import say
@@ -21,13 +21,13 @@ class Away(BadInput):
 class OpenVolumes:
     """Opens volumes through ``reader`` and tells what they hold; close it before the reader."""
 
-    def __init__(self, reader: PictureReader) -> None:
+    def __init__(self, reader: ImageReader) -> None:
         self._reader = reader
-        self._at: PictureAddress | None = None
+        self._at: ImageAddress | None = None
         self._stack: Stack | None = None
         self._hash = ""
 
-    def whole(self, address: PictureAddress) -> tuple[Stack, str]:
+    def whole(self, address: ImageAddress) -> tuple[Stack, str]:
         """A volume that is one file, array or row of one, and the hash of what it holds now.
 
         Raises:
@@ -40,7 +40,7 @@ class OpenVolumes:
         return self._stack, self._hash
 
     def of_slices(
-        self, address: PictureAddress, slice_hashes: tuple[str, ...], reporter: Reporter
+        self, address: ImageAddress, slice_hashes: tuple[str, ...], reporter: Reporter
     ) -> FileStack:
         """A volume of several files; each slice is checked against its hash when it is read.
 
@@ -49,7 +49,7 @@ class OpenVolumes:
         """
         hashes = dict(zip(address.slices, slice_hashes, strict=True))
 
-        def opened(one: PictureAddress) -> Picture:
+        def opened(one: ImageAddress) -> Image:
             reporter.check_cancelled()
             try:
                 data = self._reader.read_bytes(one)
@@ -70,7 +70,7 @@ class OpenVolumes:
             self._stack.close()
         self._stack = self._at = None
 
-    def _hash_of(self, address: PictureAddress, stack: Stack) -> str:
+    def _hash_of(self, address: ImageAddress, stack: Stack) -> str:
         if self._reader.is_array(address):
             return hash_of_volume(stack.volume())
         if address.member:

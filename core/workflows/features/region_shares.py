@@ -1,4 +1,4 @@
-"""Whether cases of one finding are measured in regions and those of another in whole pictures."""
+"""Whether cases of one finding are measured in regions and those of another in whole images."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def measured_unlike(
 ) -> str:
     """A sentence of warning where regions give findings away, else nothing.
 
-    ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole picture
+    ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image
     without any differ in every number of size and margin, whatever they show: scores then flatter.
     """
-    if not make_extractor(feature_set.extractor, **feature_set.settings).needs_picture:
+    if not make_extractor(feature_set.extractor, **feature_set.settings).needs_image:
         return ""
     names = np.asarray(findings)
     shares = {}
@@ -43,7 +43,7 @@ def measured_unlike(
         return ""
     most, least = max(shares, key=lambda name: shares[name]), min(shares, key=lambda name: shares[name])
     return say(
-        "Cases of '{most}' are measured in a region, most of '{least}' in the whole picture: "
+        "Cases of '{most}' are measured in a region, most of '{least}' in the whole image: "
         "that alone may tell them apart, so scores flatter. Leave one of them out, or draw "
         "regions in all.",
         most=most,

@@ -1,1 +1,1 @@
-"""Pictures as the window shows them."""
+"""Images as the window shows them."""

@@ -1,4 +1,4 @@
-"""What the file of a picture says of it, as a table to read."""
+"""What the file of an image says of it, as a table to read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.listing import HeaderLine, header_lines
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import size_text
-from semblance.core.imaging.picture import Picture
 from semblance.core.language import say
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.looking import address_of
@@ -26,9 +26,9 @@ class HeaderTable:
 
 
 def read_header(
-    library: Path | None, what: int | PictureAddress, place: int | None = None, *, reporter: Reporter = SILENT
+    library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
 ) -> HeaderTable:
-    """The header of a picture, or of slice ``place`` of a volume; of DICOM every element, of other files
+    """The header of an image, or of slice ``place`` of a volume; of DICOM every element, of other files
     format, size, bits and sides.
 
     ``library``, ``what`` as for :func:`semblance.core.workflows.imaging.looking.view_slices`.
@@ -40,7 +40,7 @@ def read_header(
     if address.slices:
         address = address.slices[min(max(place or 0, 0), len(address.slices) - 1)]
     name = Path(address.member).name or address.container.name
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         with reader.dicom_file(address) as file:
             if file is not None:
                 from semblance.core.imaging.dicom.reading import complaints, open_dicom
@@ -52,7 +52,7 @@ def read_header(
         return HeaderTable(name, _plain_lines(reader, address))
 
 
-def _plain_lines(reader: PictureReader, address: PictureAddress) -> list[HeaderLine]:
+def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]:
     lines = [("File", address.container.name)]
     if address.member:
         lines.append((say("Inside it"), address.member))
@@ -63,13 +63,13 @@ def _plain_lines(reader: PictureReader, address: PictureAddress) -> list[HeaderL
     else:
         lines += _raster_lines(reader.read_bytes(address))
     try:
-        lines += _picture_lines(reader.open(address))
+        lines += _image_lines(reader.open(address))
     except BadInput as error:
         lines.append((say("Cannot be shown"), error.message))
     return [HeaderLine(0, "", name, "", value) for name, value in lines]
 
 
-def _array_lines(reader: PictureReader, address: PictureAddress) -> list[tuple[str, str]]:
+def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
     numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
     lines = [("Format", say("NumPy array"))]
     if numbers is not None:
@@ -81,7 +81,7 @@ def _array_lines(reader: PictureReader, address: PictureAddress) -> list[tuple[s
 def _raster_lines(data: bytes) -> list[tuple[str, str]]:
     import io
 
-    from PIL import Image
+    from PIL import Image as PILImage
 
     from semblance.core.imaging.formats import HEAD_BYTES, sniff
 
@@ -90,30 +90,30 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
         (say("Size of the file"), size_text(len(data))),
     ]
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with PILImage.open(io.BytesIO(data)) as image:
             lines.append((say("Kind of pixels"), image.mode))
             frames = getattr(image, "n_frames", 1)
             if frames > 1:
-                lines.append((say("Pictures in it"), f"{frames:,}"))
+                lines.append((say("Images in it"), f"{frames:,}"))
             dpi = image.info.get("dpi")
             if isinstance(dpi, tuple) and len(dpi) == 2:
                 lines.append((say("Dots per inch"), f"{float(dpi[0]):.4g} × {float(dpi[1]):.4g}"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
         lines.append((say("Kind of pixels"), say("cannot be read")))
     return lines
 
 
-def _picture_lines(picture: Picture) -> list[tuple[str, str]]:
-    pixels = picture.pixels
+def _image_lines(image: Image) -> list[tuple[str, str]]:
+    pixels = image.pixels
     lines = [
-        ("Width", say("{width:,} px", width=picture.width)),
-        ("Height", say("{height:,} px", height=picture.height)),
-        ("Channels", say("3 (red, green, blue)") if picture.is_colour else say("1 (grey)")),
+        ("Width", say("{width:,} px", width=image.width)),
+        ("Height", say("{height:,} px", height=image.height)),
+        ("Channels", say("3 (red, green, blue)") if image.is_colour else say("1 (grey)")),
         (say("Bits of a channel"), str(8 * pixels.dtype.itemsize)),
         (say("Least value"), f"{float(pixels.min()):g}"),
         (say("Greatest value"), f"{float(pixels.max()):g}"),
     ]
-    if picture.spacing_mm is None:
+    if image.spacing_mm is None:
         lines.append(("Spacing", say("not told")))
     else:
         lines.append(
@@ -121,8 +121,8 @@ def _picture_lines(picture: Picture) -> list[tuple[str, str]]:
                 "Spacing",
                 say(
                     "{spacing_mm:.4g} × {spacing_mm2:.4g} mm",
-                    spacing_mm=picture.spacing_mm[1],
-                    spacing_mm2=picture.spacing_mm[0],
+                    spacing_mm=image.spacing_mm[1],
+                    spacing_mm2=image.spacing_mm[0],
                 ),
             )
         )

@@ -1,4 +1,4 @@
-"""Pictures for the window: thumbnails in the size of a card, and whole pictures for the viewer."""
+"""Images for the window: thumbnails in the size of a card, and whole images for the viewer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging import PictureAddress, PictureReader, open_picture
-from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayPicture, display_picture
+from semblance.core.imaging import ImageAddress, ImageReader, open_image
+from semblance.core.imaging.display import SMALLEST_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.imaging.volume import Spacing, Stack
@@ -44,10 +44,10 @@ class CardImage:
 
 @dataclass(frozen=True)
 class Greys:
-    """How a grey picture is seen: values up to ``low`` black, from ``high`` on white; ``negative``: the other
-    way round than the picture is meant.
+    """How a grey image is seen: values up to ``low`` black, from ``high`` on white; ``negative``: the other
+    way round than the image is meant.
 
-    ``unit``, ``bits``: of that picture; only pictures with the same have comparable values.
+    ``unit``, ``bits``: of that image; only images with the same have comparable values.
     """
 
     low: float
@@ -71,10 +71,10 @@ class StackFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class ViewedPicture:
-    """A whole picture for the viewer, with what is known of its case; of a volume the slice to show first."""
+class ViewedImage:
+    """A whole image for the viewer, with what is known of its case; of a volume the slice to show first."""
 
-    picture: DisplayPicture
+    image: DisplayImage
     region: Region | None
     case: CaseDetails | None
     stack: StackFacts | None = None
@@ -85,7 +85,7 @@ class ViewedSlice:
     """A slice of a volume, or why it cannot be shown."""
 
     place: int
-    picture: DisplayPicture | None
+    image: DisplayImage | None
     problem: str = ""
 
 
@@ -99,7 +99,7 @@ def card_images(
 ) -> list[CardImage]:
     """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
 
-    With ``greys`` they are made anew from the pictures and not stored; colour, and pictures whose values do
+    With ``greys`` they are made anew from the images and not stored; colour, and images whose values do
     not compare, are as always.
     """
     opened = _library(library)
@@ -130,45 +130,45 @@ def card_images(
     return out
 
 
-def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> ViewedPicture:
-    """The picture of a case in full.
+def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> ViewedImage:
+    """The image of a case in full.
 
     Raises:
-        BadInput: the case has no picture, or its file is gone or damaged.
+        BadInput: the case has no image, or its file is gone or damaged.
     """
     case = _library(library).catalogue.details([row]).get(row)
     if case is None:
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
-        raise BadInput(say("{case_id} is a row of a table and has no picture.", case_id=case.case_id))
+        raise BadInput(say("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     return _viewed(case.address, case.region, case)
 
 
-def view_file(where: Path | PictureAddress, *, reporter: Reporter = SILENT) -> ViewedPicture:
-    """A picture from outside the library.
+def view_file(where: Path | ImageAddress, *, reporter: Reporter = SILENT) -> ViewedImage:
+    """An image from outside the library.
 
     Raises:
         BadInput: it cannot be read.
     """
-    return _viewed(where if isinstance(where, PictureAddress) else PictureAddress(where), None, None)
+    return _viewed(where if isinstance(where, ImageAddress) else ImageAddress(where), None, None)
 
 
 def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
-    """A thumbnail of a picture from outside the library, its longest side ``longest`` pixels; row -1.
+    """A thumbnail of an image from outside the library, its longest side ``longest`` pixels; row -1.
 
     Raises:
         BadInput: it cannot be read.
     """
-    with PictureReader() as reader:
-        picture = reader.open(PictureAddress(where))
-    return CardImage(-1, _decoded(thumbnail(picture), longest))
+    with ImageReader() as reader:
+        image = reader.open(ImageAddress(where))
+    return CardImage(-1, _decoded(thumbnail(image), longest))
 
 
 def view_slices(
     library: Path | None,
-    what: int | PictureAddress,
+    what: int | ImageAddress,
     places: Sequence[int],
-    like: DisplayPicture | None = None,
+    like: DisplayImage | None = None,
     *,
     reporter: Reporter = SILENT,
 ) -> None:
@@ -181,30 +181,30 @@ def view_slices(
     """
     stack = stacks.get(address_of(library, what))
 
-    def shown(place: int) -> DisplayPicture:
+    def shown(place: int) -> DisplayImage:
         nonlocal like
-        picture = display_picture(stack.picture(place), like=like, smallest=SMALLEST_OF_SLICES)
-        like = like or picture
-        return picture
+        image = display_image(stack.image(place), like=like, smallest=SMALLEST_OF_SLICES)
+        like = like or image
+        return image
 
     tell_slices(places, shown, reporter)
 
 
-def tell_slices(places: Sequence[int], shown: Callable[[int], DisplayPicture], reporter: Reporter) -> None:
+def tell_slices(places: Sequence[int], shown: Callable[[int], DisplayImage], reporter: Reporter) -> None:
     """Each of ``places`` as a :class:`ViewedSlice`, as soon as it is ``shown`` or cannot be."""
     for place in places:
         reporter.check_cancelled()
         try:
-            picture = shown(place)
+            image = shown(place)
         except SemblanceError as error:
             reporter.partial(ViewedSlice(place, None, error.message))
         else:
-            reporter.partial(ViewedSlice(place, picture))
+            reporter.partial(ViewedSlice(place, image))
 
 
 def outline_mass(
     library: Path | None,
-    what: int | PictureAddress,
+    what: int | ImageAddress,
     place: int | None,
     where: tuple[int, int] | Region,
     *,
@@ -215,23 +215,23 @@ def outline_mass(
     ``what`` as for :func:`view_slices`; ``place``: of a volume, the slice it is seen on.
 
     Raises:
-        BadInput: the picture is gone, or nothing there has an outline.
+        BadInput: the image is gone, or nothing there has an outline.
     """
     from semblance.core.imaging.segmentation import segment_at, segment_in
 
     address = address_of(library, what)
-    picture = open_picture(address) if place is None else stacks.get(address).picture(place)
-    found = segment_in(picture, where) if isinstance(where, Region) else segment_at(picture, *where)
+    image = open_image(address) if place is None else stacks.get(address).image(place)
+    found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where)
     return found if place is None else replace(found, z=place, depth=1)
 
 
-def address_of(library: Path | None, what: int | PictureAddress) -> PictureAddress:
-    """Where the picture of the case in row ``what`` of ``library`` lies, or ``what`` itself.
+def address_of(library: Path | None, what: int | ImageAddress) -> ImageAddress:
+    """Where the image of the case in row ``what`` of ``library`` lies, or ``what`` itself.
 
     Raises:
         BadInput: the case is gone.
     """
-    if isinstance(what, PictureAddress):
+    if isinstance(what, ImageAddress):
         return what
     assert library is not None
     case = _library(library).catalogue.details([what]).get(what)
@@ -244,11 +244,11 @@ class OpenStack:
     """The volume looked at last, kept open: its files' headers are not read again for every slice."""
 
     def __init__(self) -> None:
-        self._reader = PictureReader()
-        self._address: PictureAddress | None = None
+        self._reader = ImageReader()
+        self._address: ImageAddress | None = None
         self._stack: Stack | None = None
 
-    def get(self, address: PictureAddress) -> Stack:
+    def get(self, address: ImageAddress) -> Stack:
         """
         Raises:
             BadInput: it is gone or damaged, or no volume.
@@ -264,7 +264,7 @@ class OpenStack:
         self._stack = self._address = None
         self._reader.close()
 
-    def is_stack(self, address: PictureAddress) -> bool:
+    def is_stack(self, address: ImageAddress) -> bool:
         return address == self._address or self._reader.is_stack(address)
 
 
@@ -272,13 +272,13 @@ class OpenStack:
 stacks = OpenStack()
 
 
-def _viewed(address: PictureAddress, region: Region | None, case: CaseDetails | None) -> ViewedPicture:
+def _viewed(address: ImageAddress, region: Region | None, case: CaseDetails | None) -> ViewedImage:
     if not stacks.is_stack(address):
-        return ViewedPicture(display_picture(open_picture(address)), region, case)
+        return ViewedImage(display_image(open_image(address)), region, case)
     stack = stacks.get(address)
     place = stack.middle(region)
     facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions)
-    return ViewedPicture(display_picture(stack.picture(place)), region, case, facts)
+    return ViewedImage(display_image(stack.image(place)), region, case, facts)
 
 
 def close_libraries(library: Path | None = None) -> None:
@@ -305,16 +305,16 @@ def _library(path: Path) -> Library:
 def _made(case: CaseDetails) -> bytes:
     if case.address is None:
         raise BadInput("a row of a table")
-    return thumbnail(open_picture(case.address, case.region))
+    return thumbnail(open_image(case.address, case.region))
 
 
 def _seen(case: CaseDetails, greys: Greys, longest: int) -> npt.NDArray[np.uint8] | None:
-    """(h, w) the picture of ``case`` with ``greys``; ``None`` where they mean nothing for it."""
+    """(h, w) the image of ``case`` with ``greys``; ``None`` where they mean nothing for it."""
     from PIL import Image
 
     if case.address is None:
         return None
-    shown = display_picture(open_picture(case.address, case.region))
+    shown = display_image(open_image(case.address, case.region))
     if shown.is_colour or shown.unit != greys.unit or shown.high <= shown.low:
         return None
     if not shown.unit and 8 * shown.levels[0].dtype.itemsize != greys.bits:
@@ -337,7 +337,7 @@ def _decoded(data: bytes, longest: int) -> npt.NDArray[np.uint8]:
 
 
 def _scaled(image: Image.Image, width: int, height: int, longest: int) -> npt.NDArray[np.uint8]:
-    """``image`` of a picture of ``width`` x ``height`` so that the longest side has ``longest`` pixels."""
+    """``image`` of an image of ``width`` x ``height`` so that the longest side has ``longest`` pixels."""
     from PIL import Image as Images
 
     scale = longest / max(width, height)

@@ -1,4 +1,4 @@
-"""Three planes of a volume for the viewer, and small pictures of its slices."""
+"""Three planes of a volume for the viewer, and small images of its slices."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semblance.core.imaging import PictureAddress
-from semblance.core.imaging.display import DisplayPicture, display_picture
+from semblance.core.imaging import ImageAddress
+from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.memory import check_fits
 from semblance.core.imaging.planes import Plane, planes_of
 from semblance.core.imaging.volume import Volume
@@ -21,23 +21,23 @@ class ViewedPlane:
 
     axis: int
     place: int
-    picture: DisplayPicture
+    image: DisplayImage
 
 
 class _KeptVolume:
     """The volume cut last, whole, in the type it is stored in."""
 
     def __init__(self) -> None:
-        self._address: PictureAddress | None = None
+        self._address: ImageAddress | None = None
         self._volume: Volume | None = None
         self._planes: tuple[Plane, Plane, Plane] = planes_of(None)
 
-    def get(self, address: PictureAddress, reporter: Reporter) -> tuple[Volume, tuple[Plane, Plane, Plane]]:
+    def get(self, address: ImageAddress, reporter: Reporter) -> tuple[Volume, tuple[Plane, Plane, Plane]]:
         if self._volume is None or address != self._address:
             self.forget()
             stack = stacks.get(address)
             depth, height, width = stack.shape
-            check_fits(depth * height * width * stack.picture(0).pixels.dtype.itemsize, stack.name)
+            check_fits(depth * height * width * stack.image(0).pixels.dtype.itemsize, stack.name)
 
             def tell(done: int) -> None:
                 reporter.check_cancelled()
@@ -56,9 +56,9 @@ _kept = _KeptVolume()
 
 def view_planes(
     library: Path | None,
-    what: int | PictureAddress,
+    what: int | ImageAddress,
     wanted: Sequence[tuple[int, int]],
-    like: DisplayPicture | None = None,
+    like: DisplayImage | None = None,
     *,
     reporter: Reporter = SILENT,
 ) -> None:
@@ -73,8 +73,8 @@ def view_planes(
     volume, planes = _kept.get(address_of(library, what), reporter)
     for axis, place in wanted:
         reporter.check_cancelled()
-        picture = display_picture(planes[axis].picture(volume, place), like=like)
-        reporter.partial(ViewedPlane(axis, place, picture))
+        image = display_image(planes[axis].image(volume, place), like=like)
+        reporter.partial(ViewedPlane(axis, place, image))
 
 
 def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
@@ -84,23 +84,23 @@ def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) 
 
 def slice_thumbnails(
     library: Path | None,
-    what: int | PictureAddress,
+    what: int | ImageAddress,
     places: Sequence[int],
-    like: DisplayPicture | None = None,
+    like: DisplayImage | None = None,
     *,
     reporter: Reporter = SILENT,
 ) -> None:
     """Slices ``places`` of a volume at thumbnail size, each told as a
-    :class:`semblance.core.workflows.imaging.looking.ViewedSlice` whose picture has its coarsest level only.
+    :class:`semblance.core.workflows.imaging.looking.ViewedSlice` whose image has its coarsest level only.
 
     Raises:
         BadInput: the volume is gone.
     """
     stack = stacks.get(address_of(library, what))
 
-    def shown(place: int) -> DisplayPicture:
-        picture = display_picture(stack.picture(place), like=like)
-        last = len(picture.levels) - 1
-        return replace(picture, levels=picture.levels[last:], reduced=picture.factor(last))
+    def shown(place: int) -> DisplayImage:
+        image = display_image(stack.image(place), like=like)
+        last = len(image.levels) - 1
+        return replace(image, levels=image.levels[last:], reduced=image.factor(last))
 
     tell_slices(places, shown, reporter)

@@ -1,1 +1,1 @@
-"""What a person does to a library: fill it, open it, find its pictures again."""
+"""What a person does to a library: fill it, open it, find its images again."""

@@ -49,7 +49,7 @@ def describe_extractors() -> list[dict[str, Any]]:
             "title": extractor.title,
             "summary": extractor.summary,
             "version": extractor.version,
-            "needs_picture": extractor.needs_picture,
+            "needs_image": extractor.needs_image,
             "parameters": [parameter.to_json() for parameter in extractor.parameters],
         }
         for extractor in extractors()

@@ -53,7 +53,7 @@ class ImportPrivacy:
         if stated:
             notes.append(
                 say(
-                    "Burnt-in text: the files say so of {stated:,}. It is not taken out of pictures.",
+                    "Burnt-in text: the files say so of {stated:,}. It is not taken out of images.",
                     stated=stated,
                 )
             )
@@ -61,7 +61,7 @@ class ImportPrivacy:
             notes.append(
                 say(
                     "Burnt-in text is possible in {possible:,} (ultrasound, secondary capture, scans, "
-                    "screens): look before passing pictures on.",
+                    "screens): look before passing images on.",
                     possible=possible,
                 )
             )

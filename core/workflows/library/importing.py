@@ -1,4 +1,4 @@
-"""Bring a source into a library: catalogue its cases, read every picture once, list what was not usable."""
+"""Bring a source into a library: catalogue its cases, read every image once, list what was not usable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.container import ImageReader
 from semblance.core.language import say
 from semblance.core.library import open_library, open_or_create_library
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, Rejected
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Cases, and bytes of their files, written in one transaction; a killed import keeps all batches before.
 BATCH, BATCH_BYTES = 200, 32 << 20
-#: Pictures decoded at once; decoding leaves the interpreter free.
+#: Images decoded at once; decoding leaves the interpreter free.
 DECODERS = 2
 
 
@@ -35,7 +35,7 @@ DECODERS = 2
 class ImportResult:
     """What became of every file of a source (shape of CONTRACT.md, "import").
 
-    ``updated`` cases, whose picture changed, are among ``added``. ``missing`` are known files that are not
+    ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that are not
     there; ``removed`` the ids of cases that their file, which is there, no longer holds. ``notes`` say in
     sentences what was done about who the patients are, and what is left to look at.
     """
@@ -85,7 +85,7 @@ def import_source(
     ``there``: it is expected to be, as for a window that shows it. In the place of one that was removed, or
     on a disk that is gone, no empty one is made.
 
-    Importing again adds only what is new; a changed picture replaces its case and its numbers. Cancelling
+    Importing again adds only what is new; a changed image replaces its case and its numbers. Cancelling
     keeps every finished batch.
 
     What DICOM headers tell of the patient is replaced by pseudonyms made with the library's own key, case ids
@@ -121,8 +121,8 @@ class _Import:
         self.labels = library.catalogue.labels(self.record)
         #: Content -> the case that shows it.
         self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
-        self.pictures = PictureReader()
-        self.reader = FileReader(source, self.record.name, self.pictures)
+        self.images = ImageReader()
+        self.reader = FileReader(source, self.record.name, self.images)
         self.seen: set[str] = set()
         self.met: set[str] = set()
         self.failed: set[str] = set()
@@ -154,7 +154,7 @@ class _Import:
         for path, reason in self.source.refused:
             self._reject(Rejected(path, reason, failed=True))
         self._progress()
-        with ThreadPoolExecutor(DECODERS) as decoders, self.pictures:
+        with ThreadPoolExecutor(DECODERS) as decoders, self.images:
             for batch, unfinished in self._batches():
                 self.reporter.check_cancelled()
                 self._import(batch, unfinished, decoders)

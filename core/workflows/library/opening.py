@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.language import say
 from semblance.core.library import open_library
-from semblance.core.library.columns import CaseColumns, PictureState, case_columns
+from semblance.core.library.columns import CaseColumns, ImageState, case_columns
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fitting import ExtractorFit, extractor_fits
 
@@ -83,7 +83,7 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
                 [r.case_id for r in cases],
                 [r.finding for r in cases],
                 [r.patient for r in cases],
-                [_state(r.state, r.has_picture) for r in cases],
+                [_state(r.state, r.has_image) for r in cases],
             ),
             tuple(
                 FeatureSetFacts(
@@ -101,11 +101,11 @@ def publish(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnapshot:
         )
 
 
-def _state(state: str, has_picture: bool) -> PictureState:
-    if not has_picture:
-        return PictureState.NO_PICTURE
-    known = {"ok": PictureState.OK, "missing": PictureState.MISSING}
-    return known.get(state, PictureState.UNREADABLE)
+def _state(state: str, has_image: bool) -> ImageState:
+    if not has_image:
+        return ImageState.NO_IMAGE
+    known = {"ok": ImageState.OK, "missing": ImageState.MISSING}
+    return known.get(state, ImageState.UNREADABLE)
 
 
 def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:

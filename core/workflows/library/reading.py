@@ -1,4 +1,4 @@
-"""Reading the files an importer named: every picture decoded once, its failure kept as a reason."""
+"""Reading the files an importer named: every image decoded once, its failure kept as a reason."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.container import PictureReader, shown_slice
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.container import ImageReader, shown_slice
 from semblance.core.imaging.formats import DICOM, check_whole, sniff
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.package import Package
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.thumbnail import inspect, thumbnail
 from semblance.core.language import say
 from semblance.core.library.content import (
@@ -49,14 +49,14 @@ class ReadFile:
 class FileReader:
     """Reads files of one source. May be used from several threads, one file in one at a time."""
 
-    def __init__(self, source: Source, prefix: str, pictures: PictureReader) -> None:
+    def __init__(self, source: Source, prefix: str, images: ImageReader) -> None:
         """``prefix`` goes before the key of a case and makes its id."""
-        self._source, self._prefix, self._pictures = source, prefix, pictures
+        self._source, self._prefix, self._images = source, prefix, images
         self._entries = {entry.path: entry for entry in source.entries()}
         self._identities: dict[str, str] = {}
         self._checked: dict[str, str | BadInput] = {}
         #: The volume read last and its hash: cases of one follow each other.
-        self._last_volume: tuple[PictureAddress | None, str] = (None, "")
+        self._last_volume: tuple[ImageAddress | None, str] = (None, "")
 
     def case_id(self, case: FoundCase) -> str:
         return f"{self._prefix}/{case.key}"
@@ -89,7 +89,7 @@ class FileReader:
                 return self._volume(path, cases, stamp)
             if cases[0].frame is not None or cases[0].member:
                 return self._frames(path, cases, stamp)
-            return self._picture(path, cases, stamp)
+            return self._image(path, cases, stamp)
         except SemblanceError as error:
             return ReadFile(
                 FileRecord(path, self.size(path), stamp, "", "failed", str(error)),
@@ -125,24 +125,24 @@ class FileReader:
             if not usable:
                 raise BadInput(out.failed[0][1])
             found = replace(case, slices=tuple(usable))
-            picture = self._pictures.open(self._shown(found))
+            image = self._images.open(self._shown(found))
             content = content_of_slices((self._slice_hash(part) for part in usable), case.region)
-            out.images[content] = thumbnail(picture)
-            record_of = self._record(found, picture.width, picture.height, content)
+            out.images[content] = thumbnail(image)
+            record_of = self._record(found, image.width, image.height, content)
             out.cases.append(replace(record_of, depth=self._depth(usable), slices=tuple(usable)))
         return out
 
     def _depth(self, slices: Sequence[Slice]) -> int | None:
-        """Of a volume; ``None`` of a single picture that regions are of."""
+        """Of a volume; ``None`` of a single image that regions are of."""
         if len(slices) > 1:
             return len(slices)
         address = self._source.address(slices[0][0], "", slices[0][1])
-        if not self._pictures.is_stack(address):
+        if not self._images.is_stack(address):
             return None
-        with self._pictures.stack(address) as stack:
+        with self._images.stack(address) as stack:
             return len(stack)
 
-    def _shown(self, case: FoundCase) -> PictureAddress:
+    def _shown(self, case: FoundCase) -> ImageAddress:
         path, frame = case.slices[shown_slice(len(case.slices), case.region)]
         return self._source.address(path, "", frame)
 
@@ -169,7 +169,7 @@ class FileReader:
             raise found
         return found
 
-    def _picture(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
+    def _image(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
         if sniff(self._source.head(path)) == DICOM:
             return self._object(path, cases, stamp)
         data = self._source.read(path)
@@ -188,15 +188,15 @@ class FileReader:
         out = ReadFile(FileRecord(path, self.size(path), stamp, digest, "ok"))
         address = self._source.address(path)
         depth: int | None = None
-        if self._pictures.is_stack(address):
+        if self._images.is_stack(address):
             self._sound(path)
-            with self._pictures.stack(address) as stack:
+            with self._images.stack(address) as stack:
                 depth = len(stack)
         for case in cases:
-            picture = self._pictures.open(address, case.region)
+            image = self._images.open(address, case.region)
             content = content_of_part(digest, case.region)
-            out.images[content] = thumbnail(picture)
-            record = self._record(case, picture.width, picture.height, content)
+            out.images[content] = thumbnail(image)
+            record = self._record(case, image.width, image.height, content)
             out.cases.append(replace(record, depth=depth))
         return out
 
@@ -205,31 +205,31 @@ class FileReader:
         for case in cases:
             address = self._source.address(path, case.member, case.frame)
             try:
-                picture, content, depth = self._frame(address, case)
+                image, content, depth = self._frame(address, case)
             except SemblanceError as error:
                 row = "" if case.frame is None else f"[{case.frame}]"
                 out.failed.append((f"{self._source.label(path)}!{case.member}{row}", str(error)))
                 continue
-            out.images[content] = thumbnail(picture)
-            record = self._record(case, picture.width, picture.height, content)
+            out.images[content] = thumbnail(image)
+            record = self._record(case, image.width, image.height, content)
             out.cases.append(replace(record, depth=depth))
         if not out.cases:
-            # Not one picture but the file is at fault.
+            # Not one image but the file is at fault.
             raise BadInput(out.failed[0][1])
         return out
 
-    def _frame(self, address: PictureAddress, case: FoundCase) -> tuple[Picture, str, int | None]:
-        """The picture of an array or its row, what it shows, and the depth of a volume."""
-        if not self._pictures.is_stack(address):
-            picture = self._pictures.open(address)
-            return picture, content_of_pixels(picture, case.region), None
-        with self._pictures.stack(address) as stack:
-            picture = stack.picture(stack.middle(case.region))
+    def _frame(self, address: ImageAddress, case: FoundCase) -> tuple[Image, str, int | None]:
+        """The image of an array or its row, what it shows, and the depth of a volume."""
+        if not self._images.is_stack(address):
+            image = self._images.open(address)
+            return image, content_of_pixels(image, case.region), None
+        with self._images.stack(address) as stack:
+            image = stack.image(stack.middle(case.region))
             # Other threads read other files meanwhile: address and hash stay together.
             kept = self._last_volume
             if kept[0] != address:
                 kept = self._last_volume = (address, hash_of_volume(stack.volume()))
-            return picture, content_of_part(kept[1], case.region), len(stack)
+            return image, content_of_part(kept[1], case.region), len(stack)
 
     def _rows(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadFile:
         out = ReadFile(FileRecord(path, self.size(path), stamp, self._identity(path), "ok"))

@@ -1,4 +1,4 @@
-"""Find moved pictures again by their content."""
+"""Find moved images again by their content."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> Relin
     if not folder.exists():
         raise BadInput(
             say("{folder} does not exist.", folder=folder),
-            "Choose the folder or zip the pictures are in now.",
+            "Choose the folder or zip the images are in now.",
         )
     check_is_text(folder)
     moved: dict[str, str] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Measurable:
     """A metric with ``data``: ``trained`` and ``fresh`` are places in it. ``everything``: cases without a
-    finding too; ``renamed``: how findings were renamed; ``seen``: pictures it saw in other libraries."""
+    finding too; ``renamed``: how findings were renamed; ``seen``: images it saw in other libraries."""
 
     record: MetricRecord
     metric: Metric

@@ -42,7 +42,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
     """Write the metric called ``name``, its card and its scores to ``out``.
 
     The file names no case, patient or author: the training cases are told by the hashes of their content, so
-    that the same pictures are known again elsewhere and never scored as if they were new.
+    that the same images are known again elsewhere and never scored as if they were new.
 
     Raises:
         BadArguments: no such metric, or a name that does not end in .semblance-metric.

@@ -22,24 +22,22 @@ ELSEWHERE = "trained_elsewhere"
 
 
 class WhoIsWho:
-    """All cases of a library, without features too, and which are of one patient or show one picture."""
+    """All cases of a library, without features too, and which are of one patient or show one image."""
 
     def __init__(self, library: Library) -> None:
         cases = library.catalogue.all_cases()
-        pictures = library.catalogue.shown_pictures()
+        images = library.catalogue.shown_images()
         ids = [int(r.id) for r in cases]
         self.ids: Ids = np.array(ids, dtype=np.int64)
         self._contents = [r.content for r in cases]
-        # Equal rows of a table are two measurements; equal pictures are one.
-        shown = [
-            content if row in pictures else None for row, content in zip(ids, self._contents, strict=True)
-        ]
-        units = together([r.patient for r in cases], shown, [pictures.get(row) for row in ids])
+        # Equal rows of a table are two measurements; equal images are one.
+        shown = [content if row in images else None for row, content in zip(ids, self._contents, strict=True)]
+        units = together([r.patient for r in cases], shown, [images.get(row) for row in ids])
         codes = patient_codes(units, len(ids))
         self._codes = np.arange(len(ids)) if codes is None else codes
 
     def fresh(self, seen: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
-        """(f,) ids of the cases that are none of ``seen`` (s,) ids, nor their patients, nor their pictures.
+        """(f,) ids of the cases that are none of ``seen`` (s,) ids, nor their patients, nor their images.
 
         ``elsewhere``: contents seen in another library.
         """
@@ -51,7 +49,7 @@ class WhoIsWho:
         return out
 
     def codes(self, rows: npt.ArrayLike) -> Rows:
-        """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one picture."""
+        """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one image."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]
         return found
 

@@ -77,7 +77,7 @@ def supervision_of(
     assert train.case_rows is not None
     place = {int(row): at for at, row in enumerate(train.case_rows)}
     row_of = {r.case_id: place[int(r.id)] for r in library.catalogue.all_cases() if int(r.id) in place}
-    # A part of a case, or a picture from outside, is no row.
+    # A part of a case, or an image from outside, is no row.
     said = [(one.kind.value, one.asked, one.case, one.other) for one in made]
     judged = from_judgements(said, row_of)
     wants_pairs = "pairs" in learner.accepts

@@ -31,7 +31,7 @@ def draw(
     *,
     reporter: Reporter = SILENT,
 ) -> bytes:
-    """The plot ``kind`` (one of ``semblance.core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
+    """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
 
     Raises:
         BadArguments: an unknown kind, format or theme, or a size beyond reason.

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
-from semblance.core.imaging import open_picture
+from semblance.core.imaging import open_image
 from semblance.core.imaging.deidentify import is_telling
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.overview import overview
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import known, say, say_all
@@ -46,9 +46,9 @@ from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.desk import Desk
 from semblance.core.workflows.searches.explaining import MOVED, reasons
 
-#: Attributes that tell when a picture was taken and where it is filed.
+#: Attributes that tell when an image was taken and where it is filed.
 _TELLING = frozenset(("date", "study", "series", "instance", "of"))
-#: Pixels of the query's picture and of a plot on paper.
+#: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
 #: What importers call attributes -> how a report does.
 _ATTRIBUTES = {
@@ -69,7 +69,7 @@ def report_document(
     """The document of ``asked``, de-identified unless ``options`` say otherwise.
 
     Raises:
-        BadInput: a picture that cannot be read.
+        BadInput: an image that cannot be read.
     """
     result, search = asked.result, asked.search
     details = desk.library.catalogue.details([case.row for case in result.ranked])
@@ -183,49 +183,49 @@ def _notes(search: Search, asked: Asked) -> tuple[str, ...]:
 def _query_facts(desk: Desk, query: Query, *, identified: bool) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
-        picture = open_picture(query.image, query.region)
+        image = open_image(query.image, query.region)
         name = str(query.image) if identified else _untold_name(query.image)
         return QueryFacts(
             None,
             name,
-            thumbnail=thumbnail(picture.cropped(query.region), QUERY_SIDE),
-            overview=_overview(picture, query.region),
+            thumbnail=thumbnail(image.cropped(query.region), QUERY_SIDE),
+            overview=_overview(image, query.region),
             region=query.region,
         )
     row = desk.row_of(query.case)
     case = desk.library.catalogue.details([row])[row]
-    image = whole = None
+    small = whole = None
     if case.address is not None:
         region = query.region or case.region
-        picture = open_picture(case.address, region)
-        image, whole = thumbnail(picture.cropped(region), QUERY_SIDE), _overview(picture, region)
+        image = open_image(case.address, region)
+        small, whole = thumbnail(image.cropped(region), QUERY_SIDE), _overview(image, region)
     facts = tuple(
         Fact(_ATTRIBUTES.get(name, name.capitalize()), value)
         for name, value in sorted(case.attributes.items())
         if identified or not (name in _TELLING or is_telling(name))
     )
-    return QueryFacts(query.case, None, case.patient, case.finding, image, whole, query.region, facts)
+    return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
-def _overview(picture: Picture, region: Region | None) -> bytes | None:
-    return None if region is None else overview(picture, region, QUERY_SIDE)
+def _overview(image: Image, region: Region | None) -> bytes | None:
+    return None if region is None else overview(image, region, QUERY_SIDE)
 
 
 def _untold_name(image: Path) -> str:
-    """The path of a picture from outside; of a DICOM file, which is often called after its patient, only that
+    """The path of an image from outside; of a DICOM file, which is often called after its patient, only that
     it is one."""
     with image.open("rb") as file:
         return say("A DICOM file") if sniff(file.read(HEAD_BYTES)) == DICOM else str(image)
 
 
 def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
-    """The kept thumbnail, or one made now; none for a row of a table or a picture that is gone."""
+    """The kept thumbnail, or one made now; none for a row of a table or an image that is gone."""
     if case.content in kept or case.address is None:
         return kept.get(case.content)
     try:
-        return thumbnail(open_picture(case.address, case.region))
+        return thumbnail(open_image(case.address, case.region))
     except SemblanceError:
-        # The report says which case it is; its missing picture is told in the library's own list.
+        # The report says which case it is; its missing image is told in the library's own list.
         return None
 
 

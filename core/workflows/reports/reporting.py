@@ -39,7 +39,7 @@ def write_search_report(
 
     Raises:
         BadArguments: no such metric, or a suffix no report has.
-        BadInput: no such case, or a picture that cannot be read.
+        BadInput: no such case, or an image that cannot be read.
         SemblanceError: ``out`` cannot be written.
     """
     check_suffix(out)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 VERSION = 1
-#: Larger files are no reports, and folders with more files are no place to look for a picture.
+#: Larger files are no reports, and folders with more files are no place to look for an image.
 MAX_BYTES, MAX_FILES = 64 << 20, 5000
 _LIBRARY = "the library itself"
 _FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -37,7 +37,7 @@ def sealed(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
     """``search`` and its judgements in force as JSON; empty for a library that can only be read. Paths of
-    pictures from outside are told only if ``identified``."""
+    images from outside are told only if ``identified``."""
     if not library.writable:
         return {}
     digest = library.pseudonyms().reference
@@ -81,7 +81,7 @@ def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -
     """The search that the JSON report at ``report`` was made of; its judgements are in a ledger of their own.
 
     Raises:
-        BadInput: no JSON report, one of another library, or its metric, case or picture is gone.
+        BadInput: no JSON report, one of another library, or its metric, case or image is gone.
         SemblanceError: the library cannot be written to.
     """
     values = _read(report)
@@ -132,7 +132,7 @@ def _opened(
                         report=report.name,
                         library=library.name,
                     ),
-                    "Import its picture again.",
+                    "Import its image again.",
                 )
             return Query(case=cases[data["case"]], region=region)
         return Query(image=_found(report, data), region=region)
@@ -218,7 +218,7 @@ def _damaged(report: Path) -> BadInput:
 
 
 def _found(report: Path, data: Mapping[str, Any]) -> Path:
-    """A picture from outside: where it was, or the file with its content beside the report."""
+    """An image from outside: where it was, or the file with its content beside the report."""
     wanted = str(data["content"])
     told = [Path(str(data["path"]))] if "path" in data else []
     beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]
@@ -227,7 +227,7 @@ def _found(report: Path, data: Mapping[str, Any]) -> Path:
         if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
             return file
     raise BadInput(
-        say("The picture that {report} asked with was not found.", report=report.name),
+        say("The image that {report} asked with was not found.", report=report.name),
         "Put it into the folder of the report; its name does not matter.",
     )
 

@@ -1,4 +1,4 @@
-"""The pictures of a query and of a ranked case, and the places on them that agree."""
+"""The images of a query and of a ranked case, and the places on them that agree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import PictureAddress, open_picture
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging import ImageAddress, open_image
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import say
@@ -24,7 +24,7 @@ from semblance.core.workflows.searches.desk import Desk
 from semblance.core.workflows.searches.explaining import Ground
 from semblance.core.workflows.searches.searching import case_numbers
 
-#: Longest side of the pictures, pixels, and what is shown around a region, as a share of its longer side.
+#: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35
 
 
@@ -44,7 +44,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Both pictures, and in words what the rings and outlines on them mean."""
+    """Both images, and in words what the rings and outlines on them mean."""
 
     query: Side
     case: Side
@@ -53,32 +53,32 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class _Taken:
-    """A picture, the part of it that was compared, and the larger part of it that is shown."""
+    """An image, the part of it that was compared, and the larger part of it that is shown."""
 
-    picture: Picture
+    image: Image
     region: Region | None
 
     @property
     def compared(self) -> Region:
-        whole = Region(0, 0, self.picture.width, self.picture.height)
-        return whole if self.region is None else self.region.clipped(self.picture.height, self.picture.width)
+        whole = Region(0, 0, self.image.width, self.image.height)
+        return whole if self.region is None else self.region.clipped(self.image.height, self.image.width)
 
     @property
     def shown(self) -> Region:
-        box, picture = self.compared, self.picture
+        box, image = self.compared, self.image
         around = round(AROUND * max(box.width, box.height)) if self.region is not None else 0
         wide = Region(box.x - around, box.y - around, box.width + 2 * around, box.height + 2 * around)
-        return wide.clipped(picture.height, picture.width)
+        return wide.clipped(image.height, image.width)
 
     def pixels(self) -> npt.NDArray[np.uint8]:
-        from PIL import Image
+        from PIL import Image as PILImage
 
-        data = thumbnail(self.picture.cropped(self.shown), SIDE)
-        with Image.open(io.BytesIO(data)) as opened:
+        data = thumbnail(self.image.cropped(self.shown), SIDE)
+        with PILImage.open(io.BytesIO(data)) as opened:
             return np.asarray(opened)
 
     def placed(self, x: float, y: float) -> tuple[float, float]:
-        """A place in pixels of the picture as shares of what is shown."""
+        """A place in pixels of the image as shares of what is shown."""
         return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
 
     def side(self, places: PlacesOf) -> Side:
@@ -98,24 +98,24 @@ def _taken(desk: Desk, query: Query) -> _Taken | str:
     """What the features of ``query`` were measured on, or why it cannot be shown."""
     region = query.region
     if query.image is not None:
-        address = PictureAddress(query.image)
+        address = ImageAddress(query.image)
     else:
         assert query.case is not None
         details = next(iter(desk.library.catalogue.details([desk.row_of(query.case)]).values()))
         if details.address is None:
-            return say("a row of a table: no picture")
+            return say("a row of a table: no image")
         address, region = details.address, region or details.region
     try:
-        return _Taken(open_picture(address, region), region)
+        return _Taken(open_image(address, region), region)
     except SemblanceError as error:
         return error.message
 
 
 def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = SILENT) -> Agreement:
-    """The pictures of ``search``'s query and of ``case``, with what the features say of places on them.
+    """The images of ``search``'s query and of ``case``, with what the features say of places on them.
 
-    A picture that cannot be shown is a :attr:`Side.problem`. Clicks, examples and concepts are passed over:
-    what they change has no place on a picture.
+    An image that cannot be shown is a :attr:`Side.problem`. Clicks, examples and concepts are passed over:
+    what they change has no place on an image.
 
     Raises:
         BadArguments: no such metric or group of features.
@@ -133,12 +133,12 @@ def agreement(library: Path, search: Search, case: str, *, reporter: Reporter = 
     try:
         extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     except SemblanceError as error:
-        # An encoder whose file is gone: the pictures are there all the same.
+        # An encoder whose file is gone: the images are there all the same.
         query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
         return Agreement(query, found, say("No places can be told. {message}", message=error.message))
     numbers = [ground.numbers(), case_numbers(desk, case)]
     seen = [
-        Seen(one.picture, one.region, row)
+        Seen(one.image, one.region, row)
         for one, row in zip(taken, numbers, strict=True)
         if isinstance(one, _Taken)
     ]

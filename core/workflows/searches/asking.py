@@ -46,7 +46,7 @@ def ask(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILE
 
     Raises:
         BadArguments: no such metric, or not exactly one of case and image given.
-        BadInput: no such case, no features for it, or a picture that cannot be read.
+        BadInput: no such case, no features for it, or an image that cannot be read.
     """
     desk = desk_for(library, search.metric, reporter, without=search.without)
     told = desk.ledger(search.ledger).told if search.ledger else ()
@@ -80,7 +80,7 @@ def asked_of_bench(bench: Bench, search: Search, k: int) -> Asked:
     """The ranking of ``search`` by what its judgements taught.
 
     Raises:
-        BadInput: no such case, no features for it, or a picture that cannot be read.
+        BadInput: no such case, no features for it, or an image that cannot be read.
     """
     desk, ledger = bench.desk, bench.desk.ledger(search.ledger)
     entries = ledger.in_force

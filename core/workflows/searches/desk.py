@@ -264,7 +264,7 @@ class Desk:
 
     @cached_property
     def who_is_who(self) -> WhoIsWho:
-        """Which cases are of one patient or show one picture."""
+        """Which cases are of one patient or show one image."""
         return WhoIsWho(self.library)
 
     @property
@@ -285,7 +285,7 @@ class Desk:
 
     @cached_property
     def with_regions(self) -> bool:
-        """Whether the cases are regions of pictures, as far as some spread over the library tell."""
+        """Whether the cases are regions of images, as far as some spread over the library tell."""
         some = self.rows[:: max(1, len(self.rows) // LOOKED_INTO)].tolist()
         details = self.library.catalogue.details(some)
         there = [case for case in details.values() if case.address is not None]

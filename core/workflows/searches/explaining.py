@@ -81,7 +81,7 @@ def why(
 
     Raises:
         BadArguments: no such metric or group of features.
-        BadInput: no such case, no features for it or the query, or a picture that cannot be read.
+        BadInput: no such case, no features for it or the query, or an image that cannot be read.
     """
     ground = Ground.of(library, search, reporter)
     q, x = ground.query_row(), ground.case_row(case)

@@ -144,14 +144,14 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
         for kept in kept_searches(opened.catalogue):
             try:
                 search = Search.from_json(kept.state)
-                picture = base64.b64decode(str(kept.state.get("thumbnail", "")))
+                image = base64.b64decode(str(kept.state.get("thumbnail", "")))
             except (KeyError, TypeError, ValueError, AttributeError):
                 out.append(SavedSearch(kept.name, say("cannot be read"), "", -1, b"", 0, kept.saved))
                 continue
             judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
             row = rows.get(search.query.case or "", -1)
             out.append(
-                SavedSearch(kept.name, _named(search.query), search.metric, row, picture, judged, kept.saved)
+                SavedSearch(kept.name, _named(search.query), search.metric, row, image, judged, kept.saved)
             )
     return out
 
@@ -200,7 +200,7 @@ def undelete(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
 
 
 def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened:
-    """The search ``name`` as far as its picture, cases and metric are there.
+    """The search ``name`` as far as its image, cases and metric are there.
 
     Raises:
         BadArguments: no such search.
@@ -225,7 +225,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         search = _present(opened, search, told)
         _tell_judged(opened, search, told)
     asked: Asked | None = None
-    if search.metric and search.query != Query() and _has_picture(search.query):
+    if search.metric and search.query != Query() and _has_image(search.query):
         try:
             asked = ask(library, search, k=KEPT, reporter=reporter)
         except SemblanceError as problem:
@@ -248,7 +248,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
 def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
     """What the window showed last, as far as it is there; nothing where that cannot be read.
 
-    It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its picture.
+    It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its image.
     """
     state = load_state(library)
     if state is None:
@@ -262,13 +262,13 @@ def last(library: Path, *, reporter: Reporter = SILENT) -> Reopened | None:
         return None
     with open_library(library) as opened:
         there = _present(opened, search, told)
-        lines = () if _has_picture(there.query) else _lines(opened, seen)[0]
+        lines = () if _has_image(there.query) else _lines(opened, seen)[0]
     whole = there.metric == search.metric and there.query == search.query
     asked = _as_seen(there, lines, state, told) if whole and lines else None
     return Reopened(name, there, view, asked, tuple(told), fresh=asked is None, whole=whole)
 
 
-def _has_picture(query: Query) -> bool:
+def _has_image(query: Query) -> bool:
     """Whether a query from outside is there still; one of the library is always."""
     return query.image is None or query.image.exists()
 
@@ -302,8 +302,8 @@ def _present(library: Library, search: Search, told: list[str]) -> Search:
         except BadInput:
             told.append(say("The case {case}, its query, is gone.", case=query.case))
             search = replace(search, query=Query())
-    elif not _has_picture(query):
-        told.append(say("The picture {image} is not there any more.", image=query.image))
+    elif not _has_image(query):
+        told.append(say("The image {image} is not there any more.", image=query.image))
     return search
 
 
@@ -377,14 +377,14 @@ def _named(query: Query) -> str:
 
 
 def _thumbnail(state: Mapping[str, Any]) -> str:
-    """A small picture of a query from outside; one of the library is looked up when it is listed."""
-    from semblance.core.imaging import open_picture
+    """A small image of a query from outside; one of the library is looked up when it is listed."""
+    from semblance.core.imaging import open_image
     from semblance.core.imaging.thumbnail import thumbnail
 
     image = (state.get("query") or {}).get("image")
     if not image:
         return ""
     try:
-        return base64.b64encode(thumbnail(open_picture(Path(image)), _THUMBNAIL)).decode()
+        return base64.b64encode(thumbnail(open_image(Path(image)), _THUMBNAIL)).decode()
     except SemblanceError:
         return ""

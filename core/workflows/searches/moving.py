@@ -41,7 +41,7 @@ def moved(bench: Bench, search: Search) -> Moved:
     Examples that are gone and concepts that were deleted are left out, and said.
 
     Raises:
-        BadInput: no such query, no features for it, or a picture that cannot be read.
+        BadInput: no such query, no features for it, or an image that cannot be read.
     """
     start = bench.query_vector(search.query)
     if not search.moved:

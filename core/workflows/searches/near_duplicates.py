@@ -1,4 +1,4 @@
-"""Ranked pictures that show one and the same: found by their features first, then by what is seen."""
+"""Ranked images that show one and the same: found by their features first, then by what is seen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Matrix = npt.NDArray[np.float64]
 #: First cases of a ranking among which near-duplicates are looked for: all 200 that the window shows, and
 #: those that take the places of folded ones. A fingerprint takes .8 ms, once.
 LOOKED_AT = 256
-#: Two of one picture are closer to each other than this many times the usual squared distance to a nearest:
-#: a picture saved in another size has other edges and texture, and what is seen decides.
+#: Two of one image are closer to each other than this many times the usual squared distance to a nearest:
+#: an image saved in another size has other edges and texture, and what is seen decides.
 _CLOSE = 2.0
 #: Fingerprints kept in memory, of 6 kB each.
 _KEPT = 15_000
@@ -31,7 +31,7 @@ class Lookalikes:
 
     def __init__(self, library: Library, rows: npt.NDArray[np.int64], findings: Sequence[str | None]) -> None:
         self._library, self._rows, self._findings = library, rows, findings
-        #: Content and file of the cases looked at, by place; ``None`` for a case without a picture.
+        #: Content and file of the cases looked at, by place; ``None`` for a case without an image.
         self._shown: dict[int, tuple[str, str] | None] = {}
         self._known: dict[str, Fingerprint | None] = {}
 
@@ -39,8 +39,8 @@ class Lookalikes:
         """For each of ``places`` (r,), nearest first, the number in the list it is a near-duplicate of; its
         own where it is none.
 
-        ``coordinates`` (r, m) decide which pictures are worth comparing; ``usual`` is the squared distance
-        from a case to its nearest. Cases of other findings, or of other regions of one picture, are not
+        ``coordinates`` (r, m) decide which images are worth comparing; ``usual`` is the squared distance
+        from a case to its nearest. Cases of other findings, or of other regions of one image, are not
         folded: a copy that contradicts is worth seeing.
         """
         own = list(range(len(places)))
@@ -79,8 +79,8 @@ class Lookalikes:
             details = library.catalogue.details([int(rows[place]) for place in unseen])
             for place in unseen:
                 case = details.get(int(rows[place]))
-                pictured = case is not None and case.address is not None
-                self._shown[place] = (case.content, str(case.address)) if case and pictured else None
+                imaged = case is not None and case.address is not None
+                self._shown[place] = (case.content, str(case.address)) if case and imaged else None
         shown = {place: found for place in places if (found := self._shown[place]) is not None}
         new = sorted({content for content, _ in shown.values()} - self._known.keys())
         if new:

@@ -44,7 +44,7 @@ def ask_next(
     case to ask about than the query of the search.
 
     Raises:
-        BadInput: the query is a picture from outside or a region: questions are about whole cases; or a
+        BadInput: the query is an image from outside or a region: questions are about whole cases; or a
             metric that clicks cannot refine.
     """
     bench = bench_for(library, search.metric, reporter, without=search.without)

@@ -122,7 +122,7 @@ def query_warnings(desk: Desk, query: Query) -> tuple[str, ...]:
     if asked_otherwise(desk, query) == WHOLE_ASKED:
         return (
             say(
-                "The cases of this library are regions of pictures, and the query is a whole picture. "
+                "The cases of this library are regions of images, and the query is a whole image. "
                 "Draw the region to compare."
             ),
         )

@@ -88,7 +88,7 @@ class Bench:
         """(m,) click coordinates of a query.
 
         Raises:
-            BadInput: no such case, no features for it, or a picture that cannot be read.
+            BadInput: no such case, no features for it, or an image that cannot be read.
         """
         if query.case is not None and query.region is None:
             place = self.desk.place_of(self.desk.row_of(query.case))
@@ -276,7 +276,7 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Places (q,) of cases to measure on, with their findings, and their patients or pictures, as numbers.
+    """Places (q,) of cases to measure on, with their findings, and their patients or images, as numbers.
 
     ``patients_known``: of all of them, and of all that was seen.
     """

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.held_out_votes import VOTERS
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.language import say
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.diversity import AMONG, diverse_order
@@ -134,7 +134,7 @@ def search(
 
     Raises:
         BadArguments: no such metric or group of features, or not exactly one of case and image given.
-        BadInput: no such case, no features for it, or a picture that cannot be read.
+        BadInput: no such case, no features for it, or an image that cannot be read.
     """
     if (query.case is None) == (query.image is None):
         raise BadArguments("A search needs one query.", "Give either --case or --image.")
@@ -285,7 +285,7 @@ def numbers_of(desk: Desk, query: Query) -> Any:
     """(d,) features of the query, float64.
 
     Raises:
-        BadInput: no such case, no features for it, or a picture that cannot be read.
+        BadInput: no such case, no features for it, or an image that cannot be read.
     """
     if query.case is not None and query.region is None:
         return case_numbers(desk, query.case)
@@ -305,21 +305,21 @@ def numbers_of(desk: Desk, query: Query) -> Any:
         case = next(iter(details.values()))
         if case.address is None:
             raise BadInput(
-                say("The case {case} has no picture.", case=query.case), "Search with the whole case instead."
+                say("The case {case} has no image.", case=query.case), "Search with the whole case instead."
             )
         address, shown = case.address, case.region
     else:
         assert query.image is not None
-        if not extractor.needs_picture:
+        if not extractor.needs_image:
             raise BadInput(
                 say(
-                    "A picture cannot be compared by '{feature_set}': these are a table's own columns.",
+                    "An image cannot be compared by '{feature_set}': these are a table's own columns.",
                     feature_set=feature_set.name,
                 ),
-                "Ask with --case, or choose a metric on picture features.",
+                "Ask with --case, or choose a metric on image features.",
             )
-        address, shown = PictureAddress(query.image), None
-    with PictureReader() as reader:
+        address, shown = ImageAddress(query.image), None
+    with ImageReader() as reader:
         if extractor.volumes and reader.is_stack(address):
             region = query.region
             if region is not None and region.z is None and shown is not None:
@@ -328,8 +328,8 @@ def numbers_of(desk: Desk, query: Query) -> Any:
             with reader.stack(address) as stack:
                 prepared = extractor.prepare_stack(stack, region)
             return extractor.measure([prepared])[0].astype(np.float64)
-        picture = reader.open(address, query.region or shown)
-    return extractor.extract(picture, query.region).astype(np.float64)
+        image = reader.open(address, query.region or shown)
+    return extractor.extract(image, query.region).astype(np.float64)
 
 
 def case_numbers(desk: Desk, case: str) -> Any:

@@ -27,8 +27,8 @@ FEWER = say("The metric was scored with all groups of features; this ranking is 
 OWN_PATIENT = say(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = say("The metric was scored by asking with whole pictures; this query is a part of one.")
-WHOLE_ASKED = say("The metric was scored by asking with regions of pictures; this query is a whole one.")
+PART_ASKED = say("The metric was scored by asking with whole images; this query is a part of one.")
+WHOLE_ASKED = say("The metric was scored by asking with regions of images; this query is a whole one.")
 NO_FINDINGS = say("None of the nearest has a finding the metric was scored on.")
 
 

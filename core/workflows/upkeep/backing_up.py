@@ -14,7 +14,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """A restored library: its cases, and how many files of pictures are not where they were."""
+    """A restored library: its cases, and how many files of images are not where they were."""
 
     library: str
     cases: int
@@ -25,7 +25,7 @@ class RestoreResult:
 
 
 def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """Write all of ``library`` but pictures and what can be made again into the one file ``file``.
+    """Write all of ``library`` but images and what can be made again into the one file ``file``.
 
     Returns the file, how many files and bytes it holds, and what the library names but does not have.
 

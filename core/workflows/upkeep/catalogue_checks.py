@@ -49,7 +49,7 @@ def _check_form(file: Path, result: CheckResult, mender: Mender | None) -> bool:
     done = mender.salvage() if mender is not None else ""
     if mender is not None and not done:
         remedy = say(
-            "Nothing of it could be read: restore a backup, or import the pictures into a new library."
+            "Nothing of it could be read: restore a backup, or import the images into a new library."
         )
         finding = replace(finding, remedy=remedy)
     result.add(finding, done)

@@ -23,7 +23,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
     """Look at everything in ``library``; with ``repair`` mend what can be mended.
 
     Nothing that may be the only copy is destroyed: what is damaged is moved to the folder ``damaged`` of the
-    library. What can be made again is made again: numbers from their pictures, thumbnails, prepared metrics.
+    library. What can be made again is made again: numbers from their images, thumbnails, prepared metrics.
 
     Raises:
         BadInput: not a library at all, or from a newer version.
@@ -50,7 +50,7 @@ def check_library(library: Path, *, repair: bool = False, reporter: Reporter = S
         if repair and not opened.writable:
             raise not_writable(library)
         _check_rows(opened, result, mender)
-        _check_pictures(opened, result, mender, reporter)
+        _check_images(opened, result, mender, reporter)
         _check_features(opened, result, mender, reporter)
         _check_metrics(opened, result, mender, reporter)
         _check_derived(opened, result, mender, thumbnails)
@@ -113,29 +113,27 @@ def _check_rows(library: Library, result: CheckResult, mender: Mender | None) ->
         result.add(finding, done)
 
 
-def _check_pictures(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
+def _check_images(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
     from semblance.core.library.importers.source import Source
     from semblance.core.workflows.library.reading import file_identity
 
     checked = 0
     for source in library.catalogue.sources():
-        reporter.progress(checked, None, say("Looking for the pictures of {source}", source=source.name))
+        reporter.progress(checked, None, say("Looking for the images of {source}", source=source.name))
         files = {p: f for p, f in library.catalogue.files(source).items() if f.state in ("ok", "missing")}
         checked += len(files)
         if not files:
             continue
         if not source.path.exists():
             finding = Finding(
-                say("pictures"),
+                say("images"),
                 str(source.path),
                 say(
-                    "{source}: its pictures are no longer there ({n:,} files).",
+                    "{source}: its images are no longer there ({n:,} files).",
                     source=source.name,
                     n=len(files),
                 ),
-                say(
-                    "File > Find moved pictures… (semblance relink LIB FOLDER) finds them where they are now."
-                ),
+                say("File > Find moved images… (semblance relink LIB FOLDER) finds them where they are now."),
             )
             result.add(finding)
             continue
@@ -153,12 +151,12 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     if entry.size != known.size or file_identity(opened, path) != known.hash:
                         changed.append(path)
         except SemblanceError as error:
-            result.add(Finding("pictures", str(source.path), error.message, error.hint))
+            result.add(Finding("images", str(source.path), error.message, error.hint))
             continue
         back = sorted(p for p, f in files.items() if f.state == "missing" and p in there)
         if gone:
             finding = Finding(
-                say("pictures"),
+                say("images"),
                 str(source.path),
                 say(
                     "{source}: {n:,} of {n2:,} files are missing: {gone}.",
@@ -167,13 +165,13 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
                     n2=len(files),
                     gone=few(gone),
                 ),
-                say("Find moved pictures… looks for them elsewhere; their cases keep their numbers."),
+                say("Find moved images… looks for them elsewhere; their cases keep their numbers."),
                 files=tuple(gone),
             )
             result.add(finding)
         if changed:
             finding = Finding(
-                say("pictures"),
+                say("images"),
                 str(source.path),
                 say(
                     "{source}: {n:,} files have changed since they were imported: {changed}.",
@@ -186,8 +184,8 @@ def _check_pictures(library: Library, result: CheckResult, mender: Mender | None
             )
             result.add(finding)
         if mender is not None:
-            mender.mark_pictures(library, source, gone, back)
-    result.checked["pictures"] = checked
+            mender.mark_images(library, source, gone, back)
+    result.checked["images"] = checked
 
 
 def _check_features(library: Library, result: CheckResult, mender: Mender | None, reporter: Reporter) -> None:
@@ -217,7 +215,7 @@ def _check_features(library: Library, result: CheckResult, mender: Mender | None
                     cases=state.cases,
                     total=total,
                 ),
-                say("Mending (--repair) extracts them again from their pictures."),
+                say("Mending (--repair) extracts them again from their images."),
                 files=tuple(f"{inside}/c/{number}/0" for number in state.damaged),
             )
             lost = state.cases
@@ -291,7 +289,7 @@ def _check_derived(library: Library, result: CheckResult, mender: Mender | None,
             say("thumbnails"),
             "thumbnails.sqlite",
             say("The thumbnails are damaged: {wrong}.", wrong=wrong),
-            say("They are made again as pictures are seen; mending (--repair) makes all of them now."),
+            say("They are made again as images are seen; mending (--repair) makes all of them now."),
             harm=False,
         )
         result.add(finding, mender.thumbnails(library) if mender is not None else "")

@@ -22,7 +22,7 @@ def few(names: Sequence[str]) -> str:
 class Finding:
     """Something that is not as it should be.
 
-    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, pictures, link, permissions or
+    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, images, link, permissions or
     left over; ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person
     can do; ``repaired`` what was done; ``files`` those meant, where there may be several.
     """
@@ -39,7 +39,7 @@ class Finding:
 #: What is counted -> how one of it is told, and many.
 _COUNTED = {
     "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
-    "pictures": (say("{n} picture"), say("{n} pictures")),
+    "images": (say("{n} image"), say("{n} images")),
     "feature sets": (say("{n} feature set"), say("{n} feature sets")),
     "metrics": (say("{n} metric"), say("{n} metrics")),
     "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),

@@ -169,10 +169,10 @@ class Mender:
         told = say("{n:,} rows are what was written again: a single bit of each had changed.", n=back)
         return left, [told] if back else []
 
-    # Pictures
+    # Images
 
-    def mark_pictures(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
-        """Say of each picture whether it is there."""
+    def mark_images(self, library: Library, source: SourceRecord, gone: list[str], back: list[str]) -> None:
+        """Say of each image whether it is there."""
         from semblance.core.library.records import NOT_THERE
 
         if gone:
@@ -190,7 +190,7 @@ class Mender:
         store = library.features.store_of(feature_set)
         extractor = extractor_class(feature_set.extractor)
         if not state.description:
-            dtype = dtype_of(store) or ("float32" if extractor.needs_picture else "float64")
+            dtype = dtype_of(store) or ("float32" if extractor.needs_image else "float64")
             if (store / DESCRIPTION).exists():
                 self.put_aside(store / DESCRIPTION)
             with plain_errors(library.catalogue.file):
@@ -220,7 +220,7 @@ class Mender:
         if not still:
             return say("{gained:,} cases were extracted again.", gained=gained), still
         return say(
-            "{gained:,} cases were extracted again; {still:,} could not be: their pictures are away or have "
+            "{gained:,} cases were extracted again; {still:,} could not be: their images are away or have "
             "changed.",
             gained=gained,
             still=still,
@@ -252,12 +252,12 @@ class Mender:
     # What can be made again
 
     def thumbnails(self, library: Library) -> str:
-        """Begin the thumbnails anew and make those of all pictures that can be read."""
-        from semblance.core.imaging import open_picture
+        """Begin the thumbnails anew and make those of all images that can be read."""
+        from semblance.core.imaging import open_image
         from semblance.core.imaging.thumbnail import thumbnail
 
         library.thumbnails.renew()
-        rows = [r.id for r in library.catalogue.all_cases() if r.has_picture]
+        rows = [r.id for r in library.catalogue.all_cases() if r.has_image]
         made = 0
         for start in range(0, len(rows), _BATCH):
             self._reporter.check_cancelled()
@@ -266,7 +266,7 @@ class Mender:
             for case in library.catalogue.details(rows[start : start + _BATCH]).values():
                 try:
                     if case.address is not None:
-                        images.append((case.content, thumbnail(open_picture(case.address, case.region))))
+                        images.append((case.content, thumbnail(open_image(case.address, case.region))))
                 except SemblanceError:
                     continue
             library.thumbnails.put(images)

@@ -182,7 +182,7 @@ _HOW = f"""## How it was measured
 - Splits are of cases, in MIAS of women; patients of the others are not marked. LIDC: ratings up to 2
   against 4 and more. Of larger tables 1,400 cases are drawn for each user. Users' splits share cases, so
   intervals are somewhat too narrow.
-- Pictures: 200 of BUSI (benign, malignant) and 500 of Corel (ten kinds) by colour, edges and texture;
+- Images: 200 of BUSI (benign, malignant) and 500 of Corel (ten kinds) by colour, edges and texture;
   the 61 masses of MIAS (benign, malignant) by mass features.
 - Beside the two development tables, settings for several and many findings were chosen on
   {", ".join(READ)} and on generated or composed ones,

@@ -14,12 +14,12 @@ from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.online.click_form import Beginning, ClickForm
 from semblance.core.metrics.online.click_space import ClickSpace
 from tests.benchmarks.clicks.chosen_on import MADE, OF_DIGITS
-from tests.benchmarks.clicks.pictures import PICTURES, read_pictures
+from tests.benchmarks.clicks.images import IMAGES, read_images
 
 Matrix = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 TABLES = ("lidc_nodules", "ionosphere", "lung_texture", "sonar", "balance_scale", "letter")
-NAMES = (*TABLES, *PICTURES)
+NAMES = (*TABLES, *IMAGES)
 #: Settings were chosen on these; the others were left alone.
 DEVELOPMENT = ("ionosphere", "balance_scale")
 #: Cases drawn of larger tables, anew for every user.
@@ -66,8 +66,8 @@ class Desk:
 
 def read(folder: Path, name: str) -> tuple[Matrix, Names, Names | None]:
     """Rows, findings, patients; LIDC's ratings as benign (<= 2) or malignant (>= 4), no undecided."""
-    if name in PICTURES:
-        return read_pictures(folder, name)
+    if name in IMAGES:
+        return read_images(folder, name)
     if name in MADE:
         return *MADE[name](), None
     table = read_table(folder / "tables" / f"{'optdigits' if name in OF_DIGITS else name}.csv")

@@ -67,7 +67,7 @@ def own() -> list[Contender]:
     return found
 
 
-#: These learn from pictures; see `make test-deep`.
+#: These learn from images; see `make test-deep`.
 NOT_ON_TABLES = frozenset({"conv_ccml", "convnet"})
 _BEAT_NCA = frozenset({"bdm", "boostmetric", "ccml", "passive_aggressive"})
 

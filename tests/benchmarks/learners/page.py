@@ -376,4 +376,4 @@ _HOW = """## How it was measured
 - metric-learn's methods run at their defaults (RCA_Supervised with as many chunks as the table gives, up to
   its default of 100), scikit-learn's NCA too, which in the project runs on the project's versions. metric-
   learn needs older ones: it has an environment of its own.
-- ConvCCML learns from pictures, not from tables, and is not here."""
+- ConvCCML learns from images, not from tables, and is not here."""

@@ -92,10 +92,10 @@ def test_a_look_is_applied(qtbot, qapp) -> None:
     assert button.grab().toImage().pixelColor(6, 13) == QColor(DARK.accent_filled)
 
 
-def test_pictures_of_the_style_sheet_follow_the_theme() -> None:
+def test_images_of_the_style_sheet_follow_the_theme() -> None:
     script = runpy.run_path(str(ROOT / "packaging" / "theme_images.py"))
     for chosen in THEMES.values():
-        for path, text in script["pictures"](chosen).items():
+        for path, text in script["images"](chosen).items():
             assert path.read_text(encoding="utf-8") == text, f"run packaging/theme_images.py: {path.name}"
 
 
@@ -135,7 +135,8 @@ def test_an_icon_nobody_drew_is_refused() -> None:
 
 def test_the_look_loads_nothing_heavy() -> None:
     script = (
-        "import sys, semblance.app.theme, semblance.app.icons, semblance.app.widgets.cards.case_grid, semblance.app.widgets.start_page\n"
+        "import sys, semblance.app.theme, semblance.app.icons\n"
+        "import semblance.app.widgets.cards.case_grid, semblance.app.widgets.start_page\n"
         "import semblance.app.widgets.parameter_form, semblance.app.windows.palette\n"
         "heavy = 'sklearn skimage matplotlib zarr sqlalchemy scipy PIL torch pydicom'.split()\n"
         "print(sorted(set(heavy) & set(sys.modules)))"

@@ -1,6 +1,6 @@
 """CBIS-DDSM: R. S. Lee et al., "A curated mammography data set", Scientific Data 4:170177, 2017.
 
-Tables ``mass_case_description_train_set.csv`` and the like, a line an abnormality, beside the pictures as
+Tables ``mass_case_description_train_set.csv`` and the like, a line an abnormality, beside the images as
 DICOM files or saved as PNG or JPEG under the same folders.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
@@ -20,7 +20,7 @@ from semblance.core.library.importers.mammograms.collection import (
     Collection,
     is_mammogram_file,
     keys,
-    no_picture,
+    no_image,
 )
 from semblance.core.library.importers.masks import read_mask
 from semblance.core.library.importers.source import Entry, Source
@@ -32,7 +32,7 @@ FINDING = {
     "MALIGNANT": "malignant",
 }
 
-_PICTURE, _CROP, _MASK = "image file path", "cropped image file path", "roi mask file path"
+_IMAGE, _CROP, _MASK = "image file path", "cropped image file path", "roi mask file path"
 _ATTRIBUTES = {
     "left or right breast": "breast",
     "image view": "view",
@@ -59,21 +59,21 @@ class CBISDDSM(Collection):
     """One case an abnormality; its region the mask's. ``BENIGN_WITHOUT_CALLBACK`` counts as benign.
 
     The tables of the collection exchange crop and mask here and there: the one that is black and white and
-    has the size of the picture is taken.
+    has the size of the image is taken.
     """
 
     title = "CBIS-DDSM"
 
     def recognise(self, source: Source) -> Recognition | None:
         tables = [e.path for e in source.entries() if _is_table(e)]
-        pictures = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
-        if not tables or not pictures:
+        images = [e.path for e in source.entries() if e.path and is_mammogram_file(e.path)]
+        if not tables or not images:
             return None
-        files = say_n("{n} picture file", "{n} picture files", len(pictures))
+        files = say_n("{n} image file", "{n} image files", len(images))
         return Recognition(0.95, say("{files} described by {tables}.", files=files, tables=", ".join(tables)))
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        pictures: list[str] = []
+        images: list[str] = []
         rows: list[_Row] = []
         for number, entry in enumerate(source.entries()):
             if number % 100 == 0:
@@ -81,41 +81,41 @@ class CBISDDSM(Collection):
             if _is_table(entry):
                 yield from _read(source, entry.path, rows)
                 continue
-            unusable = no_picture(source, entry)
+            unusable = no_image(source, entry)
             if unusable is None:
-                pictures.append(entry.path)
+                images.append(entry.path)
             else:
                 yield unusable
-        finder = _Finder(pictures)
-        by_picture: dict[str, list[_Row]] = {}
+        finder = _Finder(images)
+        by_image: dict[str, list[_Row]] = {}
         for row in rows:
-            found = finder.find(row.cells[_PICTURE])
+            found = finder.find(row.cells[_IMAGE])
             if found is None:
-                reason = say("Its picture '{cells}' is not there.", cells=_short(row.cells[_PICTURE]))
+                reason = say("Its image '{cells}' is not there.", cells=_short(row.cells[_IMAGE]))
                 yield Rejected(row.where, reason, failed=True)
             else:
-                by_picture.setdefault(found, []).append(row)
-        yield from self._told(source, pictures, by_picture, finder, reporter)
+                by_image.setdefault(found, []).append(row)
+        yield from self._told(source, images, by_image, finder, reporter)
 
     def _told(
         self,
         source: Source,
-        pictures: list[str],
-        by_picture: dict[str, list[_Row]],
+        images: list[str],
+        by_image: dict[str, list[_Row]],
         finder: _Finder,
         reporter: Reporter,
     ) -> Iterator[FoundCase | Rejected]:
-        """The cases of the described pictures, then the masks, crops and pictures that are none."""
+        """The cases of the described images, then the masks, crops and images that are none."""
         told: dict[str, Rejected] = {}
-        with PictureReader() as reader:
-            for path in pictures:
-                of_picture = by_picture.get(path, [])
-                for key, row in zip(keys(path, len(of_picture)), of_picture, strict=False):
+        with ImageReader() as reader:
+            for path in images:
+                of_image = by_image.get(path, [])
+                for key, row in zip(keys(path, len(of_image)), of_image, strict=False):
                     reporter.check_cancelled()
                     region = _region(source, reader, finder, path, row, told)
                     yield _case(key, path, row, region)
-        for path in pictures:
-            if path not in by_picture:
+        for path in images:
+            if path not in by_image:
                 yield told.get(path) or Rejected(path, say("No table describes it."), failed=False)
 
 
@@ -142,7 +142,7 @@ def _rows(text: CsvText, path: str) -> tuple[list[_Row], list[Rejected]]:
         BadInput: a column that is needed is missing.
     """
     header = [name.strip().casefold() for name in text.header]
-    for needed in ("patient_id", "pathology", _PICTURE):
+    for needed in ("patient_id", "pathology", _IMAGE):
         if column_named(header, needed) is None:
             raise BadInput(
                 say("'{path}' has no column '{needed}'.", path=path, needed=needed),
@@ -176,7 +176,7 @@ def _case(key: str, path: str, row: _Row, region: Region | None) -> FoundCase:
 
 
 def _region(
-    source: Source, reader: PictureReader, finder: _Finder, path: str, row: _Row, told: dict[str, Rejected]
+    source: Source, reader: ImageReader, finder: _Finder, path: str, row: _Row, told: dict[str, Rejected]
 ) -> Region | None:
     """The region of the row's mask; what became of mask and crop goes to ``told``."""
     named = [finder.find(row.cells.get(column, ""), other_than=path) for column in (_MASK, _CROP)]
@@ -188,7 +188,7 @@ def _region(
         shown = reader.open(source.address(path))
         size = (shown.height, shown.width)
     except BadInput:
-        # Whoever imports the case reads the picture itself and tells its failure.
+        # Whoever imports the case reads the image itself and tells its failure.
         size = None
     problem = ""
     region = None
@@ -216,12 +216,12 @@ def _short(path: str) -> str:
 
 class _Finder:
     """Finds the file that a table's path means: as written, with another ending, by its folder alone where
-    that holds one picture (the archive renamed its files), or by the folder of its series."""
+    that holds one image (the archive renamed its files), or by the folder of its series."""
 
-    def __init__(self, pictures: list[str]) -> None:
+    def __init__(self, images: list[str]) -> None:
         self._by_path: dict[str, list[str]] = {}
         self._by_folder: dict[str, list[str]] = {}
-        for path in pictures:
+        for path in images:
             parts = PurePosixPath(path).with_suffix("").parts
             for start in range(len(parts)):
                 self._by_path.setdefault("/".join(parts[start:]), []).append(path)
@@ -243,7 +243,7 @@ class _Finder:
         return None
 
     def beside(self, path: str) -> list[str]:
-        """The other pictures in the folder of ``path``."""
+        """The other images in the folder of ``path``."""
         folder = PurePosixPath(path).parent
         inside = self._by_folder.get(folder.name, [])
         return [other for other in inside if PurePosixPath(other).parent == folder and other != path]

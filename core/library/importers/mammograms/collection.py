@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from semblance.core.imaging.formats import has_picture_name
+from semblance.core.imaging.formats import has_image_name
 from semblance.core.library.importers.common import not_a_case
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.source import Entry, Source
@@ -29,12 +29,12 @@ class Collection(abc.ABC):
 
 
 def is_mammogram_file(path: str) -> bool:
-    """Whether a name promises a raster or DICOM picture."""
-    return has_picture_name(path) or PurePosixPath(path).suffix.lower() in (".dcm", ".dicom")
+    """Whether a name promises a raster or DICOM image."""
+    return has_image_name(path) or PurePosixPath(path).suffix.lower() in (".dcm", ".dicom")
 
 
-def no_picture(source: Source, entry: Entry) -> Rejected | None:
-    """As :func:`semblance.core.library.importers.common.not_a_case`, but DICOM files are pictures."""
+def no_image(source: Source, entry: Entry) -> Rejected | None:
+    """As :func:`semblance.core.library.importers.common.not_a_case`, but DICOM files are images."""
     name = PurePosixPath(entry.path)
     if name.suffix.lower() in (".dcm", ".dicom") and entry.size:
         return None
@@ -42,5 +42,5 @@ def no_picture(source: Source, entry: Entry) -> Rejected | None:
 
 
 def keys(path: str, count: int) -> list[str]:
-    """Keys of the ``count`` cases of one picture: its path, then path and number."""
+    """Keys of the ``count`` cases of one image: its path, then path and number."""
     return [path, *(f"{path}#{number}" for number in range(2, count + 1))]

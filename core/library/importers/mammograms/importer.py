@@ -21,13 +21,13 @@ _COLLECTIONS: tuple[type[Collection], ...] = (MIAS, CBISDDSM, INbreast)
 class MammogramsImporter(Importer):
     """mini-MIAS, CBIS-DDSM or INbreast, in a folder or zip as each was given out.
 
-    A case is one abnormality with its region, or a normal picture; the findings are normal, benign and
+    A case is one abnormality with its region, or a normal image; the findings are normal, benign and
     malignant; both breasts and all views of a woman are one patient.
     """
 
     kind = "mammograms"
     title = "Mammograms"
-    summary = "mini-MIAS, CBIS-DDSM or INbreast: pictures with regions, findings and patients."
+    summary = "mini-MIAS, CBIS-DDSM or INbreast: images with regions, findings and patients."
 
     def recognise(self, source: Source) -> Recognition | None:
         found = _fitting(source)

@@ -1,7 +1,7 @@
 """INbreast: I. C. Moreira et al., "INbreast: toward a full-field digital mammographic database", Academic
 Radiology 19(2), 2012.
 
-``INbreast.csv`` (semicolons), pictures ``20586908_6c613a14b80a8591_MG_R_CC_ANON.dcm`` (or saved as PNG), and
+``INbreast.csv`` (semicolons), images ``20586908_6c613a14b80a8591_MG_R_CC_ANON.dcm`` (or saved as PNG), and
 outlines ``20586908.xml``, a property list of regions with points "(x, y)" in pixels.
 """
 
@@ -18,7 +18,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.csv_text import column_named, read_csv
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
-from semblance.core.library.importers.mammograms.collection import Collection, keys, no_picture
+from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
 from semblance.core.library.importers.mammograms.property_list import read_property_list
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
@@ -34,14 +34,14 @@ OUTLINED = {
     "distortion": "distortion",
 }
 
-_PICTURE = re.compile(r"([0-9]{6,12})_([0-9a-f]{8,32})_MG_([LR])_([A-Z]{2,4})_ANON", re.IGNORECASE)
+_IMAGE = re.compile(r"([0-9]{6,12})_([0-9a-f]{8,32})_MG_([LR])_([A-Z]{2,4})_ANON", re.IGNORECASE)
 _POINT = re.compile(r"\(\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)\s*\)")
 _FARTHEST = 1e5
 
 
 class INbreast(Collection):
     """One case an outlined mass, spiculated region, cluster, asymmetry or distortion; one without a region
-    for a picture that has none of these.
+    for an image that has none of these.
 
     The collection gives no proven outcome but BI-RADS: 1 is taken as normal, 2 and 3 as benign, 4 to 6 as
     malignant; the category stays an attribute. The patient is the second part of the file name.
@@ -50,11 +50,11 @@ class INbreast(Collection):
     title = "INbreast"
 
     def recognise(self, source: Source) -> Recognition | None:
-        pictures = [e for e in source.entries() if _PICTURE.fullmatch(PurePosixPath(e.path).stem)]
-        if not pictures:
+        images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
+        if not images:
             return None
-        women = len({_named(entry.path)[1] for entry in pictures})
-        what = say_n("{n} mammogram", "{n} mammograms", len(pictures))
+        women = len({_named(entry.path)[1] for entry in images})
+        what = say_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
             say_n(
@@ -66,7 +66,7 @@ class INbreast(Collection):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        pictures: list[str] = []
+        images: list[str] = []
         outlines: dict[str, Entry] = {}
         facts: dict[str, dict[str, str]] = {}
         for number, entry in enumerate(source.entries()):
@@ -77,31 +77,31 @@ class INbreast(Collection):
                 outlines[name.stem] = entry
             elif name.name.lower() == "inbreast.csv":
                 yield from _read_table(source, entry.path, facts)
-            elif _PICTURE.fullmatch(name.stem) and no_picture(source, entry) is None:
-                pictures.append(entry.path)
+            elif _IMAGE.fullmatch(name.stem) and no_image(source, entry) is None:
+                images.append(entry.path)
             else:
-                yield no_picture(source, entry) or Rejected(
-                    entry.path, say("Not named like a picture of INbreast."), failed=False
+                yield no_image(source, entry) or Rejected(
+                    entry.path, say("Not named like an image of INbreast."), failed=False
                 )
-        for path in pictures:
+        for path in images:
             reporter.check_cancelled()
             image = _named(path)[0]
-            of_picture: list[tuple[str, Region]] = []
+            of_image: list[tuple[str, Region]] = []
             of_outlines = outlines.pop(image, None)
             if of_outlines is not None:
                 try:
-                    of_picture = _regions(source.read(of_outlines.path), of_outlines.path)
+                    of_image = _regions(source.read(of_outlines.path), of_outlines.path)
                 except BadInput as error:
                     yield Rejected(of_outlines.path, str(error), failed=True)
                 else:
                     yield Rejected(
                         of_outlines.path, say("The outlines of '{path}'.", path=path), failed=False
                     )
-            yield from _cases(path, of_picture, facts.pop(image, {}))
+            yield from _cases(path, of_image, facts.pop(image, {}))
         for entry in outlines.values():
-            yield Rejected(entry.path, say("The outlines of a picture that is not there."), failed=False)
+            yield Rejected(entry.path, say("The outlines of an image that is not there."), failed=False)
         for image in facts:
-            yield Rejected(f"INbreast.csv: {image}", say("Its picture is not there."), failed=True)
+            yield Rejected(f"INbreast.csv: {image}", say("Its image is not there."), failed=True)
 
 
 def finding_of(birads: str) -> str | None:
@@ -113,7 +113,7 @@ def finding_of(birads: str) -> str | None:
 
 def _named(path: str) -> tuple[str, str, str, str]:
     """Image number, patient, side, view."""
-    found = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    found = _IMAGE.fullmatch(PurePosixPath(path).stem)
     assert found is not None
     return found[1], found[2].lower(), found[3].upper(), found[4].upper()
 

@@ -1,7 +1,7 @@
 """mini-MIAS: J. Suckling et al., "The Mammographic Image Analysis Society digital mammogram database",
 Excerpta Medica 1069, 1994; 1024 x 1024 pixels of 0.2 mm, and ``Info.txt``.
 
-A line is "mdb005 F CIRC B 477 133 30": picture, tissue, kind of abnormality, severity, and centre and radius
+A line is "mdb005 F CIRC B 477 133 30": image, tissue, kind of abnormality, severity, and centre and radius
 of a circle around it in pixels, y counted upwards from the bottom row.
 """
 
@@ -20,7 +20,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import say, say_n
 from semblance.core.library.importers.importer import FoundCase, Recognition, Rejected
 from semblance.core.library.importers.listing import Line, Listing, is_listing, read_listings
-from semblance.core.library.importers.mammograms.collection import Collection, keys, no_picture
+from semblance.core.library.importers.mammograms.collection import Collection, keys, no_image
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.tasks import Reporter
 
@@ -40,7 +40,7 @@ ABNORMALITY = {
 FINDING = {"B": "benign", "M": "malignant"}
 _SCATTERED = "calcifications widely distributed"
 
-_PICTURE = re.compile(r"mdb([0-9]{3})", re.IGNORECASE)
+_IMAGE = re.compile(r"mdb([0-9]{3})", re.IGNORECASE)
 _LINE = re.compile(
     r"(?P<name>mdb[0-9]{3})[a-z]{0,2}\s+(?P<tissue>[FGD])\s+(?P<kind>CALC|CIRC|SPIC|MISC|ARCH|ASYM|NORM)"
     r"(?:\s+(?P<severity>[BM]))?(?:\s+(?P<place>[^\s].*))?",
@@ -51,7 +51,7 @@ _LONGEST_INFO = 1 << 20
 
 @dataclass(frozen=True)
 class Told:
-    """What one line says of a picture; ``circle`` is (x, y, radius) as written."""
+    """What one line says of an image; ``circle`` is (x, y, radius) as written."""
 
     where: str
     tissue: str
@@ -70,12 +70,12 @@ class MIAS(Collection):
     title = "mini-MIAS"
 
     def recognise(self, source: Source) -> Recognition | None:
-        pictures = [e for e in source.entries() if _PICTURE.fullmatch(PurePosixPath(e.path).stem)]
+        images = [e for e in source.entries() if _IMAGE.fullmatch(PurePosixPath(e.path).stem)]
         told = [e for e in source.entries() if _is_info(e) or (e.path and is_listing(e.path))]
-        if not pictures or not told:
+        if not images or not told:
             return None
-        women = len({_woman(entry.path) for entry in pictures})
-        what = say_n("{n} mammogram", "{n} mammograms", len(pictures))
+        women = len({_woman(entry.path) for entry in images})
+        what = say_n("{n} mammogram", "{n} mammograms", len(images))
         return Recognition(
             0.95,
             say(
@@ -87,7 +87,7 @@ class MIAS(Collection):
         )
 
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | Rejected]:
-        pictures: list[str] = []
+        images: list[str] = []
         told: dict[str, list[Told]] = {}
         failed: list[Rejected] = []
         for entry in source.entries():
@@ -100,16 +100,16 @@ class MIAS(Collection):
                 continue
             if entry.path and is_listing(entry.path):
                 continue
-            unusable = no_picture(source, entry)
+            unusable = no_image(source, entry)
             if unusable is None:
-                pictures.append(entry.path)
+                images.append(entry.path)
             else:
                 yield unusable
         yield from failed
-        listing = read_listings(source, pictures)
+        listing = read_listings(source, images)
         yield from listing.rejected
         missing = dict(told)
-        for path in pictures:
+        for path in images:
             name = PurePosixPath(path).stem.lower()
             missing.pop(name, None)
             yield from _cases(path, told.get(name, []), listing)
@@ -124,7 +124,7 @@ def circle_region(x: float, y: float, radius: float) -> Region:
     """The region of a circle whose centre pixel is (x, y), y counted from the bottom row (0).
 
     Raises:
-        BadInput: the circle does not touch the picture, or has no size.
+        BadInput: the circle does not touch the image, or has no size.
     """
     if not (radius > 0 and all(map(math.isfinite, (x, y, radius))) and radius < 4 * SIDE):
         raise BadInput(say("A circle of radius {radius:g} is none.", radius=radius))
@@ -140,7 +140,7 @@ def _is_info(entry: Entry) -> bool:
 
 
 def _woman(path: str) -> str | None:
-    found = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    found = _IMAGE.fullmatch(PurePosixPath(path).stem)
     if found is None:
         return None
     right = (int(found[1]) - 1) // 2 * 2 + 1
@@ -148,7 +148,7 @@ def _woman(path: str) -> str | None:
 
 
 def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], list[Rejected]]:
-    """(picture name, line) of every line about a picture, and what is to be reported."""
+    """(image name, line) of every line about an image, and what is to be reported."""
     if entry.size > _LONGEST_INFO:
         reason = say("It is {size} long; the list of findings takes 10 kB.", size=size_text(entry.size))
         return [], [Rejected(entry.path, reason, failed=True)]
@@ -160,14 +160,14 @@ def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, Told]], li
     rejected = [Rejected(entry.path, say("Read as the list of findings."), failed=False)]
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.strip()
-        if not _PICTURE.match(written):
+        if not _IMAGE.match(written):
             continue
         where = f"{entry.path}:{number}"
         found = _LINE.fullmatch(written)
         circle = _circle(found["place"] or "") if found else None
         if found is None or (circle is None and (found["place"] or "").strip("* ") and not _is_note(found)):
             reason = say(
-                "'{written}' does not read: picture, tissue, abnormality, severity, x, y, radius.",
+                "'{written}' does not read: image, tissue, abnormality, severity, x, y, radius.",
                 written=written[:60],
             )
             rejected.append(Rejected(where, reason, failed=True))
@@ -206,7 +206,7 @@ def _cases(path: str, told: list[Told], listing: Listing) -> Iterator[FoundCase 
 
 
 def _case(key: str, path: str, line: Told | None, region: Region | None, labels: Line | None) -> FoundCase:
-    number = _PICTURE.fullmatch(PurePosixPath(path).stem)
+    number = _IMAGE.fullmatch(PurePosixPath(path).stem)
     attributes = {"breast": "left" if int(number[1]) % 2 == 0 else "right"} if number else {}
     finding = patient = None
     if line is not None:

@@ -55,7 +55,7 @@ def test_an_import_names_every_file_it_did_not_read(capsys):
             "added": 2,
             "unchanged": 1,
             "failed": [{"path": "a.png", "reason": "cut short"}],
-            "ignored": [{"path": "notes.txt", "reason": "no picture"}],
+            "ignored": [{"path": "notes.txt", "reason": "no image"}],
             "kind": "folder",
             "findings": {"benign": 2},
             "library": "L.semblance",
@@ -68,7 +68,7 @@ def test_an_import_names_every_file_it_did_not_read(capsys):
     assert "2 added, 1 unchanged, 1 failed, 1 ignored (folder)" in said
     for line in (
         "failed: a.png: cut short",
-        "ignored: notes.txt: no picture",
+        "ignored: notes.txt: no image",
         "removed: old",
         "missing: gone.png",
     ):

@@ -10,7 +10,7 @@ import pytest
 from semblance.app.cli.console import ConsoleReporter
 from semblance.app.cli.main import run
 from semblance.core.tasks import Cancelled
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
 
 # Could not: 1, one line
@@ -20,11 +20,11 @@ from tests.helpers.tables import table_library, write_table
     ("arguments", "says"),
     [
         (["import", "gone", "--library", "L2"], "is not there. Check the name"),
-        (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of pictures"),
+        (["import", "EMPTY", "--library", "L2"], "is empty. Choose a folder or zip of images"),
         (["info", "gone"], "does not exist. Was it moved, renamed or removed"),
         (["info", "EMPTY"], "is not a library"),
         (["features", "gone", "--extractor", "gabor"], "does not exist"),
-        (["features", "LIB", "--extractor", "gabor"], "holds no pictures for 'gabor'"),
+        (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),
         (["train", "gone", "--learner", "bdm", "--name", "x"], "does not exist"),
         (["search", "LIB", "--metric", "plain", "--case", "t/c99"], "There is no case 't/c99'"),
         (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Ask with --case"),
@@ -63,9 +63,9 @@ def test_a_source_without_one_usable_file_is_told_after_its_list(told, tmp_path)
 
 
 def test_features_nothing_gave_are_told(told, tmp_path):
-    pictures = striped_folder(tmp_path / "pictures", n=4)
-    assert told("import", pictures, "--library", tmp_path / "lib")[0] == 0
-    shutil.rmtree(pictures)
+    images = striped_folder(tmp_path / "images", n=4)
+    assert told("import", images, "--library", tmp_path / "lib")[0] == 0
+    shutil.rmtree(images)
     status, out, err = told("features", tmp_path / "lib", "--extractor", "colour_edge_texture", "--json")
     assert (status, len(json.loads(out)["failed"])) == (1, 4)
     assert err.startswith("No case of ")

@@ -7,7 +7,7 @@ import pytest
 
 from semblance.app.cli import console, lists
 from semblance.core.workflows.features.extracting import extract_features
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import write_table
 
 # The commands
@@ -62,21 +62,21 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     assert by_table["source"]["path"] == str(table)
 
 
-def test_pictures(document, told, tmp_path):
-    pictures = striped_folder(tmp_path / "pictures", n=12)
+def test_images(document, told, tmp_path):
+    images = striped_folder(tmp_path / "images", n=12)
     library = tmp_path / "lib"
-    assert document("import", pictures, "--library", library, "--kind", "folder")["added"] == 12
+    assert document("import", images, "--library", library, "--kind", "folder")["added"] == 12
     assert document("features", library, "--extractor", "colour_edge_texture")["extracted"] == 12
     document("train", library, "--learner", "euclidean", "--name", "plain")
-    image = shutil.copy(pictures / "level" / "p000.png", tmp_path / "asked.png")
+    image = shutil.copy(images / "level" / "p000.png", tmp_path / "asked.png")
     found = document("search", library, "--metric", "plain", "--image", image)
-    assert found["results"][0]["case_id"] == "pictures/level/p000.png"
+    assert found["results"][0]["case_id"] == "images/level/p000.png"
     assert found["query"]["image"] == str(image)
     part = document("search", library, "--metric", "plain", "--image", image, "--region", "1,2,30,20")
     assert part["query"]["region"]["width"] == 30
-    pictures.rename(tmp_path / "moved")
+    images.rename(tmp_path / "moved")
     moved = document("relink", library, tmp_path / "moved")
-    assert moved == {"moved": {"pictures": str(tmp_path / "moved")}, "found": 12, "still_missing": 0}
+    assert moved == {"moved": {"images": str(tmp_path / "moved")}, "found": 12, "still_missing": 0}
     (tmp_path / "moved").rename(tmp_path / "hidden")
     (tmp_path / "empty").mkdir()
     status, out, err = told("relink", library, tmp_path / "empty", "--json")

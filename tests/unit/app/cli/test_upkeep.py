@@ -16,12 +16,12 @@ def library(tmp_path) -> Path:
 def test_doctor_says_what_is_missing_and_ends_with_1(told, library):
     status, out, err = told("doctor", library)
     assert status == 1
-    assert "s: its pictures are no longer there (6 files)." in out
+    assert "s: its images are no longer there (6 files)." in out
     assert "Works: 6 cases with their findings and judgements can be used." in out
     assert err == f"{library} has 1 thing damaged or missing. --repair mends what can be.\n"
     status, out, err = told("doctor", library, "--json")
     document = json.loads(out)
-    assert (status, document["sound"], document["findings"][0]["part"]) == (1, False, "pictures")
+    assert (status, document["sound"], document["findings"][0]["part"]) == (1, False, "images")
 
 
 def test_a_backup_is_restored_and_both_are_sound(told, tmp_path):
@@ -40,10 +40,10 @@ def test_a_backup_is_restored_and_both_are_sound(told, tmp_path):
     assert "exists already" in err
 
 
-def test_missing_pictures_are_told_after_restoring(told, library, tmp_path):
+def test_missing_images_are_told_after_restoring(told, library, tmp_path):
     told("backup", library, tmp_path / "b.zip")
     _, out, _ = told("restore", tmp_path / "b.zip", tmp_path / "again")
-    assert "6 files of pictures are not where they were; `semblance relink" in out
+    assert "6 files of images are not where they were; `semblance relink" in out
 
 
 def test_the_audit_log_lists_exports(told, library, tmp_path):

@@ -8,9 +8,7 @@ from PySide6.QtWidgets import QFileDialog
 from semblance.app.dialogs.check_library import CheckDialog
 from semblance.core.workflows.upkeep.findings import CheckResult, Finding
 
-GONE = Finding(
-    "pictures", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved pictures…", files=("a", "b")
-)
+GONE = Finding("images", "/p", "s: 2 of 6 files are missing: a, b.", "Find moved images…", files=("a", "b"))
 MENDED = Finding(
     "features", "features/1.zarr", "Damaged.", "Mend it.", repaired="6 cases were extracted again."
 )
@@ -36,19 +34,19 @@ def test_until_it_is_done_nothing_can_be_mended(dialog):
 
 
 def test_a_sound_library_needs_nothing(dialog):
-    dialog.show_result(CheckResult("/l", [], {"catalogues": 1, "pictures": 6}), writable=True)
-    assert dialog._told.text() == "The library is sound. Checked: 1 catalogue, 6 pictures."
+    dialog.show_result(CheckResult("/l", [], {"catalogues": 1, "images": 6}), writable=True)
+    assert dialog._told.text() == "The library is sound. Checked: 1 catalogue, 6 images."
     assert not dialog.repair.isEnabled()
 
 
 def test_findings_are_listed_with_what_to_do_or_was_done(dialog, qtbot):
-    result = CheckResult("/l", [GONE, MENDED], {"pictures": 6}, ["6 cases."], "/l/damaged/x")
+    result = CheckResult("/l", [GONE, MENDED], {"images": 6}, ["6 cases."], "/l/damaged/x")
     dialog.show_result(result, writable=True)
     assert dialog._told.text().startswith("1 thing is damaged or missing.")
     assert "kept in /l/damaged/x" in dialog._told.text()
     assert dialog._works.text() == "Can be used: 6 cases."
     rows = [[dialog.table.item(r, c).text() for c in range(3)] for r in range(2)]
-    assert rows[0] == ["pictures", GONE.says, "Find moved pictures…"]
+    assert rows[0] == ["images", GONE.says, "Find moved images…"]
     assert rows[1][2] == "Done: 6 cases were extracted again."
     with qtbot.waitSignal(dialog.repair_wanted):
         dialog.repair.click()
@@ -69,5 +67,5 @@ def test_the_list_is_saved_with_all_files(dialog, kept, monkeypatch):
     dialog.save_list.click()
     ((path, text),) = kept
     assert path == Path("/x/list.csv")
-    assert "pictures,s: 2 of 6 files" in text.replace('"', "")
+    assert "images,s: 2 of 6 files" in text.replace('"', "")
     assert "a b" in text

@@ -174,7 +174,7 @@ def test_worst_queries_and_findings(shown):
     finding = shown.results.findings.item(0, 0).text()
     assert {line[1] for line in cells(shown.results.queries)} == {finding}
     shown.results.queries.setCurrentCell(0, 0)
-    assert shown.results._worst_told.text() == "A row of a table has no picture."
+    assert shown.results._worst_told.text() == "A row of a table has no image."
 
 
 def test_a_case_of_a_library_is_wanted_by_double_click_and_enter(qtbot, dialog, context, tmp_path):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit
 from semblance.app.dialogs.extract import ExtractDialog
 from semblance.app.widgets.file_field import FileField
 from semblance.core.features.registry import extractors
-from semblance.core.library.columns import PictureState, case_columns
+from semblance.core.library.columns import ImageState, case_columns
 from semblance.core.workflows.features.fitting import ExtractorFit
 from semblance.core.workflows.library.opening import FeatureSetFacts
 from tests.helpers.scored import CASES, FITS, snapshot
@@ -48,7 +48,7 @@ def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(o
         ExtractorFit("polyp", "no case is a volume"),
         ExtractorFit("raw", "no case comes from a table"),
     )
-    dialog = open_dialog(library([PictureState.OK], fits=fits))
+    dialog = open_dialog(library([ImageState.OK], fits=fits))
     titles = {extractor.name: extractor.title for extractor in extractors()}
     assert offered(dialog) == [titles["mass"], titles["gabor"]]
     assert dialog.go.isEnabled()
@@ -57,7 +57,7 @@ def test_only_extractors_that_fit_are_offered_and_it_is_said_why_others_do_not(o
 
 
 def test_where_all_fit_nothing_is_said_of_others(open_dialog):
-    dialog = open_dialog(library([PictureState.OK], fits=(ExtractorFit("gabor"),)))
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorFit("gabor"),)))
     assert offered(dialog) == ["Gabor texture"]
     assert "Not offered" not in said(dialog)
 
@@ -65,14 +65,14 @@ def test_where_all_fit_nothing_is_said_of_others(open_dialog):
 @pytest.mark.parametrize("n", [0, 2])
 def test_nothing_is_extracted_where_nothing_fits(open_dialog, n):
     fits = tuple(ExtractorFit(e.name, "no case") for e in extractors())
-    dialog = open_dialog(library([PictureState.OK] * n, fits=fits))
+    dialog = open_dialog(library([ImageState.OK] * n, fits=fits))
     assert offered(dialog) == []
     assert not dialog.go.isEnabled()
     assert "No extractor fits" in said(dialog)
 
 
 def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkeypatch):
-    dialog = open_dialog(library([PictureState.OK], fits=(ExtractorFit("onnx"),)))
+    dialog = open_dialog(library([ImageState.OK], fits=(ExtractorFit("onnx"),)))
     assert not dialog.go.isEnabled()
     asked = []
     names = {"Model": tmp_path / "net.onnx", "Settings": tmp_path / "net.json"}
@@ -96,8 +96,8 @@ def test_files_are_chosen_and_must_be_there(qtbot, open_dialog, tmp_path, monkey
 
 
 def test_the_choice_is_explained_and_named(qtbot, open_dialog):
-    dialog = open_dialog(library([PictureState.OK]))
-    first, second = [e for e in extractors() if e.needs_picture][:2]
+    dialog = open_dialog(library([ImageState.OK]))
+    first, second = [e for e in extractors() if e.needs_image][:2]
     assert (dialog.extractor(), dialog.name(), dict(dialog.settings())) == (first.name, first.name, {})
     assert first.summary in said(dialog)
     qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)
@@ -135,6 +135,6 @@ def test_a_library_without_cases_stays_disabled_whatever_is_typed(qtbot, open_di
 
 
 def test_enter_extracts(qtbot, open_dialog):
-    dialog = open_dialog(library([PictureState.OK]))
+    dialog = open_dialog(library([ImageState.OK]))
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert dialog.result() == 1

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from semblance.app.dialogs.header import HeaderDialog
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.dicom.listing import HeaderLine
 from semblance.core.workflows.imaging import headers
 from semblance.core.workflows.imaging.headers import HeaderTable
@@ -32,7 +32,7 @@ def dialog(qtbot, jobs, context, monkeypatch):
     dialog = HeaderDialog(context)
     qtbot.addWidget(dialog)
     dialog.show()
-    dialog.read(None, PictureAddress(Path("one.dcm")), None)
+    dialog.read(None, ImageAddress(Path("one.dcm")), None)
     jobs.let_run()
     return dialog
 
@@ -59,7 +59,7 @@ def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
 def test_who_it_is_is_shown_when_asked_and_hidden_again_in_the_next_file(dialog, jobs):
     dialog.who.click()
     assert cell(dialog, 1, VALUE) == "Doe^Jane"
-    dialog.read(None, PictureAddress(Path("two.dcm")), None)
+    dialog.read(None, ImageAddress(Path("two.dcm")), None)
     jobs.let_run()
     assert not dialog.who.isChecked()
     assert cell(dialog, 1, VALUE) == "hidden"
@@ -100,7 +100,7 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
         raise BadInput("'x.dcm' is damaged.", "Copy it again.")
 
     monkeypatch.setattr(headers, "read_header", damaged)
-    dialog.read(None, PictureAddress(Path("x.dcm")), None)
+    dialog.read(None, ImageAddress(Path("x.dcm")), None)
     jobs.let_run()
     assert dialog.pages.currentWidget() is dialog.notice
     assert "damaged" in dialog.notice._text.text()
@@ -108,7 +108,7 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
 
 
 def test_closing_gives_the_reading_up(dialog, jobs):
-    dialog.read(None, PictureAddress(Path("one.dcm")), None)
+    dialog.read(None, ImageAddress(Path("one.dcm")), None)
     dialog.close()
     jobs.let_run()
     assert dialog.rows.rowCount() == 0
@@ -117,7 +117,7 @@ def test_closing_gives_the_reading_up(dialog, jobs):
 def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
     lines = [HeaderLine(0, "", "Format", "", "PNG")]
     monkeypatch.setattr(headers, "read_header", lambda *_: HeaderTable("one.png", lines))
-    dialog.read(None, PictureAddress(Path("one.png")), None)
+    dialog.read(None, ImageAddress(Path("one.png")), None)
     jobs.let_run()
     assert not dialog.who.isVisible()
     assert dialog.table.isColumnHidden(0)

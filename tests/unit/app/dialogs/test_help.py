@@ -50,7 +50,7 @@ def test_where_there_is_no_page_the_words_are_shown(dialog, page):
 def test_every_link_leads_to_a_page():
     for page in PAGES:
         for link in re.findall(r"\]\(([^)\s]+)\)", help_pages.text_of(page)):
-            if not link.startswith(("http", "pictures/")):
+            if not link.startswith(("http", "images/")):
                 assert help_pages.has(help_pages.target(page, link)), (page, link)
 
 
@@ -92,7 +92,7 @@ def test_the_page_opens_where_the_words_looked_for_are(dialog, qtbot):
     qtbot.waitUntil(lambda: dialog.page.extraSelections() == [])
 
 
-def test_no_picture_is_wider_than_the_page(dialog):
+def test_no_image_is_wider_than_the_page(dialog):
     dialog.show_page("tutorial")
     assert dialog.page.horizontalScrollBar().maximum() == 0
 

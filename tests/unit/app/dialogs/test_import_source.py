@@ -9,14 +9,14 @@ from semblance.core.library.importers.importer import Recognition
 
 LEFT = Qt.MouseButton.LeftButton
 FOUND = [
-    ("folder", "Folder of pictures", Recognition(0.9, "40 pictures in 2 folders.")),
+    ("folder", "Folder of images", Recognition(0.9, "40 images in 2 folders.")),
     ("table", "Table", Recognition(0.4, "labels.csv has 3 <b>columns</b>.")),
 ]
 
 
 @pytest.fixture
 def source(tmp_path):
-    made = tmp_path / "My pictures"
+    made = tmp_path / "My images"
     made.mkdir()
     return made
 
@@ -47,10 +47,10 @@ def said(dialog) -> str:
 def test_kinds_are_offered_best_first_each_explained(qtbot, open_dialog):
     dialog = open_dialog()
     assert dialog.kind() == "folder"
-    assert "40 pictures in 2 folders." in said(dialog)
+    assert "40 images in 2 folders." in said(dialog)
     qtbot.keyClick(dialog.findChild(QComboBox), Qt.Key.Key_Down)
     assert dialog.kind() == "table"
-    assert "40 pictures" not in said(dialog)
+    assert "40 images" not in said(dialog)
     told = next(label for label in dialog.findChildren(QLabel) if "columns" in label.text())
     assert told.textFormat() == Qt.TextFormat.PlainText
 
@@ -76,7 +76,7 @@ def test_a_library_of_dicom_files_is_not_called_after_its_folder(open_dialog, tm
 
 
 def test_a_new_library_goes_beside_its_source(open_dialog, source, tmp_path):
-    assert open_dialog().library() == tmp_path / "My pictures.semblance"
+    assert open_dialog().library() == tmp_path / "My images.semblance"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_new_library_goes_beside_its_source(open_dialog, source, tmp_path):
         ("new", "new.semblance"),
         ("new.semblance", "new.semblance"),
         ("Dr. Smith", "Dr. Smith.semblance"),
-        ("My pictures", "My pictures"),
+        ("My images", "My images"),
     ],
 )
 def test_a_typed_library_gets_its_ending_where_it_is_new(qtbot, open_dialog, tmp_path, typed, becomes):
@@ -115,7 +115,7 @@ def test_nowhere_is_no_place_for_a_library(qtbot, open_dialog):
     assert dialog.add.isEnabled()
 
 
-def test_more_pictures_go_into_the_library_that_is_open(open_dialog, tmp_path):
+def test_more_images_go_into_the_library_that_is_open(open_dialog, tmp_path):
     library = tmp_path / "odd name"
     dialog = open_dialog(library)
     assert not place(dialog).isEnabled()
@@ -132,12 +132,12 @@ def test_enter_adds_and_escape_does_not(qtbot, open_dialog):
 
 
 def test_a_library_that_is_there_is_never_proposed(tmp_path):
-    archive = tmp_path / "pictures.zip"
+    archive = tmp_path / "images.zip"
     archive.touch()
-    assert default_library(archive) == tmp_path / "pictures.semblance"
-    for name in ("pictures", "pictures 2"):
+    assert default_library(archive) == tmp_path / "images.semblance"
+    for name in ("images", "images 2"):
         (tmp_path / f"{name}.semblance").mkdir()
-    assert default_library(archive) == tmp_path / "pictures 3.semblance"
+    assert default_library(archive) == tmp_path / "images 3.semblance"
 
 
 def test_where_one_may_not_write_the_home_takes_the_library(tmp_path, private_home, monkeypatch):

@@ -14,7 +14,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def dialog(jobs, context):
-    jobs.run("Importing pictures", list)
+    jobs.run("Importing images", list)
     made = JobsDialog(context)
     made.show()
     yield made
@@ -39,11 +39,11 @@ def press(qtbot, line, name):
 
 
 def test_the_list_follows_the_jobs(dialog, jobs):
-    assert titles(dialog) == ["Importing pictures"]
+    assert titles(dialog) == ["Importing images"]
     assert not nothing(dialog).isVisible()
     jobs.run("Thumbnails", list, quiet=True)
     jobs.run("Training bdm", list)
-    assert titles(dialog) == ["Importing pictures", "Training bdm"]
+    assert titles(dialog) == ["Importing images", "Training bdm"]
     jobs.let_run()
     assert titles(dialog) == []
     assert nothing(dialog).isVisible()
@@ -57,7 +57,7 @@ def test_each_job_can_be_ended(qtbot, dialog, jobs, monkeypatch):
     press(qtbot, training, "Stop and keep the best so far")
     assert stopped == ["Training bdm"]
     press(qtbot, training, "Cancel")
-    assert titles(dialog) == ["Importing pictures"]
+    assert titles(dialog) == ["Importing images"]
     press(qtbot, plain, "Cancel")
     assert jobs.listed == []
 

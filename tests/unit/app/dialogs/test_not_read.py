@@ -52,7 +52,7 @@ def test_every_file_that_failed_is_listed_with_its_reason(dialog):
     assert "3 files" in said(dialog)
 
 
-def test_files_that_are_no_pictures_are_listed_on_request(qtbot, dialog):
+def test_files_that_are_no_images_are_listed_on_request(qtbot, dialog):
     box = dialog.findChild(QCheckBox)
     qtbot.keyClick(box, Qt.Key.Key_Space)
     assert ("/scans/notes.txt", "ignored", "a text file") in shown(dialog)

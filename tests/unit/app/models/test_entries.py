@@ -27,13 +27,13 @@ def test_every_word_must_be_found_in_any_order() -> None:
 
 
 def test_small_words_keep_nothing_out() -> None:
-    entries = [entry("Save search…"), entry("Save the plots…"), entry("Search with the whole picture")]
+    entries = [entry("Save search…"), entry("Save the plots…"), entry("Search with the whole image")]
     assert texts(entries, "save the search") == ["Save search…"]
-    assert texts(entries, "a picture in the search") == ["Search with the whole picture"]
+    assert texts(entries, "an image in the search") == ["Search with the whole image"]
     assert texts(entries, "plots of the save") == ["Save the plots…"]
     [match] = matches([entry("Tan the hide")], "an hide the")
     assert match.letters == set(range(4, 12)) - {7}
-    assert texts(entries, "the") == ["Save the plots…", "Search with the whole picture"]
+    assert texts(entries, "the") == ["Save the plots…", "Search with the whole image"]
 
 
 def test_other_words_find_last() -> None:

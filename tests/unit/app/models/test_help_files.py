@@ -60,7 +60,7 @@ def test_the_command_tells_them_apart(pages, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(("code", "page"), PAGES)
-def test_a_translation_has_the_links_pictures_and_headings_of_its_page(code, page):
+def test_a_translation_has_the_links_images_and_headings_of_its_page(code, page):
     original, text = help_files.english(page), help_files.translated(page, code)
     assert original, f"{page} has no English page any more"
     assert text, f"{page} is noted and not there"

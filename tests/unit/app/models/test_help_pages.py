@@ -83,8 +83,8 @@ def test_every_command_the_pages_name_is_in_that_menu_under_that_name_and_key():
                 assert not key.startswith("Ctrl") or key == commands[menu, name], (page, name, key)
 
 
-def test_every_picture_of_a_page_is_there_and_has_words():
+def test_every_image_of_a_page_is_there_and_has_words():
     for page in PAGES:
-        for words, picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", help_pages.text_of(page)):
+        for words, image in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", help_pages.text_of(page)):
             assert words.strip()
-            assert resources.path("help").joinpath(picture).is_file(), (page, picture)
+            assert resources.path("help").joinpath(image).is_file(), (page, image)

@@ -10,7 +10,7 @@ from semblance.app.models.thumbnails import Done, Thumbnails, as_image
 
 
 @dataclass
-class Picture:
+class Image:
     row: int
     pixels: np.ndarray | None
     problem: str = ""
@@ -29,7 +29,7 @@ class Worker:
         rows, done = self.asked.pop(0)
         done(
             [
-                Picture(row, None, "ends early") if row in broken else Picture(row, grey(row))
+                Image(row, None, "ends early") if row in broken else Image(row, grey(row))
                 for row in rows
                 if row not in without
             ]
@@ -47,93 +47,93 @@ def worker() -> Worker:
 
 
 def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch, batch=3, in_flight=1)
+    images = Thumbnails(worker.fetch, batch=3, in_flight=1)
     for row in (1, 2, 3, 4, 1):
-        assert pictures.get(row) is None
+        assert images.get(row) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
     assert worker.answer() == [1, 4, 3]
     assert worker.asked[0][0] == [2]
 
 
 def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch, in_flight=2)
-    pictures.get(1)
+    images = Thumbnails(worker.fetch, in_flight=2)
+    images.get(1)
     qtbot.waitUntil(lambda: bool(worker.asked))
-    pictures.get(1)
+    images.get(1)
     qtbot.wait(20)
     assert len(worker.asked) == 1
 
 
-def test_arrived_pictures_are_told_and_kept(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch)
-    pictures.get(7)
+def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
+    images = Thumbnails(worker.fetch)
+    images.get(7)
     qtbot.waitUntil(lambda: bool(worker.asked))
-    with qtbot.waitSignal(pictures.ready) as told:
+    with qtbot.waitSignal(images.ready) as told:
         worker.answer()
     assert told.args == [frozenset({7})]
-    image = pictures.get(7)
+    image = images.get(7)
     assert image is not None
     assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)
     assert not worker.asked
 
 
 def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch)
-    pictures.get(7)
+    images = Thumbnails(worker.fetch)
+    images.get(7)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer(broken=(7,))
-    assert pictures.get(7) is None
-    assert pictures.problem(7) == "ends early"
+    assert images.get(7) is None
+    assert images.problem(7) == "ends early"
     qtbot.wait(20)
     assert not worker.asked
-    pictures.forget({7})
-    assert pictures.problem(7) == ""
-    pictures.get(7)
+    images.forget({7})
+    assert images.problem(7) == ""
+    images.get(7)
     qtbot.waitUntil(lambda: bool(worker.asked))
 
 
 def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch)
-    pictures.get(1)
-    pictures.get(2)
+    images = Thumbnails(worker.fetch)
+    images.get(1)
+    images.get(2)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer(without=(1,))
-    assert pictures.get(1) is None
+    assert images.get(1) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
     assert worker.asked[0][0] == [1]
 
 
 def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> None:
     size = as_image(grey(0)).sizeInBytes()
-    pictures = Thumbnails(worker.fetch, limit=2 * size)
+    images = Thumbnails(worker.fetch, limit=2 * size)
     for row in (1, 2):
-        pictures.get(row)
+        images.get(row)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer()
-    pictures.get(1)
-    pictures.get(3)
+    images.get(1)
+    images.get(3)
     qtbot.waitUntil(lambda: bool(worker.asked))
     worker.answer()
-    assert pictures.bytes_kept == 2 * size
-    assert pictures.get(1) is not None
-    assert pictures.get(2) is None
+    assert images.bytes_kept == 2 * size
+    assert images.get(1) is not None
+    assert images.get(2) is None
 
 
 def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch)
-    pictures.get(1)
+    images = Thumbnails(worker.fetch)
+    images.get(1)
     qtbot.waitUntil(lambda: bool(worker.asked))
-    pictures.clear()
+    images.clear()
     worker.answer()
-    assert pictures.bytes_kept == 0
-    assert pictures.get(1) is None
+    assert images.bytes_kept == 0
+    assert images.get(1) is None
     qtbot.waitUntil(lambda: bool(worker.asked))
 
 
 def test_only_so_many_wait(qtbot, worker: Worker) -> None:
-    pictures = Thumbnails(worker.fetch, batch=10, in_flight=9, waiting=2)
+    images = Thumbnails(worker.fetch, batch=10, in_flight=9, waiting=2)
     for row in range(5):
-        pictures.get(row)
+        images.get(row)
     qtbot.waitUntil(lambda: bool(worker.asked))
     assert worker.asked[0][0] == [4, 3]
 

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from semblance.app.operations.outlining import outline_mass
-from semblance.app.viewer.picture_view import PictureView
-from semblance.core.imaging.address import PictureAddress
+from semblance.app.viewer.image_view import ImageView
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.workflows.imaging.looking import view_file
 
@@ -25,9 +25,9 @@ def disc(tmp_path):
 
 @pytest.fixture
 def view(qtbot, disc):
-    widget = PictureView()
+    widget = ImageView()
     qtbot.addWidget(widget)
-    widget.show_picture(view_file(disc).picture)
+    widget.show_image(view_file(disc).image)
     return widget
 
 
@@ -35,7 +35,7 @@ def view(qtbot, disc):
     ("where", "overlap"), [((92, 48), 0.85), (Region(62, 24, 56, 54), 0.93)], ids=["click", "rectangle"]
 )
 def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, where, overlap):
-    job = outline_mass(context, view, None, PictureAddress(disc), None, where)
+    job = outline_mass(context, view, None, ImageAddress(disc), None, where)
     assert job.running
     context.jobs.let_run()
     mask = view.region.region.mask(120, 150)
@@ -45,16 +45,16 @@ def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, wher
     assert view.region.region is None
 
 
-def test_another_picture_shown_meanwhile_is_left_alone(context, view, disc):
-    outline_mass(context, view, None, PictureAddress(disc), None, (92, 48))
-    view.show_picture(view_file(disc).picture)
+def test_another_image_shown_meanwhile_is_left_alone(context, view, disc):
+    outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
+    view.show_image(view_file(disc).image)
     context.jobs.let_run()
     assert view.region.region is None
 
 
-def test_a_picture_that_is_gone_is_told(context, view, disc):
+def test_a_image_that_is_gone_is_told(context, view, disc):
     disc.unlink()
-    outline_mass(context, view, None, PictureAddress(disc), None, (92, 48))
+    outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
     context.jobs.let_run()
     assert view.region.region is None
     assert [message.level for message in context.messages.history] == ["error"]

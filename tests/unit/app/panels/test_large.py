@@ -1,4 +1,4 @@
-"""One picture on the whole window."""
+"""One image on the whole window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from semblance.app.panels.large import LargePanel
 from semblance.app.panels.query.source import QuerySource
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import looking, planes
@@ -69,7 +69,7 @@ def draw(panel, region):
 
 def test_a_case_is_shown_with_its_facts(show, context):
     panel = show(2)
-    assert panel.view.picture.width == 48
+    assert panel.view.image.width == 48
     assert panel.header._second.text() == context.state.columns.labels[2]
     assert panel.view.hasFocus() or panel.focusWidget() is panel.view
     assert not panel.three.isVisible()
@@ -120,20 +120,20 @@ def test_a_region_set_aside_is_not_asked_with(show, context):
     assert context.state.query == Query(case=context.state.columns.ids[3])
 
 
-def test_a_picture_that_is_gone_says_why(show, jobs, monkeypatch):
+def test_a_image_that_is_gone_says_why(show, jobs, monkeypatch):
     def gone(*_given, **_more):
-        raise BadInput("'x.png' is not there any more.", "Find moved pictures.")
+        raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
     monkeypatch.setattr(looking, "view_case", gone)
     panel = show(1)
-    assert panel.view.picture is None
+    assert panel.view.image is None
     assert panel.notice.isVisible()
     assert "not there any more" in panel.notice._text.text() + panel.notice._title.text()
     assert not panel.tools.isEnabled()
     monkeypatch.undo()
     QTest.mouseClick(panel.notice._button, LEFT)
     jobs.let_run()
-    assert panel.view.picture is not None
+    assert panel.view.image is not None
     assert panel.view.isVisible()
 
 
@@ -150,7 +150,7 @@ def test_a_case_of_no_library_says_so(panel):
     assert "not in this library" in panel.notice._title.text()
 
 
-def test_a_late_picture_of_another_case_is_dropped(panel, context, jobs):
+def test_a_late_image_of_another_case_is_dropped(panel, context, jobs):
     ids = context.state.columns.ids
     panel.show_source(QuerySource(context.state.path, ids[0], None))
     panel.show_source(QuerySource(context.state.path, ids[1], None))
@@ -159,7 +159,7 @@ def test_a_late_picture_of_another_case_is_dropped(panel, context, jobs):
     panel.show_source(QuerySource(context.state.path, ids[2], None))
     panel.leave()
     jobs.let_run()
-    assert panel.view.picture is None
+    assert panel.view.image is None
 
 
 def test_escape_takes_the_region_first_and_then_goes_back(show, qtbot):
@@ -175,10 +175,10 @@ def test_escape_takes_the_region_first_and_then_goes_back(show, qtbot):
 
 @pytest.fixture
 def volume(panel, jobs, tmp_path, monkeypatch):
-    """A volume as the picture of a file."""
+    """A volume as the image of a file."""
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.arange(9 * 20 * 30, dtype=np.uint16).reshape(9, 20, 30))
-    address = PictureAddress(path, "ct")
+    address = ImageAddress(path, "ct")
     monkeypatch.setattr(looking, "view_file", lambda *_given, **_more: view_file(address))
     shown = panel.pane.show_viewed
     monkeypatch.setattr(
@@ -200,7 +200,7 @@ def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, job
     QTest.keyClick(volume.view, Qt.Key.Key_X)
     jobs.let_run()
     assert volume.three.isChecked()
-    assert volume.planes.views[1].picture is not None
+    assert volume.planes.views[1].image is not None
     volume.leave()
     jobs.let_run()
     assert planes._kept._volume is None
@@ -236,6 +236,6 @@ def test_a_file_is_shown_and_asked_with(show, context, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
     panel = show(QuerySource(context.state.path, None, path))
-    assert panel.view.picture.width == 40
+    assert panel.view.image.width == 40
     QTest.mouseClick(panel.search, LEFT)
     assert context.state.query == Query(image=path)

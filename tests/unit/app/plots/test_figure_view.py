@@ -32,7 +32,7 @@ def view(qtbot, context):
 
 
 def drawn(view, jobs, qtbot):
-    """The picture once everything asked for was drawn."""
+    """The image once everything asked for was drawn."""
     qtbot.waitUntil(lambda: not view._soon.isActive())
     jobs.let_run()
     return view.image()
@@ -49,7 +49,7 @@ def test_plots_have_the_colours_of_the_window(theme):
         assert value == getattr(theme, "disabled" if name == "faint" else name), name
 
 
-def test_a_picture_of_its_size_is_drawn(view, jobs, qtbot):
+def test_a_image_of_its_size_is_drawn(view, jobs, qtbot):
     view.set_curves(CURVES)
     image = drawn(view, jobs, qtbot)
     assert image.size() == SIZE * view.devicePixelRatioF()
@@ -69,7 +69,7 @@ def test_the_real_process_draws_it(qtbot):
     jobs.deleteLater()
 
 
-def test_resizing_asks_once_it_rests_and_shows_the_old_picture_meanwhile(view, jobs, qtbot):
+def test_resizing_asks_once_it_rests_and_shows_the_old_image_meanwhile(view, jobs, qtbot):
     view.set_curves(CURVES)
     before = drawn(view, jobs, qtbot)
     for width in range(300, 340, 4):
@@ -82,7 +82,7 @@ def test_resizing_asks_once_it_rests_and_shows_the_old_picture_meanwhile(view, j
     assert view.image().width() == round(336 * view.devicePixelRatioF())
 
 
-def test_a_late_picture_of_older_curves_is_dropped(view, jobs, qtbot):
+def test_a_late_image_of_older_curves_is_dropped(view, jobs, qtbot):
     view.set_curves(CURVES)
     qtbot.waitUntil(lambda: len(jobs.held) == 1)
     late = jobs.held.pop()
@@ -110,7 +110,7 @@ def test_another_theme_is_drawn_at_once_and_the_old_ground_never_shown(view, job
     assert ground(drawn(view, jobs, qtbot)) == LIGHT.panel
 
 
-def test_larger_text_gives_another_picture(view, jobs, qtbot, qapp):
+def test_larger_text_gives_another_image(view, jobs, qtbot, qapp):
     view.set_curves(CURVES)
     before = drawn(view, jobs, qtbot)
     set_theme(qapp, "dark", 1.5)
@@ -143,11 +143,11 @@ def test_an_empty_plot_can_neither_be_saved_nor_copied(view, context):
     assert "nothing in this plot" in context.messages.history[-1].what
 
 
-def test_the_picture_can_be_copied(view, jobs, qtbot):
+def test_the_image_can_be_copied(view, jobs, qtbot):
     view.set_curves(CURVES)
     image = drawn(view, jobs, qtbot)
     assert all(action.isEnabled() for action in view.menu().actions())
-    view.copy_picture()
+    view.copy_image()
     assert QGuiApplication.clipboard().image().size() == image.size()
     QGuiApplication.clipboard().clear()
 
@@ -157,7 +157,7 @@ def test_the_picture_can_be_copied(view, jobs, qtbot):
     [
         ("plot.svg", "SVG for print (*.svg)", "plot.svg"),
         ("plot", "CSV, the numbers (*.csv)", "plot.csv"),
-        ("plot", "PNG picture as seen (*.png)", "plot.png"),
+        ("plot", "PNG image as seen (*.png)", "plot.png"),
         ("taken", "CSV, the numbers (*.csv)", "taken-2.csv"),
     ],
 )
@@ -180,8 +180,8 @@ def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatc
 
     view.set_curves(CURVES)
     for chosen, panel in (
-        ("PNG picture as seen (*.png)", DARK.panel),
-        ("PNG picture for print (*.png)", "#FFFFFF"),
+        ("PNG image as seen (*.png)", DARK.panel),
+        ("PNG image for print (*.png)", "#FFFFFF"),
     ):
         monkeypatch.setattr(
             QFileDialog, "getSaveFileName", lambda *_, chosen=chosen: (str(tmp_path / "p.png"), chosen)

@@ -46,7 +46,7 @@ def _mouse(view, kind, at, button=Qt.MouseButton.LeftButton, held=True, modifier
 def _lit(view, row):
     """Whether the card of a case is beside it."""
     at = _pixel(view, row) + QPoint(30, 0)
-    return view.grab().toImage().pixelColor(at) == QColor(DARK.picture_well)
+    return view.grab().toImage().pixelColor(at) == QColor(DARK.image_well)
 
 
 def _draw_around(view, corners, modifiers=None):

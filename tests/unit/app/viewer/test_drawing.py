@@ -1,4 +1,4 @@
-"""Every drawing tool by real mouse and keys, on upright and on turned pictures."""
+"""Every drawing tool by real mouse and keys, on upright and on turned images."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.viewer import tools, words
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.viewport import Orientation
-from semblance.core.imaging.display import display_picture
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image, Values
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
-from semblance.core.imaging.picture import Picture, Values
 from tests.helpers.showing import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
@@ -27,11 +27,11 @@ NONE, ALT, CTRL = (
 
 @pytest.fixture(params=[Orientation(), Orientation(1, True)], ids=["upright", "turned"])
 def view(qtbot, request):
-    widget = on_screen(qtbot, PictureView(), 400, 400)
+    widget = on_screen(qtbot, ImageView(), 400, 400)
     pixels = np.arange(200 * 160, dtype=np.int32).reshape(160, 200) % 1000 - 500
     meaning = Values(unit="HU")
-    picture = Picture(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
-    widget.show_picture(display_picture(picture))
+    image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
+    widget.show_image(display_image(image))
     widget.hold(request.param)
     widget.told = []
     widget.region.changed.connect(widget.told.append)
@@ -163,7 +163,7 @@ def test_the_ruler_measures_in_millimetres_and_its_ends_can_be_moved(view):
 
 
 def test_without_spacing_the_ruler_counts_pixels(view):
-    view.show_picture(display_picture(Picture(np.zeros((50, 60), np.uint8), 255.0)))
+    view.show_image(display_image(Image(np.zeros((50, 60), np.uint8), 255.0)))
     view.set_tool(tools.RULER)
     drag(view, at(view, 10, 10), at(view, 20, 20), at(view, 40, 50))
     ruler = view.pointer.ruler
@@ -171,11 +171,11 @@ def test_without_spacing_the_ruler_counts_pixels(view):
 
 
 def test_the_value_under_the_mouse_is_the_stored_one_in_its_unit(view):
-    assert words.value_text(view.picture, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
-    assert words.value_text(view.picture, (7, 0)) == "x 7  y 0   −493 HU"
+    assert words.value_text(view.image, (7, 3)) == f"x 7  y 3   {3 * 200 + 7 - 500} HU"
+    assert words.value_text(view.image, (7, 0)) == "x 7  y 0   −493 HU"
 
 
-def test_keys_choose_tools_and_turn_the_picture(view):
+def test_keys_choose_tools_and_turn_the_image(view):
     for tool in tools.ALL:
         QTest.keyClick(view, tool.key)
         assert view.tool == tool.name

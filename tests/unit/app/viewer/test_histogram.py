@@ -7,25 +7,25 @@ from PySide6.QtTest import QTest
 
 from semblance.app.viewer.histogram import INSET, HistogramStrip, bar_heights
 from semblance.app.viewer.window_level import Window, auto_window
-from semblance.core.imaging.display import display_picture
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def picture():
+def image():
     ramp = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    return display_picture(Picture(ramp, 255.0))
+    return display_image(Image(ramp, 255.0))
 
 
 @pytest.fixture
-def strip(qtbot, picture):
+def strip(qtbot, image):
     widget = HistogramStrip()
     qtbot.addWidget(widget)
     widget.resize(256 + 2 * INSET, 36)
     widget.show()
-    widget.show_picture(picture)
+    widget.show_image(image)
     widget.show_window(Window(40, 200))
     return widget
 
@@ -63,7 +63,7 @@ def test_the_ends_never_cross(strip, told):
     assert told[-1].width == pytest.approx(1)
 
 
-def test_the_ends_stay_within_the_picture(strip, told):
+def test_the_ends_stay_within_the_image(strip, told):
     drag(strip, 40, -100)
     assert told[-1].low == 0
     drag(strip, 200, 900)
@@ -95,8 +95,8 @@ def test_a_window_shown_is_not_told_back(strip, told):
     assert told == []
 
 
-def test_without_a_picture_nothing_can_be_dragged(strip, told):
-    strip.show_picture(None)
+def test_without_a_image_nothing_can_be_dragged(strip, told):
+    strip.show_image(None)
     strip.show_window(None)
     drag(strip, 40, 60)
     QTest.keyClick(strip, Qt.Key.Key_Right)
@@ -104,15 +104,15 @@ def test_without_a_picture_nothing_can_be_dragged(strip, told):
     assert told == []
 
 
-def test_bars_inside_the_window_are_lighter(strip, picture):
+def test_bars_inside_the_window_are_lighter(strip, image):
     strip.show_window(Window(128, 200))
-    image = strip.grab().toImage()
-    outside, inside = image.pixelColor(INSET + 21, 28), image.pixelColor(INSET + 165, 28)
+    grabbed = strip.grab().toImage()
+    outside, inside = grabbed.pixelColor(INSET + 21, 28), grabbed.pixelColor(INSET + 165, 28)
     assert inside.value() > outside.value() > 0x15
 
 
-def test_the_first_window_is_where_the_handles_stand(strip, picture):
-    window = auto_window(picture)
+def test_the_first_window_is_where_the_handles_stand(strip, image):
+    window = auto_window(image)
     strip.show_window(window)
     assert strip.place_of(window.low) == pytest.approx(INSET + window.low)
 

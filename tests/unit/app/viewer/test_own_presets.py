@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image as PILImage
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
@@ -11,12 +11,12 @@ from semblance.app.jobs import Jobs
 from semblance.app.messages import Messages
 from semblance.app.settings import Settings
 from semblance.app.state import State
+from semblance.app.viewer.image_menu import copy_seen, image_menu, save_seen
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.own_presets import MOST, forget_preset, keep_preset, own_presets
-from semblance.app.viewer.picture_menu import copy_seen, picture_menu, save_seen
-from semblance.app.viewer.picture_view import PictureView
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.display import display_picture
-from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image, Values
 from tests.helpers.showing import on_screen
 
 
@@ -27,18 +27,18 @@ def settings(private_home):
 
 @pytest.fixture
 def view(qtbot):
-    widget = on_screen(qtbot, PictureView(), 200, 200)
+    widget = on_screen(qtbot, ImageView(), 200, 200)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
-    widget.show_picture(display_picture(Picture(pixels, 1.0, values=Values(unit="HU"))))
+    widget.show_image(display_image(Image(pixels, 1.0, values=Values(unit="HU"))))
     return widget
 
 
 def greys(view):
-    return tuple(view.picture.value(end) for end in (view.window_level.low, view.window_level.high))
+    return tuple(view.image.value(end) for end in (view.window_level.low, view.window_level.high))
 
 
 def set_greys(view, low, high):
-    offset = -view.picture.intercept
+    offset = -view.image.intercept
     view.set_window(Window(low + offset, high + offset))
 
 
@@ -84,7 +84,7 @@ def context(settings):
 
 def test_the_menu_offers_them(view, context):
     keep_preset(view, context.settings, "Liver")
-    texts = [action.text() for action in picture_menu(view, context, view).actions()]
+    texts = [action.text() for action in image_menu(view, context, view).actions()]
     assert "Liver\t8" in texts
     assert "Lung\t7" in texts
 
@@ -93,7 +93,7 @@ def test_what_is_seen_is_copied_and_saved_without_any_text(view, context, tmp_pa
     copy_seen(view)
     assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
     save_seen(view, context, tmp_path / "seen.png")
-    with Image.open(tmp_path / "seen.png") as saved:
+    with PILImage.open(tmp_path / "seen.png") as saved:
         assert saved.info.keys() <= {"dpi"}
         assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
     save_seen(view, context, tmp_path / "no" / "seen.png")

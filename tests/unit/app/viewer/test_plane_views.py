@@ -9,13 +9,13 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from semblance.app.viewer.picture_pane import PicturePane
+from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.plane_views import PlaneViews
 from semblance.app.viewer.view_painting import seen_edges
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import memory
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.workflows.imaging import planes
 from semblance.core.workflows.imaging.looking import StackFacts, view_file
 
@@ -29,7 +29,7 @@ def volume(tmp_path):
     z, y, x = np.meshgrid(*(np.arange(side) for side in SHAPE), indexing="ij")
     path = tmp_path / "volume.npz"
     np.savez(path, ct=(z * 10_000 + y * 100 + x).astype(np.float32))
-    return PictureAddress(path, "ct")
+    return ImageAddress(path, "ct")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def both(qtbot, jobs, volume):
     """The pane and its planes, on."""
     frame = QWidget()
     qtbot.addWidget(frame)
-    pane = PicturePane(jobs, frame)
+    pane = ImagePane(jobs, frame)
     views = PlaneViews(jobs, pane, frame)
     pane.setGeometry(0, 0, 400, 400)
     views.setGeometry(400, 0, 300, 400)
@@ -53,12 +53,12 @@ def both(qtbot, jobs, volume):
 
 
 def corner_value(view):
-    picture = view.picture
-    return round(picture.value(float(picture.levels[0][0, 0])), -1)
+    image = view.image
+    return round(image.value(float(image.levels[0][0, 0])), -1)
 
 
 def click(view, x, y):
-    """On a point of the picture, with the real mouse."""
+    """On a point of the image, with the real mouse."""
     left, top = view.viewport.to_widget(x, y)
     QTest.mouseClick(view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(round(left), round(top)))
 
@@ -73,7 +73,7 @@ def test_both_planes_are_cut_where_the_cross_is(both):
     assert pane.view.cross == (25.5, 20.5)
     assert views.views[1].cross == (25.5, 6.5)
     assert views.views[2].cross == (20.5, 6.5)
-    assert (views.views[1].picture.width, views.views[1].picture.height) == (50, 12)
+    assert (views.views[1].image.width, views.views[1].image.height) == (50, 12)
 
 
 def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
@@ -143,8 +143,8 @@ def test_greys_and_inversion_are_the_same_in_all_three(both):
     low, high = 10.0, 900.0
     pane.view.set_window(Window(low, high))
     for view in views.views.values():
-        told = [view.picture.value(end) for end in (view.window_level.low, view.window_level.high)]
-        assert told == pytest.approx([pane.view.picture.value(end) for end in (low, high)])
+        told = [view.image.value(end) for end in (view.window_level.low, view.window_level.high)]
+        assert told == pytest.approx([pane.view.image.value(end) for end in (low, high)])
     views.views[2].invert()
     assert pane.view.inverted
     assert views.views[1].inverted
@@ -181,16 +181,16 @@ def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):
     jobs.let_run()
     assert views.currentIndex() == 0
     assert "would take" in views.notice._text.text()
-    assert pane.view.picture is not None
+    assert pane.view.image is not None
 
 
-def test_a_single_picture_has_no_planes(both):
+def test_a_single_image_has_no_planes(both):
     _, views = both
     views.begin(None)
     assert not views.isVisible()
 
 
-def test_sides_turn_with_the_picture():
+def test_sides_turn_with_the_image():
     stored = ("R", "A", "L", "P")
     assert seen_edges(stored, Orientation()) == stored
     # A quarter clockwise brings what was on the left to the top.

@@ -13,7 +13,7 @@ from semblance.app.viewer.slice_bar import RATES, SliceBar
 from semblance.app.viewer.slice_strip import CELL, GAP, MARGIN, SliceStrip
 from semblance.app.viewer.slices import Slices
 from semblance.app.viewer.window_level import Window
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.workflows.imaging.looking import StackFacts, view_file
 
 LEFT = Qt.MouseButton.LeftButton
@@ -25,12 +25,12 @@ def strip(qtbot, jobs, tmp_path):
     """Room for five cells; slice n is n grey everywhere."""
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.broadcast_to(np.arange(101, dtype=np.uint8)[:, None, None], (101, 30, 40)))
-    address = PictureAddress(path, "ct")
+    address = ImageAddress(path, "ct")
     viewed = view_file(address)
     strip = SliceStrip(jobs)
     qtbot.addWidget(strip)
     strip.resize(strip.width(), 2 * MARGIN + 5 * CELL + 4 * GAP)
-    strip.begin(viewed.stack, None, address, viewed.picture)
+    strip.begin(viewed.stack, None, address, viewed.image)
     strip._settled.timeout.emit()
     jobs.let_run()
     return strip
@@ -66,11 +66,11 @@ def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
     assert [number for number in range(5) if grey(strip, number, 0) > 100] == [3]
 
 
-def test_thumbnails_have_the_greys_of_the_picture(strip, jobs):
-    picture = strip._like
-    strip.show_greys(picture, Window(0, 100), inverted=False)
+def test_thumbnails_have_the_greys_of_the_image(strip, jobs):
+    image = strip._like
+    strip.show_greys(image, Window(0, 100), inverted=False)
     assert grey(strip, 2) == pytest.approx(128, abs=2)
-    strip.show_greys(picture, Window(0, 200), inverted=True)
+    strip.show_greys(image, Window(0, 200), inverted=True)
     assert grey(strip, 2) == pytest.approx(191, abs=2)
 
 
@@ -92,7 +92,7 @@ def test_the_wheel_goes_on_slice_by_slice(strip, qtbot):
     assert told_again == [-1]
 
 
-def test_a_single_picture_has_no_strip(strip):
+def test_a_single_image_has_no_strip(strip):
     strip.begin(None, None, 0, None)
     assert strip.isHidden()
     assert strip.shown == []

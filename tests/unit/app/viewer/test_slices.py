@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from semblance.app.jobs import Jobs
-from semblance.app.viewer.picture_pane import PicturePane
-from semblance.core.imaging.address import PictureAddress
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.workflows.imaging.looking import stacks, view_file
 from tests.helpers.held_jobs import HeldJobs
@@ -28,19 +28,19 @@ def volume(tmp_path):
     path = tmp_path / "volume.npz"
     slices = np.arange(40, dtype=np.int16)[:, None, None] * 10 - 100
     np.savez(path, ct=np.broadcast_to(slices, (40, 24, 32)) + np.arange(32, dtype=np.int16))
-    return PictureAddress(path, "ct")
+    return ImageAddress(path, "ct")
 
 
 @pytest.fixture
 def pane(qtbot, jobs, volume):
-    pane = on_screen(qtbot, PicturePane(jobs), 300, 300)
+    pane = on_screen(qtbot, ImagePane(jobs), 300, 300)
     pane.show_viewed(view_file(volume), None, volume, None)
     return pane
 
 
 def shown_value(pane):
-    picture = pane.view.picture
-    return picture.value(float(picture.levels[0][0, 0]))
+    image = pane.view.image
+    return image.value(float(image.levels[0][0, 0]))
 
 
 def test_it_opens_in_the_middle_and_says_so(pane):
@@ -73,7 +73,7 @@ def test_all_slices_come_without_being_asked_for(pane, qtbot):
 
 
 def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
-    size = sum(level.nbytes for level in pane.view.picture.levels)
+    size = sum(level.nbytes for level in pane.view.image.levels)
     monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 9 * size)
     pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
     pane.slices.go(2)
@@ -128,12 +128,12 @@ def test_running_goes_round_by_itself_and_stops(pane, qtbot):
     assert pane.place == place
 
 
-def test_a_single_picture_has_no_bar(pane, tmp_path):
+def test_a_single_image_has_no_bar(pane, tmp_path):
     from PIL import Image
 
     path = tmp_path / "one.png"
     Image.fromarray(np.zeros((20, 20), np.uint8)).save(path)
-    pane.show_viewed(view_file(path), None, PictureAddress(path), None)
+    pane.show_viewed(view_file(path), None, ImageAddress(path), None)
     assert pane.place is None
     assert not pane.bar.isVisible()
     assert pane.view.slice_text == ""
@@ -154,7 +154,7 @@ def test_resting_keeps_the_slice_seen_only_and_waking_reads_on(pane, qtbot):
 
 def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volume, tmp_path):
     jobs = HeldJobs()
-    pane = PicturePane(jobs)
+    pane = ImagePane(jobs)
     qtbot.addWidget(pane)
     pane.show_viewed(view_file(volume), None, volume, None)
     assert [len(places) for places in pane.slices._coming.values()] == [12, 12]
@@ -170,12 +170,12 @@ def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volu
 
 
 def test_slices_of_one_volume_all_fit_where_their_bytes_do(pane, qtbot, monkeypatch):
-    size = pane.view.picture.levels[0].nbytes
+    size = pane.view.image.levels[0].nbytes
     monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 42 * size)
     pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
     monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 30 * size)
     pane.slices._kept.clear()
-    pane.slices.begin(pane.slices.facts, None, pane.slices._what, pane.view.picture)
+    pane.slices.begin(pane.slices.facts, None, pane.slices._what, pane.view.image)
     qtbot.waitUntil(lambda: not pane.slices.busy)
     assert len(pane.slices.loaded) <= 30

@@ -11,20 +11,20 @@ from semblance.app.viewer.window_level import (
     preset_window,
     window_text,
 )
-from semblance.core.imaging.display import display_picture
-from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image, Values
 
 
 @pytest.fixture
 def grey():
-    return display_picture(Picture(np.arange(256, dtype=np.uint8).reshape(16, 16), 255.0))
+    return display_image(Image(np.arange(256, dtype=np.uint8).reshape(16, 16), 255.0))
 
 
 @pytest.fixture
 def scan():
     """Hounsfield units as 16-bit numbers with 1024 added."""
     pixels = np.linspace(-1024, 3071, 64 * 64, dtype=np.float32).reshape(64, 64)
-    return display_picture(Picture(pixels, 1.0, values=Values(unit="HU")))
+    return display_image(Image(pixels, 1.0, values=Values(unit="HU")))
 
 
 def test_a_table_is_black_then_a_line_then_white():
@@ -66,5 +66,5 @@ def test_presets_are_in_the_scans_own_units(scan):
 
 def test_texts_of_whole_and_of_small_numbers(grey):
     assert window_text(grey, Window(5, 203)) == "W 198  L 104"
-    fractions = display_picture(Picture(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8), 1.0))
+    fractions = display_image(Image(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8), 1.0))
     assert window_text(fractions, Window(0, 65535)) == "W 1.000  L 0.500"

@@ -70,12 +70,12 @@ def test_an_empty_panel_leads_on(qtbot) -> None:
 
 
 def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
-    label = ElidedLabel("a very long name of a picture.png", mode=Qt.TextElideMode.ElideMiddle)
+    label = ElidedLabel("a very long name of an image.png", mode=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
     label.show()
     label.resize(80, 20)
     assert "…" in label.shown_text()
-    assert label.toolTip() == "a very long name of a picture.png"
+    assert label.toolTip() == "a very long name of an image.png"
     label.resize(600, 20)
     assert label.toolTip() == ""
     label.set_tip("what it is")
@@ -155,7 +155,7 @@ def test_time_left_as_people_say_it(seconds: float, text: str) -> None:
 
 
 def test_one_of_several_by_mouse_and_keys(qtbot) -> None:
-    choice = Segmented([("region", "region"), ("whole", "whole picture")])
+    choice = Segmented([("region", "region"), ("whole", "whole image")])
     qtbot.addWidget(choice)
     choice.resize(200, 26)
     with qtbot.waitSignal(choice.changed) as told:

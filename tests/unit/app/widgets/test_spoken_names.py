@@ -31,7 +31,7 @@ def test_an_empty_place_tells_what_is_missing(qtbot):
 def test_a_drop_target_tells_what_can_be_dropped(qtbot):
     under = QWidget()
     qtbot.addWidget(under)
-    assert DropTarget("Ask with this picture", under).accessibleName() == "Ask with this picture"
+    assert DropTarget("Ask with this image", under).accessibleName() == "Ask with this image"
 
 
 def test_icons_in_a_search_field_have_words(qtbot):

@@ -1,4 +1,4 @@
-"""Experiments are opened by their command, and a worst query leads to its picture in the main window."""
+"""Experiments are opened by their command, and a worst query leads to its image in the main window."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from semblance.app.dialogs.experiments import ExperimentsDialog
 from semblance.core.workflows.experiments import experimenting
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
+from tests.helpers.images import striped_folder
 from tests.helpers.inline_runner import InlineRunner
-from tests.helpers.pictures import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 
@@ -24,14 +24,14 @@ def window(tmp_path, monkeypatch, without_processes):
 
     monkeypatch.setattr(experimenting, "place_to_run", here)
     library = tmp_path / "lib.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=24), library)
+    import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})
     with open_window(library) as opened:
         opened.context.settings.set_text("experiments_folder", str(tmp_path))
         yield opened
 
 
-def test_from_the_command_to_the_picture(qtbot, window):
+def test_from_the_command_to_the_image(qtbot, window):
     window.actions_["experiments"].trigger()
     dialog = window.findChild(ExperimentsDialog)
     assert dialog.isVisible()

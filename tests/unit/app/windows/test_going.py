@@ -75,14 +75,14 @@ def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
         assert window.docks["library"].width() == wide
 
 
-def test_a_large_picture_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
+def test_a_large_image_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
     with open_window(trained) as window:
         asked(window)
         window.activateWindow()
         for grid in (window.library.grid, window.ranking.grid):
             grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
             qtbot.keyClick(grid, Qt.Key.Key_L, CTRL)
-            wait_for(window, lambda: window.large.pane.view.picture is not None)
+            wait_for(window, lambda: window.large.pane.view.image is not None)
             assert window.full.open
             qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
             settle(window)
@@ -125,7 +125,7 @@ def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot,
         window.activateWindow()
         window.library.grid.setFocus()
         qtbot.keyClick(window.library.grid, Qt.Key.Key_L, CTRL)
-        wait_for(window, lambda: window.large.pane.view.picture is not None)
+        wait_for(window, lambda: window.large.pane.view.image is not None)
         window.top.commands.setFocus()
         qtbot.keyClick(window.top.commands, Qt.Key.Key_Escape)
         settle(window)

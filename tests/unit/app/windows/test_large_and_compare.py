@@ -44,14 +44,14 @@ def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
         assert not any(dock.isVisible() for dock in window.docks.values())
 
 
-def test_the_picture_is_looked_at_large_and_everything_comes_back(qtbot, library):
+def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
     with open_window(library) as window:
         asked(window)
         sizes = {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()}
         qtbot.mouseDClick(window.query.header, LEFT)
         settle(window)
         assert window.pages.currentWidget() is window.large
-        assert window.large.view.picture is not None
+        assert window.large.view.image is not None
         assert not any(dock.isVisible() for dock in window.docks.values())
         assert not window.docks["query"].isFloating()
         assert panel_of_keyboard(window) == "large"
@@ -60,7 +60,7 @@ def test_the_picture_is_looked_at_large_and_everything_comes_back(qtbot, library
         qtbot.keyClick(window.large.view, Qt.Key.Key_Escape)
         settle(window)
         assert window.pages.currentWidget() is window.ranking
-        assert window.large.view.picture is None
+        assert window.large.view.image is None
         assert [pane.slices._resting for pane in panes] == [False, True, True]
         assert {name: dock.size() for name, dock in window.docks.items() if dock.isVisible()} == sizes
 
@@ -83,14 +83,14 @@ def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
         assert [pane.slices._resting for pane in window.compare.panes] == [False, False]
 
 
-def test_closing_the_library_leaves_the_large_picture(library):
+def test_closing_the_library_leaves_the_large_image(library):
     with open_window(library) as window:
         window.full.look_at_case(int(window.state.columns.case_row[0]))
         settle(window)
         window.actions_["close_library"].trigger()
         settle(window)
         assert window.pages.currentWidget() is window.start_page
-        assert window.large.view.picture is None
+        assert window.large.view.image is None
 
 
 def test_the_header_is_that_of_what_is_looked_at(library):

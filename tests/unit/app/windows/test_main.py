@@ -15,8 +15,8 @@ from semblance.app.theme import theme
 from semblance.app.windows import library_files
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.importing import recognise_source
-from tests.helpers.dicom_files import picture, save
-from tests.helpers.pictures import striped_folder
+from tests.helpers.dicom_files import image, save
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import asked, flush, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -123,17 +123,17 @@ def test_a_dropped_library_is_opened(library, where):
         assert not window.start_page.drop_zone.property("held")
 
 
-def test_a_dropped_picture_is_asked_with(library, trained):
-    picture = trained.parent / "pictures" / "level" / "p000.png"
+def test_a_dropped_image_is_asked_with(library, trained):
+    image = trained.parent / "images" / "level" / "p000.png"
     with open_window(library) as window:
-        drop(window, picture)
+        drop(window, image)
         settle(window)
-        assert window.state.query == Query(image=picture)
+        assert window.state.query == Query(image=image)
         assert window.state.ranking.ranked[0].case_id.endswith("level/p000.png")
 
 
 def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
-    file = save(picture(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
+    file = save(image(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
     with open_window(library) as window:
         drop(window, file)
         settle(window)
@@ -149,7 +149,7 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
             return 0
 
     monkeypatch.setattr(library_files, "ImportDialog", Asked)
-    source = striped_folder(tmp_path / "pictures")
+    source = striped_folder(tmp_path / "images")
     with open_window() as window:
         library_files.bring_in(window, source)
         wait_for(window, lambda: bool(seen))
@@ -169,8 +169,8 @@ def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkey
         library_files.libraries, "recognise", lambda _context, _source, answer: late.append(answer)
     )
     with open_window() as window:
-        library_files.bring_in(window, striped_folder(tmp_path / "pictures"))
-        found = recognise_source(tmp_path / "pictures")
+        library_files.bring_in(window, striped_folder(tmp_path / "images"))
+        found = recognise_source(tmp_path / "images")
         late[0](found)
         window.close()
         flush()

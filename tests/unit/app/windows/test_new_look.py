@@ -63,7 +63,7 @@ def at_rest(window: MainWindow) -> QImage:
     return seen
 
 
-def pictures(window: MainWindow) -> dict[str, QImage]:
+def images(window: MainWindow) -> dict[str, QImage]:
     """Every page, with the panels as wide as they usually are."""
     window.actions_["layout"].trigger()
     settle(window)
@@ -94,12 +94,12 @@ def test_every_page_of_a_changed_window_looks_as_in_one_opened_so(library: Path,
     other = shutil.copytree(library, tmp_path / "other" / library.name)
     with open_window(library) as window:
         opened_and_seen(window)
-        first = pictures(window)
+        first = images(window)
         change(window, "theme", *LARGER)
-        changed = pictures(window)
+        changed = images(window)
         worn = theme()
         change(window, "theme", *SMALLER)
-        back = pictures(window)
+        back = images(window)
         change(window, "theme", *LARGER)
     assert unlike(back, first) == []
     settings = Settings()
@@ -107,4 +107,4 @@ def test_every_page_of_a_changed_window_looks_as_in_one_opened_so(library: Path,
     with open_window(other) as window:
         assert theme() == worn
         opened_and_seen(window)
-        assert unlike(pictures(window), changed) == []
+        assert unlike(images(window), changed) == []

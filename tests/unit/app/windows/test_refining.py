@@ -21,7 +21,7 @@ from semblance.core.metrics.masking import explained_groups
 from semblance.core.searches.judgement import Kind
 from semblance.core.workflows.metrics.training import TrainRequest
 from semblance.core.workflows.searches.desk import desk_for
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.striped import striped_library
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.windows.test_main import asked
@@ -154,7 +154,7 @@ def test_letters_typed_into_a_field_judge_nothing(library):
         assert window.state.judged == 0
         window.query.view.setFocus()
         press(window, Qt.Key.Key_T)
-        assert not window.ranking.grid.comparing.pending, "T turns the picture there"
+        assert not window.ranking.grid.comparing.pending, "T turns the image there"
 
 
 def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):

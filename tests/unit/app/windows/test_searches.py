@@ -18,7 +18,7 @@ from semblance.core.workflows.library.opening import load_state
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches import keeping
 from semblance.core.workflows.searches.desk import close_desks, desk_for
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -30,7 +30,7 @@ SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 @pytest.fixture
 def library(tmp_path):
     made = tmp_path / "Striped.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=24), made)
+    import_source(striped_folder(tmp_path / "images", n=24), made)
     extract_features(made, "colour_edge_texture")
     train_metric(made, TrainRequest("euclidean", "plain"))
     close_desks()

@@ -11,7 +11,7 @@ from semblance.app.windows import upkeep
 from semblance.core.library.export_log import exports_of
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import flush, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 @pytest.fixture
 def library(tmp_path) -> Path:
     path = tmp_path / "Striped.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=8), path)
+    import_source(striped_folder(tmp_path / "images", n=8), path)
     extract_features(path, "colour_edge_texture", workers=1)
     return path
 

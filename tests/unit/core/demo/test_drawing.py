@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semblance.core.demo.breast import breast
-from semblance.core.demo.mammogram import SIZE, Lesion, breast_of, mass_of, picture
+from semblance.core.demo.mammogram import SIZE, Lesion, breast_of, image, mass_of
 from semblance.core.demo.mass import mass
 from semblance.core.demo.noise import Noise, softened
 from semblance.core.demo.outlines import path, smooth, tube
@@ -39,7 +39,7 @@ def test_a_dark_stroke_is_negative() -> None:
     assert strokes.drawn().min() == pytest.approx(-1.0, rel=0.15)
 
 
-def test_strokes_off_the_picture_are_harmless() -> None:
+def test_strokes_off_the_image_are_harmless() -> None:
     strokes = Strokes((16, 16))
     strokes.add(np.array([[-50.0, -50.0], [-20.0, 400.0]]), 2.0, 1.0)
     strokes.dots(np.array([[99.0, 99.0]]), 1.0, 1.0)
@@ -72,7 +72,7 @@ def test_views_of_one_mass_share_it_and_differ() -> None:
     lesion = Lesion(4, 1, left=True, malignant=True)
     assert mass_of(7, lesion) == mass_of(7, lesion)
     views = [
-        picture(np.random.default_rng(n), breast_of(7, 4), mass_of(7, lesion), view=view, left=True)
+        image(np.random.default_rng(n), breast_of(7, 4), mass_of(7, lesion), view=view, left=True)
         for n, view in enumerate(("CC", "MLO"))
     ]
     assert views[0].shape == views[1].shape == (SIZE, SIZE)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.core.demo import DemoPictures, generate
+from semblance.core.demo import DemoImages, generate
 from semblance.core.demo.generate import COLUMNS, MANIFEST, mass_orders, radiograph_orders
 from semblance.core.engine import Engine
 from semblance.core.errors import SemblanceError
@@ -31,16 +31,16 @@ def _states(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoPictures]:
-    folder = tmp_path_factory.mktemp("demo pictures")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoImages]:
+    folder = tmp_path_factory.mktemp("demo images")
     return folder, generate(folder, patients=3, per_category=2)
 
 
-def test_every_listed_picture_exists_and_no_other(made: tuple[Path, DemoPictures]) -> None:
-    _, pictures = made
+def test_every_listed_image_exists_and_no_other(made: tuple[Path, DemoImages]) -> None:
+    _, images = made
     for folder, expected in (
-        (pictures.masses, pictures.n_masses),
-        (pictures.radiographs, pictures.n_radiographs),
+        (images.masses, images.n_masses),
+        (images.radiographs, images.n_radiographs),
     ):
         rows = _rows(folder)
         assert len(rows) == expected
@@ -51,9 +51,9 @@ def test_every_listed_picture_exists_and_no_other(made: tuple[Path, DemoPictures
         assert not list(folder.rglob("*.part"))
 
 
-def test_pictures_are_grey_and_say_that_they_are_synthetic(made: tuple[Path, DemoPictures]) -> None:
-    _, pictures = made
-    for folder in (pictures.masses, pictures.radiographs):
+def test_images_are_grey_and_say_that_they_are_synthetic(made: tuple[Path, DemoImages]) -> None:
+    _, images = made
+    for folder in (images.masses, images.radiographs):
         for row in _rows(folder):
             assert row["note"] == "synthetic"
             with Image.open(folder / row["path"]) as image:
@@ -66,38 +66,38 @@ def test_pictures_are_grey_and_say_that_they_are_synthetic(made: tuple[Path, Dem
             assert pixels.std() > 15, row["path"]
 
 
-def test_radiographs_fall_into_six_categories(made: tuple[Path, DemoPictures]) -> None:
-    _, pictures = made
-    counts = Counter(row["label"] for row in _rows(pictures.radiographs))
+def test_radiographs_fall_into_six_categories(made: tuple[Path, DemoImages]) -> None:
+    _, images = made
+    counts = Counter(row["label"] for row in _rows(images.radiographs))
     assert len(counts) == 6
     assert set(counts.values()) == {2}
 
 
-def test_a_complete_folder_is_reused(made: tuple[Path, DemoPictures]) -> None:
-    folder, pictures = made
+def test_a_complete_folder_is_reused(made: tuple[Path, DemoImages]) -> None:
+    folder, images = made
     before = _states(folder)
-    assert generate(folder, patients=3, per_category=2) == pictures
+    assert generate(folder, patients=3, per_category=2) == images
     assert _states(folder) == before
 
 
 def test_an_incomplete_folder_is_drawn_again_and_the_same(tmp_path: Path) -> None:
-    pictures = generate(tmp_path, patients=1, per_category=1)
-    lost = next(pictures.masses.rglob("*.png"))
+    images = generate(tmp_path, patients=1, per_category=1)
+    lost = next(images.masses.rglob("*.png"))
     content = lost.read_bytes()
     lost.unlink()
     generate(tmp_path, patients=1, per_category=1)
     assert lost.read_bytes() == content
 
 
-def test_a_new_seed_replaces_our_pictures_and_nothing_else(tmp_path: Path) -> None:
-    pictures = generate(tmp_path, patients=2, per_category=1)
-    own = pictures.masses / "my own.png"
+def test_a_new_seed_replaces_our_images_and_nothing_else(tmp_path: Path) -> None:
+    images = generate(tmp_path, patients=2, per_category=1)
+    own = images.masses / "my own.png"
     own.write_bytes(b"kept")
-    first = {path.name: path.read_bytes() for path in pictures.radiographs.rglob("*.png")}
+    first = {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")}
     generate(tmp_path, seed=8, patients=1, per_category=1)
     assert own.read_bytes() == b"kept"
-    assert len(list(pictures.masses.rglob("*.png"))) == 2 + 1
-    assert {path.name: path.read_bytes() for path in pictures.radiographs.rglob("*.png")} != first
+    assert len(list(images.masses.rglob("*.png"))) == 2 + 1
+    assert {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")} != first
 
 
 def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
@@ -105,28 +105,28 @@ def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path) -> None
     outside.write_bytes(b"kept")
     folder = tmp_path / "demo"
     folder.mkdir()
-    (folder / MANIFEST).write_text(json.dumps({"pictures": ["../precious.png", str(outside), 3]}))
+    (folder / MANIFEST).write_text(json.dumps({"images": ["../precious.png", str(outside), 3]}))
     generate(folder, patients=1, per_category=1)
     assert outside.read_bytes() == b"kept"
 
 
-@pytest.mark.parametrize("broken", ["", "[]", "{", '{"pictures": 5}'])
+@pytest.mark.parametrize("broken", ["", "[]", "{", '{"images": 5}'])
 def test_a_broken_manifest_is_replaced(tmp_path: Path, broken: str) -> None:
     (tmp_path / MANIFEST).write_text(broken)
     generate(tmp_path, patients=1, per_category=1)
     assert json.loads((tmp_path / MANIFEST).read_text())["seed"] == 7
 
 
-def test_an_executor_draws_the_same_pictures(tmp_path: Path, made: tuple[Path, DemoPictures]) -> None:
-    folder, pictures = made
+def test_an_executor_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoImages]) -> None:
+    folder, images = made
     with ThreadPoolExecutor(2) as executor:
         shared = generate(tmp_path, executor=executor, patients=3, per_category=2)
-    assert shared.n_masses == pictures.n_masses
+    assert shared.n_masses == images.n_masses
     for path in folder.rglob("*.png"):
         assert (tmp_path / path.relative_to(folder)).read_bytes() == path.read_bytes()
 
 
-def test_an_engine_draws_the_same_pictures(tmp_path: Path, made: tuple[Path, DemoPictures]) -> None:
+def test_an_engine_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoImages]) -> None:
     folder, _ = made
     with Engine(1) as engine:
         generate(tmp_path, executor=engine, patients=3, per_category=2)

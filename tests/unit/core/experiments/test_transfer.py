@@ -16,7 +16,7 @@ from semblance.core.experiments.sources import Cases, read_cases
 from semblance.core.experiments.spec import CasesSpec
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
 from tests.unit.core.experiments.test_running import document, measure, spec
 
@@ -150,15 +150,15 @@ def test_cases_come_back_from_bytes_as_they_were(a, b):
     assert (again.extractor, again.notes) == (cases.extractor, cases.notes)
 
 
-def test_pictures_of_both_libraries_are_left_out_of_training(tmp_path):
+def test_images_of_both_libraries_are_left_out_of_training(tmp_path):
     sides = {}
     for name, seed in (("a", 1), ("b", 2)):
-        pictures = striped_folder(tmp_path / name, n=16, seed=seed, patients=False)
+        images = striped_folder(tmp_path / name, n=16, seed=seed, patients=False)
         if name == "b":
-            for picture in sorted((tmp_path / "a" / "level").glob("*.png"))[:3]:
-                (pictures / "level" / f"copy {picture.name}").write_bytes(picture.read_bytes())
+            for image in sorted((tmp_path / "a" / "level").glob("*.png"))[:3]:
+                (images / "level" / f"copy {image.name}").write_bytes(image.read_bytes())
         sides[name] = tmp_path / f"{name}.semblance"
-        import_source(pictures, sides[name])
+        import_source(images, sides[name])
         extract_features(sides[name], "pixels", settings={"size": 8})
     values = {"library": str(sides["a"]), "test": {"library": str(sides["b"])}}
     cases = read_cases(CasesSpec.from_json(values), (), 0)
@@ -235,15 +235,15 @@ def test_features_made_otherwise_are_refused(tmp_path):
         read_cases(CasesSpec.from_json(values), (), 0)
 
 
-def test_pictures_saved_anew_are_told_of_where_patients_are_unknown(tmp_path):
+def test_images_saved_anew_are_told_of_where_patients_are_unknown(tmp_path):
     notes = []
     for patients in (False, True):
         folder = striped_folder(tmp_path / f"p{patients}", n=12, patients=patients)
-        picture = sorted((folder / "level").glob("*.png"))[0]
+        image = sorted((folder / "level").glob("*.png"))[0]
         if not patients:
             # Other bytes of the same pixels.
-            Image.open(picture).save(folder / "level" / "again.png", compress_level=0)
-            picture.with_name("copy.png").write_bytes(picture.read_bytes())
+            Image.open(image).save(folder / "level" / "again.png", compress_level=0)
+            image.with_name("copy.png").write_bytes(image.read_bytes())
         library = tmp_path / f"l{patients}.semblance"
         import_source(folder, library)
         extract_features(library, "pixels", settings={"size": 8})

@@ -13,8 +13,8 @@ from semblance.core.features.colour_edge_texture import (
     hue_saturation_brightness,
     moments,
 )
-from semblance.core.imaging import PictureAddress, PictureReader
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.image import Image
 
 NAMES = [feature.name for feature in make_extractor("colour_edge_texture").feature_names]
 GROUPS = [feature.group for feature in make_extractor("colour_edge_texture").feature_names]
@@ -22,9 +22,7 @@ GROUPS = [feature.group for feature in make_extractor("colour_edge_texture").fea
 
 def extract(pixels, white=255.0):
     return dict(
-        zip(
-            NAMES, make_extractor("colour_edge_texture").extract(Picture(pixels, white)).tolist(), strict=True
-        )
+        zip(NAMES, make_extractor("colour_edge_texture").extract(Image(pixels, white)).tolist(), strict=True)
     )
 
 
@@ -85,7 +83,7 @@ def test_an_edge_fills_the_bin_of_its_direction(bright, name):
     assert all(value == 0 for other, value in numbers.items() if "Edges" in other and other != name)
 
 
-def test_shares_of_directions_are_of_the_whole_picture():
+def test_shares_of_directions_are_of_the_whole_image():
     rng = np.random.default_rng(2)
     grey = np.kron(rng.random((6, 6)), np.ones((10, 10))).astype(np.float32)
     shares = direction_shares(grey)
@@ -103,7 +101,7 @@ def test_stripes_raise_the_texture_of_their_width_and_direction():
         assert max(turned, key=turned.__getitem__) == f"Texture of {width} px, horizontal"
 
 
-def test_a_constant_picture():
+def test_a_constant_image():
     numbers = extract(np.full((30, 50, 3), (255, 0, 0), np.uint8))
     assert numbers["Hue mean"] == 0
     assert numbers["Saturation mean"] == 1
@@ -112,13 +110,13 @@ def test_a_constant_picture():
     assert len({round(v, 3) for n, v in numbers.items() if n.startswith("Texture")}) == 1
 
 
-def test_a_grey_picture_equals_the_same_in_three_channels():
+def test_a_grey_image_equals_the_same_in_three_channels():
     grey = np.random.default_rng(5).integers(0, 256, (50, 70), dtype=np.uint8)
     assert extract(grey) == extract(np.repeat(grey[:, :, None], 3, axis=2))
     assert extract(grey)["Hue deviation"] == extract(grey)["Saturation mean"] == 0
 
 
-def test_large_pictures_are_reduced():
+def test_large_images_are_reduced():
     y, x = np.mgrid[: 4 * LONGEST_SIDE, : 2 * LONGEST_SIDE]
     large = (127 + 120 * np.sin(x / 40.0) * np.cos(y / 55.0)).astype(np.uint8)
     small = large.reshape(LONGEST_SIDE, 4, LONGEST_SIDE // 2, 4).mean(axis=(1, 3)).astype(np.uint8)
@@ -127,15 +125,15 @@ def test_large_pictures_are_reduced():
         assert of_large[name] == pytest.approx(of_small[name], abs=0.02)
 
 
-def test_real_pictures_of_one_kind_lie_closer_than_of_others(data):
+def test_real_images_of_one_kind_lie_closer_than_of_others(data):
     container = data / "images" / "corel1k_a.zip"
     with zipfile.ZipFile(container) as entries:
         names = [name for name in entries.namelist() if name.endswith(".jpg")]
     kinds = ("dinosaurs", "flowers", "buses", "horses")
     chosen = [name for kind in kinds for name in [n for n in names if f"{kind}/" in n][:12]]
     extractor = make_extractor("colour_edge_texture")
-    with PictureReader() as reader:
-        numbers = np.array([extractor.extract(reader.open(PictureAddress(container, n))) for n in chosen])
+    with ImageReader() as reader:
+        numbers = np.array([extractor.extract(reader.open(ImageAddress(container, n))) for n in chosen])
     numbers = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
     distances = ((numbers[:, None] - numbers) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)

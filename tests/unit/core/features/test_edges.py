@@ -51,14 +51,14 @@ def naive_directions(gx, gy):
 
 
 def blobs(seed, height=30, width=37):
-    """A smooth random picture with strong and weak edges."""
+    """A smooth random image with strong and weak edges."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:height, :width]
-    picture = np.zeros((height, width))
+    image = np.zeros((height, width))
     for _ in range(6):
         cy, cx, radius = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(3, 9)
-        picture += rng.uniform(-0.7, 0.7) * (np.hypot(y - cy, x - cx) < radius)
-    return picture.astype(np.float32)
+        image += rng.uniform(-0.7, 0.7) * (np.hypot(y - cy, x - cx) < radius)
+    return image.astype(np.float32)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 6), (7, 2), (12, 15)])
@@ -105,7 +105,7 @@ def test_weak_lines_count_only_where_they_meet_strong_ones():
     assert edge_directions(grey, WEAK, STRONG).size == 60
 
 
-def test_no_edges_in_a_flat_picture_or_a_soft_slope():
+def test_no_edges_in_a_flat_image_or_a_soft_slope():
     assert edge_directions(np.full((20, 20), 0.4, np.float32), WEAK, STRONG).size == 0
     slope = np.tile(np.linspace(0, 1, 200, dtype=np.float32), (20, 1))
     assert edge_directions(slope, WEAK, STRONG).size == 0

@@ -1,4 +1,4 @@
-"""What every extractor that reads pictures must keep; a new one is one line in the registry."""
+"""What every extractor that reads images must keep; a new one is one line in the registry."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features import extractors, make_extractor
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 
 #: Those that need an extra of the installation are tested in tests/deep, those of volumes beside this file.
-OF_PICTURES = [
+OF_IMAGES = [
     extractor.name
     for extractor in extractors()
-    if extractor.needs_picture and not extractor.needs and not extractor.needs_volume
+    if extractor.needs_image and not extractor.needs and not extractor.needs_volume
 ]
 
 
@@ -26,7 +26,7 @@ OF_PICTURES = [
 LOOKS_AROUND = {"mass"}
 
 
-@pytest.fixture(params=OF_PICTURES)
+@pytest.fixture(params=OF_IMAGES)
 def extractor(request):
     return make_extractor(request.param)
 
@@ -74,7 +74,7 @@ def test_importing_the_registry_loads_nothing_heavy():
 
 
 def test_as_many_unique_names_as_numbers(extractor):
-    numbers = extractor.extract(Picture(noise(40, 50), 255.0))
+    numbers = extractor.extract(Image(noise(40, 50), 255.0))
     names = [feature.name for feature in extractor.feature_names]
     assert numbers.shape == (len(names),)
     assert numbers.dtype == np.float32
@@ -82,68 +82,68 @@ def test_as_many_unique_names_as_numbers(extractor):
     assert all(feature.group for feature in extractor.feature_names)
 
 
-def test_the_same_picture_gives_the_same_numbers(extractor):
-    picture = Picture(noise(70, 90, 3), 255.0)
-    first = extractor.extract(picture)
+def test_the_same_image_gives_the_same_numbers(extractor):
+    image = Image(noise(70, 90, 3), 255.0)
+    first = extractor.extract(image)
     kept = first.copy()
-    extractor.extract(Picture(noise(70, 90, 3, seed=1), 255.0))
-    again = make_extractor(extractor.name).extract(picture)
-    np.testing.assert_array_equal(first, kept, "a later picture changed earlier numbers")
+    extractor.extract(Image(noise(70, 90, 3, seed=1), 255.0))
+    again = make_extractor(extractor.name).extract(image)
+    np.testing.assert_array_equal(first, kept, "a later image changed earlier numbers")
     np.testing.assert_array_equal(again, kept)
 
 
 def test_it_travels_to_a_worker(extractor):
-    picture = Picture(noise(30, 30), 255.0)
-    before = extractor.extract(picture)
+    image = Image(noise(30, 30), 255.0)
+    before = extractor.extract(image)
     copy = pickle.loads(pickle.dumps(extractor))
-    np.testing.assert_array_equal(copy.extract(picture), before)
+    np.testing.assert_array_equal(copy.extract(image), before)
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_a_region_is_the_picture_cut_out(extractor, colour):
+def test_a_region_is_the_image_cut_out(extractor, colour):
     if extractor.name in LOOKS_AROUND:
         pytest.skip("what surrounds the region counts too")
     pixels = noise(60, 80, 3) if colour else noise(60, 80)
-    part = extractor.extract(Picture(pixels, 255.0), Region(10, 20, 33, 27))
-    alone = extractor.extract(Picture(pixels[20:47, 10:43].copy(), 255.0))
+    part = extractor.extract(Image(pixels, 255.0), Region(10, 20, 33, 27))
+    alone = extractor.extract(Image(pixels[20:47, 10:43].copy(), 255.0))
     np.testing.assert_array_equal(part, alone)
 
 
 def test_a_region_reaching_over_the_border_is_clipped_and_one_outside_refused(extractor):
-    picture = Picture(noise(60, 80), 255.0)
-    over = extractor.extract(picture, Region(70, 50, 100, 100))
-    np.testing.assert_array_equal(over, extractor.extract(picture, Region(70, 50, 10, 10)))
+    image = Image(noise(60, 80), 255.0)
+    over = extractor.extract(image, Region(70, 50, 100, 100))
+    np.testing.assert_array_equal(over, extractor.extract(image, Region(70, 50, 10, 10)))
     with pytest.raises(BadInput):
-        extractor.extract(picture, Region(80, 0, 5, 5))
+        extractor.extract(image, Region(80, 0, 5, 5))
 
 
 @pytest.mark.parametrize(
     "shape", [(1, 1), (1, 1, 3), (1, 300), (300, 1), (2, 3), (9, 7, 3), (5, 2000), (3000, 4, 3)]
 )
 def test_every_size_gives_finite_numbers(extractor, shape):
-    assert np.isfinite(extractor.extract(Picture(noise(*shape), 255.0))).all()
+    assert np.isfinite(extractor.extract(Image(noise(*shape), 255.0))).all()
 
 
 @pytest.mark.parametrize("value", [0, 90, 255])
 @pytest.mark.parametrize("shape", [(40, 60), (40, 60, 3)])
-def test_a_constant_picture_gives_finite_numbers(extractor, shape, value):
-    assert np.isfinite(extractor.extract(Picture(np.full(shape, value, np.uint8), 255.0))).all()
+def test_a_constant_image_gives_finite_numbers(extractor, shape, value):
+    assert np.isfinite(extractor.extract(Image(np.full(shape, value, np.uint8), 255.0))).all()
 
 
 @pytest.mark.parametrize("shape", [(50, 64), (50, 64, 3)])
 def test_depth_does_not_matter(extractor, shape):
     eight = noise(*shape)
-    sixteen = Picture(eight.astype(np.uint16) * np.uint16(257), 65535.0)
-    real = Picture(eight.astype(np.float32) / np.float32(255), 1.0)
-    expected = extractor.extract(Picture(eight, 255.0))
-    for picture in (sixteen, real):
-        np.testing.assert_allclose(extractor.extract(picture), expected, rtol=1e-4, atol=2e-5)
+    sixteen = Image(eight.astype(np.uint16) * np.uint16(257), 65535.0)
+    real = Image(eight.astype(np.float32) / np.float32(255), 1.0)
+    expected = extractor.extract(Image(eight, 255.0))
+    for image in (sixteen, real):
+        np.testing.assert_allclose(extractor.extract(image), expected, rtol=1e-4, atol=2e-5)
 
 
 def test_sixteen_bits_are_not_cut_to_eight(extractor):
     faint = (noise(64, 64) // 32).astype(np.uint16)
-    flat = extractor.extract(Picture(np.zeros((64, 64), np.uint16), 65535.0))
-    assert not np.array_equal(extractor.extract(Picture(faint, 65535.0)), flat)
+    flat = extractor.extract(Image(np.zeros((64, 64), np.uint16), 65535.0))
+    assert not np.array_equal(extractor.extract(Image(faint, 65535.0)), flat)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -151,29 +151,29 @@ def test_pixels_that_are_no_numbers_are_refused_by_name(extractor, bad):
     pixels = np.full((200, 700), 0.5, dtype=np.float32)
     pixels[3, 4] = bad
     with pytest.raises(BadInput, match=r"scan7\.tif"):
-        extractor.extract(Picture(pixels, 1.0, name="scan7.tif"))
+        extractor.extract(Image(pixels, 1.0, name="scan7.tif"))
 
 
-def test_pictures_that_may_not_be_written_to(extractor):
+def test_images_that_may_not_be_written_to(extractor):
     pixels = noise(128, 128)
     pixels.flags.writeable = False
     kept = pixels.copy()
-    extractor.extract(Picture(pixels, 255.0))
+    extractor.extract(Image(pixels, 255.0))
     np.testing.assert_array_equal(pixels, kept)
 
 
 def test_many_equals_one_by_one(extractor):
-    pictures = [Picture(noise(30 + i, 40, seed=i), 255.0) for i in range(3)]
-    together = extractor.extract_many(pictures)
-    np.testing.assert_array_equal(together, np.stack([extractor.extract(p) for p in pictures]))
+    images = [Image(noise(30 + i, 40, seed=i), 255.0) for i in range(3)]
+    together = extractor.extract_many(images)
+    np.testing.assert_array_equal(together, np.stack([extractor.extract(p) for p in images]))
 
 
-def test_raw_sends_pictures_elsewhere():
+def test_raw_sends_images_elsewhere():
     raw = make_extractor("raw")
-    assert not raw.needs_picture
+    assert not raw.needs_image
     assert raw.feature_names == ()
     with pytest.raises(BadInput) as caught:
-        raw.extract(Picture(noise(4, 4), 255.0, name="breast.png"))
+        raw.extract(Image(noise(4, 4), 255.0, name="breast.png"))
     assert "table" in caught.value.message
     assert "breast.png" in caught.value.message
     assert "gabor" in caught.value.hint

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image as PILImage
 from skimage.filters import gabor, gabor_kernel
 
 from semblance.core.features import make_extractor
@@ -17,8 +17,8 @@ from semblance.core.features.gabor_bank import (
     kernel,
     reflecting_matrix,
 )
-from semblance.core.imaging import PictureAddress, PictureReader
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.image import Image
 
 SIDE = 128
 
@@ -63,22 +63,22 @@ def test_equals_scikit_image(name):
     bank = gabor_bank()
     ours = np.stack([bank.magnitudes(grey, s).copy() for s in range(5)])
     assert np.abs(ours - planes).max() < 1e-4 * scale
-    # Pictures show nothing blacker than black or whiter than white; the bank itself takes any numbers.
+    # Images show nothing blacker than black or whiter than white; the bank itself takes any numbers.
     shown = reference(grey.clip(0.0, 1.0))
-    numbers = make_extractor("gabor").extract(Picture(grey, 1.0)).reshape(Gabor.LAYOUT)
+    numbers = make_extractor("gabor").extract(Image(grey, 1.0)).reshape(Gabor.LAYOUT)
     assert np.abs(numbers - blocks(shown)).max() < 1e-4 * shown.max()
 
 
 @pytest.mark.parametrize("archive", ["corel1k_a.zip", "medical_mnist_a.zip", "busi_256.zip"])
-def test_equals_scikit_image_on_real_pictures(data, archive):
+def test_equals_scikit_image_on_real_images(data, archive):
     container = data / "images" / archive
     with zipfile.ZipFile(container) as entries:
         member = next(name for name in entries.namelist() if name.endswith((".png", ".jpg", ".jpeg")))
-    with PictureReader() as reader:
-        picture = reader.open(PictureAddress(container, member))
-    grey = np.asarray(Image.fromarray(picture.grey()).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+    with ImageReader() as reader:
+        image = reader.open(ImageAddress(container, member))
+    grey = np.asarray(PILImage.fromarray(image.grey()).resize((SIDE, SIDE), PILImage.Resampling.BILINEAR))
     planes = reference(grey)
-    numbers = make_extractor("gabor").extract(picture).reshape(Gabor.LAYOUT)
+    numbers = make_extractor("gabor").extract(image).reshape(Gabor.LAYOUT)
     assert np.abs(numbers - blocks(planes)).max() < 1e-4 * planes.max()
 
 
@@ -104,8 +104,8 @@ def test_stripes_answer_at_their_own_width_and_direction():
     for scale, frequency in enumerate(FREQUENCIES):
         for turn, theta in enumerate(ORIENTATIONS):
             wave = np.cos(2 * np.pi * frequency * (x * np.cos(theta) + y * np.sin(theta)))
-            picture = Picture((0.5 * wave).astype(np.float32), 1.0)
-            means = make_extractor("gabor").extract(picture).reshape(Gabor.LAYOUT)[:, :, 2:6, 2:6]
+            image = Image((0.5 * wave).astype(np.float32), 1.0)
+            means = make_extractor("gabor").extract(image).reshape(Gabor.LAYOUT)[:, :, 2:6, 2:6]
             strongest = np.unravel_index(means.mean(axis=(2, 3)).argmax(), (5, 8))
             assert strongest == (scale, turn)
 
@@ -113,7 +113,7 @@ def test_stripes_answer_at_their_own_width_and_direction():
 def test_a_spot_answers_in_its_own_block():
     pixels = np.zeros((SIDE, SIDE), np.float32)
     pixels[16 * 6 + 8, 16 * 1 + 8] = 1.0
-    means = make_extractor("gabor").extract(Picture(pixels, 1.0)).reshape(Gabor.LAYOUT)
+    means = make_extractor("gabor").extract(Image(pixels, 1.0)).reshape(Gabor.LAYOUT)
     for scale in range(5):
         for turn in range(8):
             assert np.unravel_index(means[scale, turn].argmax(), (8, 8)) == (6, 1)
@@ -132,13 +132,11 @@ def test_names_follow_the_layout():
 
 def test_threads_do_not_disturb_each_other():
     extractor = make_extractor("gabor")
-    pictures = [
-        Picture(np.random.default_rng(i).random((SIDE, SIDE), dtype=np.float32), 1.0) for i in range(4)
-    ]
-    alone = [extractor.extract(picture) for picture in pictures]
+    images = [Image(np.random.default_rng(i).random((SIDE, SIDE), dtype=np.float32), 1.0) for i in range(4)]
+    alone = [extractor.extract(image) for image in images]
 
     def differs(index):
-        return any(not np.array_equal(extractor.extract(pictures[index]), alone[index]) for _ in range(10))
+        return any(not np.array_equal(extractor.extract(images[index]), alone[index]) for _ in range(10))
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(differs, range(4))) == [False] * 4

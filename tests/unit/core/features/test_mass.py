@@ -14,8 +14,8 @@ from semblance.core.features import make_extractor
 from semblance.core.features.mass.grey import breast, moments
 from semblance.core.features.mass.outline import fourier_factor, outline_points, perimeter, size_and_shape
 from semblance.core.features.mass.table import FEATURES, markdown_table
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse, MaskOutline
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region, region_of_mask
 
 SIDE = 160
@@ -47,11 +47,11 @@ SHAPES = {"disc": disc(), "ellipse": ellipse(), "square": square(), "star": star
 def shown(mask, seed=0, noise=0.03, blur=1.5, spacing=None):
     rng = np.random.default_rng(seed)
     grey = 0.3 + 0.3 * ndimage.gaussian_filter(mask.astype(float), blur) + rng.normal(0, noise, mask.shape)
-    return Picture(np.clip(grey, 0, 1).astype(np.float32), 1.0, spacing_mm=spacing)
+    return Image(np.clip(grey, 0, 1).astype(np.float32), 1.0, spacing_mm=spacing)
 
 
-def numbers(picture, mask, **settings):
-    values = make_extractor("mass", **settings).extract(picture, region_of_mask(mask))
+def numbers(image, mask, **settings):
+    values = make_extractor("mass", **settings).extract(image, region_of_mask(mask))
     return dict(zip([feature.name for feature in FEATURES], values.tolist(), strict=True))
 
 
@@ -168,8 +168,8 @@ def test_shifting_changes_nothing_of_the_mass(name):
     wide[50:210, 60:220] = SHAPES[name]
     grey = 0.3 + 0.3 * ndimage.gaussian_filter(wide.astype(float), 1.5) + rng.normal(0, 0.03, wide.shape)
     grey = grey.astype(np.float32)
-    first = numbers(Picture(grey, 1.0), wide)
-    moved = numbers(Picture(np.roll(grey, (17, -23), (0, 1)), 1.0), np.roll(wide, (17, -23), (0, 1)))
+    first = numbers(Image(grey, 1.0), wide)
+    moved = numbers(Image(np.roll(grey, (17, -23), (0, 1)), 1.0), np.roll(wide, (17, -23), (0, 1)))
     for feature in FEATURES[:29]:
         assert moved[feature.name] == pytest.approx(first[feature.name], rel=1e-5, abs=1e-6), feature.name
 
@@ -177,9 +177,9 @@ def test_shifting_changes_nothing_of_the_mass(name):
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("name", SHAPES)
 def test_turning_changes_nothing(name, times):
-    picture, mask = shown(SHAPES[name]), SHAPES[name]
-    first = numbers(picture, mask)
-    turned = numbers(Picture(np.rot90(picture.pixels, times).copy(), 1.0), np.rot90(mask, times))
+    image, mask = shown(SHAPES[name]), SHAPES[name]
+    first = numbers(image, mask)
+    turned = numbers(Image(np.rot90(image.pixels, times).copy(), 1.0), np.rot90(mask, times))
     for feature in FEATURES:
         # The outline's points begin elsewhere.
         loose = feature.group == "Radial length" or feature.name == "Fourier factor"
@@ -199,7 +199,7 @@ def test_millimetres():
 
 def test_pixels_that_are_not_square():
     mask = disc(30)
-    flat = numbers(Picture(shown(mask).pixels[::2].copy(), 1.0, spacing_mm=(0.4, 0.2)), mask[::2])
+    flat = numbers(Image(shown(mask).pixels[::2].copy(), 1.0, spacing_mm=(0.4, 0.2)), mask[::2])
     assert flat["Eccentricity"] < 0.15
     assert flat["Area"] == pytest.approx(mask.sum() * 0.04, rel=0.03)
 
@@ -211,24 +211,24 @@ def test_grey_inside_and_around():
     assert told["Mean around"] == pytest.approx(0.31, abs=0.02)
     assert told["Contrast"] == pytest.approx(told["Mean inside"] - told["Mean around"])
     assert told["Sharpness"] > 0.03
-    dark = Picture((1 - shown(mask, noise=0.0).pixels), 1.0)
+    dark = Image((1 - shown(mask, noise=0.0).pixels), 1.0)
     assert numbers(dark, mask)["Sharpness"] == pytest.approx(-told["Sharpness"], rel=1e-3)
     sharper = numbers(shown(mask, blur=0.7), mask)
     assert sharper["Sharpness"] > numbers(shown(mask, blur=4), mask)["Sharpness"]
 
 
 def test_rough_regions_are_segmented_and_outlines_kept():
-    mask, picture = disc(30), shown(disc(30))
+    mask, image = disc(30), shown(disc(30))
     box, circle = Region(44, 44, 73, 73), Region(44, 44, 73, 73, Ellipse.filling(73, 73))
     for rough in (box, circle):
-        area = make_extractor("mass").extract(picture, rough)[0]
+        area = make_extractor("mass").extract(image, rough)[0]
         assert area == pytest.approx(mask.sum(), rel=0.08)
         assert (
-            make_extractor("mass", segment="never").extract(picture, rough)[0] == rough.mask(SIDE, SIDE).sum()
+            make_extractor("mass", segment="never").extract(image, rough)[0] == rough.mask(SIDE, SIDE).sum()
         )
     drawn = Region(44, 44, 73, 73, MaskOutline.of(np.ones((73, 73), bool)))
-    assert make_extractor("mass").extract(picture, drawn)[0] == 73 * 73
-    always = make_extractor("mass", segment="always").extract(picture, drawn)[0]
+    assert make_extractor("mass").extract(image, drawn)[0] == 73 * 73
+    always = make_extractor("mass", segment="always").extract(image, drawn)[0]
     assert always == pytest.approx(mask.sum(), rel=0.08)
     with pytest.raises(BadArguments):
         make_extractor("mass", segment="sometimes")
@@ -239,7 +239,7 @@ def test_large_masses_are_measured_as_small_ones():
     small = numbers(shown(mask), mask)
     wide = disc(8 * 30.5 - 0.5, (640, 640), 1280)
     grey = ndimage.zoom(shown(mask).pixels, 8, order=1, grid_mode=True, mode="nearest")
-    large = numbers(Picture(grey, 1.0), wide)
+    large = numbers(Image(grey, 1.0), wide)
     assert large["Area"] == pytest.approx(64 * small["Area"], rel=0.05)
     for same in ("Compactness", "Eccentricity", "Radial mean", "Mean inside", "Contrast"):
         assert large[same] == pytest.approx(small[same], rel=0.05, abs=0.02)

@@ -1,4 +1,4 @@
-"""Pictures by address: files, entries of zips, rows of arrays."""
+"""Images by address: files, entries of zips, rows of arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging import PictureAddress, PictureReader, open_picture
+from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.arrays import ArrayFile
-from semblance.core.imaging.container import picture_of
-from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pages, pattern, write_zip
+from semblance.core.imaging.container import image_of
+from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pages, pattern, write_zip
 
 STACK = np.random.default_rng(1).integers(0, 256, (5, 7, 9), np.uint8)
 
@@ -28,18 +28,18 @@ def saved(compressed: bool = False, **arrays: np.ndarray) -> bytes:
 @pytest.mark.parametrize("name", AWKWARD_NAMES)
 def test_a_plain_file_of_any_name(tmp_path, name):
     (tmp_path / name).write_bytes(encoded(pattern()))
-    np.testing.assert_array_equal(open_picture(tmp_path / name).pixels, pattern())
-    np.testing.assert_array_equal(open_picture(str(tmp_path / name)).pixels, pattern())
+    np.testing.assert_array_equal(open_image(tmp_path / name).pixels, pattern())
+    np.testing.assert_array_equal(open_image(str(tmp_path / name)).pixels, pattern())
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2])
 def test_an_entry_of_a_zip(tmp_path, method):
     path = write_zip(tmp_path / "x.zip", {"a/1!.png": encoded(pattern()), "b.tif": pages()}, method)
-    with PictureReader() as reader:
-        assert reader.read_bytes(PictureAddress(path, "a/1!.png")) == encoded(pattern())
-        np.testing.assert_array_equal(reader.open(PictureAddress(path, "a/1!.png")).pixels, pattern())
-        np.testing.assert_array_equal(reader.open(PictureAddress(path, "b.tif", 2)).pixels, pattern(seed=2))
-        assert reader.inspect(PictureAddress(path, "a/1!.png")).width == 32
+    with ImageReader() as reader:
+        assert reader.read_bytes(ImageAddress(path, "a/1!.png")) == encoded(pattern())
+        np.testing.assert_array_equal(reader.open(ImageAddress(path, "a/1!.png")).pixels, pattern())
+        np.testing.assert_array_equal(reader.open(ImageAddress(path, "b.tif", 2)).pixels, pattern(seed=2))
+        assert reader.inspect(ImageAddress(path, "a/1!.png")).width == 32
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -48,11 +48,11 @@ def test_a_row_of_an_array(tmp_path, compressed, order):
     data = saved(compressed, images=np.asarray(STACK, order=order), labels=np.arange(5))
     (tmp_path / "x.npz").write_bytes(data)
     zipped = write_zip(tmp_path / "y.zip", {"in/x.npz": data})
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         for row in (4, 0):
             for where in (
-                PictureAddress(tmp_path / "x.npz", "images", row),
-                PictureAddress(zipped, "in/x.npz!images", row),
+                ImageAddress(tmp_path / "x.npz", "images", row),
+                ImageAddress(zipped, "in/x.npz!images", row),
             ):
                 np.testing.assert_array_equal(reader.open(where).pixels, STACK[row])
                 assert reader.read_bytes(where) == STACK[row].tobytes()
@@ -82,7 +82,7 @@ def test_rows_of_uncompressed_arrays_are_read_alone(tmp_path):
         (("images", -1), "has no row -1"),
         (("objects", 0), "no plain numbers"),
         (("nothing", 0), "has no entry 'nothing'"),
-        (("labels", 0), "not a picture"),
+        (("labels", 0), "not an image"),
     ],
 )
 def test_bad_addresses(tmp_path, address, message):
@@ -90,7 +90,7 @@ def test_bad_addresses(tmp_path, address, message):
     objects = np.array([{"a": 1}], dtype=object)
     path.write_bytes(saved(images=STACK, objects=objects, labels=np.arange(5)))
     with pytest.raises(BadInput, match=message):
-        open_picture(PictureAddress(path, *address))
+        open_image(ImageAddress(path, *address))
 
 
 def test_pickles_in_arrays_are_never_opened(tmp_path):
@@ -101,7 +101,7 @@ def test_pickles_in_arrays_are_never_opened(tmp_path):
     path = tmp_path / "x.npz"
     path.write_bytes(saved(images=np.array([Trap()], dtype=object)))
     with pytest.raises(BadInput):
-        open_picture(PictureAddress(path, "images", 0))
+        open_image(ImageAddress(path, "images", 0))
     assert not (tmp_path / "sprung").exists()
 
 
@@ -112,7 +112,7 @@ def test_headers_that_lie_are_refused_before_memory_is_asked_for(tmp_path):
     )
     path = write_zip(tmp_path / "x.npz", {"images.npy": body.getvalue() + bytes(100)})
     with pytest.raises(BadInput, match="damaged"):
-        open_picture(PictureAddress(path, "images", 0))
+        open_image(ImageAddress(path, "images", 0))
 
 
 def test_mutated_arrays_never_raise_anything_else(tmp_path):
@@ -125,56 +125,54 @@ def test_mutated_arrays_never_raise_anything_else(tmp_path):
             data[spot] = rng.integers(0, 256)
         path.write_bytes(bytes(data))
         try:
-            open_picture(PictureAddress(path, "images", 1))
+            open_image(ImageAddress(path, "images", 1))
         except SemblanceError as error:
             assert "x.npz" in str(error)
 
 
 def test_a_changed_container_is_read_anew(tmp_path):
     path = tmp_path / "x.zip"
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         for seed in (1, 2):
             write_zip(path, {"a.png": encoded(pattern(seed=seed)), "pad": bytes(seed)})
-            np.testing.assert_array_equal(
-                reader.open(PictureAddress(path, "a.png")).pixels, pattern(seed=seed)
-            )
+            np.testing.assert_array_equal(reader.open(ImageAddress(path, "a.png")).pixels, pattern(seed=seed))
 
 
 def test_more_containers_than_are_kept_open(tmp_path):
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         for _ in range(2):
             for number in range(7):
                 path = tmp_path / f"{number}.zip"
                 if not path.exists():
                     write_zip(path, {"a.png": encoded(pattern(seed=number))})
-                picture = reader.open(PictureAddress(path, "a.png"))
-                np.testing.assert_array_equal(picture.pixels, pattern(seed=number))
+                image = reader.open(ImageAddress(path, "a.png"))
+                np.testing.assert_array_equal(image.pixels, pattern(seed=number))
 
 
 def test_several_threads_may_share_a_reader(tmp_path):
     files = {f"{number}.png": encoded(pattern(seed=number)) for number in range(40)}
     path = write_zip(tmp_path / "x.zip", files)
-    with PictureReader() as reader, ThreadPoolExecutor(4) as pool:
-        pictures = pool.map(lambda name: reader.open(PictureAddress(path, name)).pixels, list(files) * 3)
-        for number, pixels in enumerate(pictures):
+    with ImageReader() as reader, ThreadPoolExecutor(4) as pool:
+        images = pool.map(lambda name: reader.open(ImageAddress(path, name)).pixels, list(files) * 3)
+        for number, pixels in enumerate(images):
             np.testing.assert_array_equal(pixels, pattern(seed=number % 40))
 
 
 @pytest.mark.parametrize("name", ["gone.png", "x" * 300 + ".png", "nul\0.png"])
 def test_missing_files_are_named(tmp_path, name):
     with pytest.raises(BadInput, match=name.replace("\0", ".")[:20]):
-        open_picture(tmp_path / name)
+        open_image(tmp_path / name)
     with pytest.raises(BadInput):
-        open_picture(PictureAddress(tmp_path / name, "a.png"))
+        open_image(ImageAddress(tmp_path / name, "a.png"))
 
 
 def test_folders_and_pipes_are_no_files(tmp_path):
     with pytest.raises(BadInput, match="not a plain file"):
-        open_picture(tmp_path)
+        open_image(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.png")
         with pytest.raises(BadInput, match="not a plain file"):
-            open_picture(tmp_path / "pipe.png")
+            open_image(tmp_path / "pipe.png")
 
 
 @pytest.mark.parametrize(
@@ -189,24 +187,24 @@ def test_folders_and_pipes_are_no_files(tmp_path):
         (STACK[0].astype(np.float64), 1.0, np.float32),
     ],
 )
-def test_arrays_as_pictures(values, white, dtype):
-    picture = picture_of(values, "a")
-    assert (picture.white, picture.pixels.dtype) == (white, np.dtype(dtype))
-    assert picture.pixels.shape[:2] == values.shape[:2]
-    assert picture.is_colour == (values.ndim == 3 and values.shape[2] == 3)
+def test_arrays_as_images(values, white, dtype):
+    image = image_of(values, "a")
+    assert (image.white, image.pixels.dtype) == (white, np.dtype(dtype))
+    assert image.pixels.shape[:2] == values.shape[:2]
+    assert image.is_colour == (values.ndim == 3 and values.shape[2] == 3)
 
 
 @pytest.mark.parametrize("values", [np.zeros((0, 4)), np.zeros(5), np.zeros((2, 2, 4)), np.array([["a"]])])
-def test_arrays_that_are_no_pictures(values):
+def test_arrays_that_are_no_images(values):
     with pytest.raises(BadInput, match="'a'"):
-        picture_of(values, "a")
+        image_of(values, "a")
 
 
 def test_real_containers(data):
     images = data / "images"
-    with PictureReader() as reader:
-        assert reader.open(PictureAddress(images / "mias_a.zip", "mdb003.pgm")).pixels.shape == (1024, 1024)
-        assert reader.open(PictureAddress(images / "corel1k_a.zip", "africa/0.jpg")).is_colour
-        frame = reader.open(PictureAddress(images / "pneumoniamnist.npz", "val_images", 269))
+    with ImageReader() as reader:
+        assert reader.open(ImageAddress(images / "mias_a.zip", "mdb003.pgm")).pixels.shape == (1024, 1024)
+        assert reader.open(ImageAddress(images / "corel1k_a.zip", "africa/0.jpg")).is_colour
+        frame = reader.open(ImageAddress(images / "pneumoniamnist.npz", "val_images", 269))
     with np.load(images / "pneumoniamnist.npz") as arrays:
         np.testing.assert_array_equal(frame.pixels, arrays["val_images"][269])

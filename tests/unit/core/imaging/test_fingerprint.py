@@ -11,7 +11,7 @@ from semblance.core.imaging.fingerprint import LEAST_ALIKE, fingerprint, pairs_a
 
 
 def scene(seed: int) -> Image.Image:
-    """A smooth picture of blobs."""
+    """A smooth image of blobs."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:120, 0:160]
     grey = sum(
@@ -27,7 +27,7 @@ def encoded(image: Image.Image, kind: str = "PNG", **settings: int) -> bytes:
     return out.getvalue()
 
 
-def test_saved_anew_resized_or_brighter_it_is_the_same_picture():
+def test_saved_anew_resized_or_brighter_it_is_the_same_image():
     image = scene(0)
     saved = (
         encoded(image),
@@ -38,7 +38,7 @@ def test_saved_anew_resized_or_brighter_it_is_the_same_picture():
     assert pairs_alike([fingerprint(one) for one in saved]).all()
 
 
-def test_other_pictures_and_other_cuts_are_not():
+def test_other_images_and_other_cuts_are_not():
     image = scene(0)
     others = (
         image,
@@ -60,7 +60,7 @@ def textured(seed: int) -> Image.Image:
     return Image.fromarray(np.clip(shape + 30 * grain / grain.std(), 0, 255).astype(np.uint8))
 
 
-def test_a_copy_with_callipers_is_the_same_picture_and_another_of_the_same_shape_is_not():
+def test_a_copy_with_callipers_is_the_same_image_and_another_of_the_same_shape_is_not():
     image = textured(0)
     marked = image.copy()
     pen = ImageDraw.Draw(marked)
@@ -74,15 +74,15 @@ def test_a_copy_with_callipers_is_the_same_picture_and_another_of_the_same_shape
 
 
 def test_the_frames_of_one_lesion_are_alike_and_mammograms_of_two_women_are_not(data):
-    with zipfile.ZipFile(data / "images" / "busi_256.zip") as pictures:
-        one, other = (fingerprint(pictures.read(f"benign/benign_{number}.png")) for number in ("099", "139"))
+    with zipfile.ZipFile(data / "images" / "busi_256.zip") as images:
+        one, other = (fingerprint(images.read(f"benign/benign_{number}.png")) for number in ("099", "139"))
     assert pairs_alike([one, other]).all()
-    with zipfile.ZipFile(data / "images" / "mias_a.zip") as pictures:
-        paths = {path.rpartition("/")[2]: path for path in pictures.namelist()}
+    with zipfile.ZipFile(data / "images" / "mias_a.zip") as images:
+        paths = {path.rpartition("/")[2]: path for path in images.namelist()}
         # The two of all pairs of women that are most alike.
-        one, other = (fingerprint(pictures.read(paths[f"mdb{number}.pgm"])) for number in (269, 321))
+        one, other = (fingerprint(images.read(paths[f"mdb{number}.pgm"])) for number in (269, 321))
     assert not pairs_alike([one, other])[0, 1]
 
 
-def test_an_even_picture_is_like_nothing():
+def test_an_even_image_is_like_nothing():
     assert fingerprint(encoded(Image.new("L", (50, 50), 90))) is None

@@ -1,4 +1,4 @@
-"""Shapes of regions: their pixels, stored and read back, and cut off by the picture's edge."""
+"""Shapes of regions: their pixels, stored and read back, and cut off by the image's edge."""
 
 from __future__ import annotations
 

@@ -4,20 +4,20 @@ import io
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image as PILImage
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.overview import overview
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 
 LINE = (185, 179, 255)
 
 
 def pixels(region: Region, longest: int = 100) -> np.ndarray:
-    picture = Picture(np.full((80, 100), 90, np.uint8), 255.0, "grey")
-    with Image.open(io.BytesIO(overview(picture, region, longest))) as shown:
+    image = Image(np.full((80, 100), 90, np.uint8), 255.0, "grey")
+    with PILImage.open(io.BytesIO(overview(image, region, longest))) as shown:
         return np.asarray(shown.convert("RGB"))
 
 
@@ -42,6 +42,6 @@ def test_an_ellipse_is_outlined_as_one_also_when_made_small():
     assert np.all((away > 0.7) & (away < 1.35))
 
 
-def test_a_region_outside_the_picture_is_refused():
+def test_a_region_outside_the_image_is_refused():
     with pytest.raises(BadInput, match="outside"):
         pixels(Region(500, 500, 9, 9))

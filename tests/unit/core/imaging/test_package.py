@@ -13,7 +13,7 @@ import pytest
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.limits import MAX_FILE_BYTES
 from semblance.core.imaging.package import Package, modified_ns, unsafe_name
-from tests.helpers.bad_pictures import AWKWARD_NAMES, lying_zip, write_zip, zip_bomb
+from tests.helpers.bad_images import AWKWARD_NAMES, lying_zip, write_zip, zip_bomb
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from semblance.core.imaging.picture import Values
+from semblance.core.imaging.image import Values
 from semblance.core.imaging.planes import planes_of
 from semblance.core.imaging.volume import Volume
 
@@ -79,7 +79,7 @@ def test_points_outside_are_the_nearest_voxel():
 def test_a_plane_has_its_own_spacing_and_the_volumes_values():
     volume = Volume(VOXELS, Values(2.0, -10.0, "HU"), (3.0, 0.5, 0.7), "v")
     for plane, spacing in zip(planes_of(("S", "P", "L")), [(0.5, 0.7), (3.0, 0.7), (3.0, 0.5)], strict=True):
-        picture = plane.picture(volume, 1)
-        assert picture.spacing_mm == spacing
-        assert picture.values == volume.values
+        image = plane.image(volume, 1)
+        assert image.spacing_mm == spacing
+        assert image.values == volume.values
     assert planes_of(None)[1].spacing(None) is None

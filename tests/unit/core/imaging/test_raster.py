@@ -1,4 +1,4 @@
-"""Every kind of picture file comes out as the pixels that went in."""
+"""Every kind of image file comes out as the pixels that went in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.raster import decode, size_of, unit_range
-from tests.helpers.bad_pictures import animation, encoded, pages, pattern, png16
+from tests.helpers.bad_images import animation, encoded, pages, pattern, png16
 
 GREY = pattern()
 COLOUR = pattern(channels=3)
@@ -20,24 +20,24 @@ DEEP = pattern().astype(np.uint16) * 257
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "BMP", "PPM", "GIF"])
 def test_grey_of_8_bits_is_kept_exactly(kind):
-    picture = decode(encoded(GREY, kind), "a")
-    assert picture.pixels.dtype == np.uint8
-    assert picture.white == 255
-    np.testing.assert_array_equal(picture.pixels, GREY)
+    image = decode(encoded(GREY, kind), "a")
+    assert image.pixels.dtype == np.uint8
+    assert image.white == 255
+    np.testing.assert_array_equal(image.pixels, GREY)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "BMP", "PPM"])
 def test_colour_is_kept_exactly(kind):
-    picture = decode(encoded(COLOUR, kind), "a")
-    assert picture.is_colour
-    np.testing.assert_array_equal(picture.pixels, COLOUR)
+    image = decode(encoded(COLOUR, kind), "a")
+    assert image.is_colour
+    np.testing.assert_array_equal(image.pixels, COLOUR)
 
 
 @pytest.mark.parametrize("pixels", [GREY, COLOUR], ids=["grey", "colour"])
 def test_jpeg_is_close(pixels):
-    picture = decode(encoded(pixels, "JPEG", quality=100, subsampling=0), "a")
-    assert picture.pixels.shape == pixels.shape
-    assert np.abs(picture.pixels.astype(int) - pixels).mean() < 3
+    image = decode(encoded(pixels, "JPEG", quality=100, subsampling=0), "a")
+    assert image.pixels.shape == pixels.shape
+    assert np.abs(image.pixels.astype(int) - pixels).mean() < 3
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_jpeg_is_close(pixels):
     ids=["png", "tiff", "pgm"],
 )
 def test_grey_of_16_bits_is_kept_exactly(data):
-    picture = decode(data, "a")
-    assert picture.pixels.dtype == np.uint16
-    assert picture.white == 65535
-    np.testing.assert_array_equal(picture.pixels, DEEP)
+    image = decode(data, "a")
+    assert image.pixels.dtype == np.uint16
+    assert image.white == 65535
+    np.testing.assert_array_equal(image.pixels, DEEP)
 
 
 def test_big_endian_tiff_of_16_bits():
@@ -92,7 +92,7 @@ def test_plain_text_pgm_and_bitmaps():
     assert decode(b"P1\n2 1\n1 0\n", "a").pixels.tolist() == [[0, 255]]
 
 
-def test_one_bit_pictures_are_black_and_white():
+def test_one_bit_images_are_black_and_white():
     bits = Image.fromarray(GREY > 100)
     for kind in ("PNG", "TIFF", "BMP"):
         np.testing.assert_array_equal(decode(encoded(bits, kind), "a").pixels, (GREY > 100) * 255)
@@ -100,8 +100,8 @@ def test_one_bit_pictures_are_black_and_white():
 
 def test_colour_of_16_bits_is_read_at_8():
     deep = np.stack([DEEP, DEEP // 2, DEEP // 3], axis=2)
-    picture = decode(png16(deep, 2), "a")
-    np.testing.assert_array_equal(picture.pixels, deep >> 8)
+    image = decode(png16(deep, 2), "a")
+    np.testing.assert_array_equal(image.pixels, deep >> 8)
 
 
 def test_transparent_parts_lie_over_black():
@@ -112,8 +112,8 @@ def test_transparent_parts_lie_over_black():
     colour = decode(encoded(np.dstack([opaque, opaque, opaque, alpha])), "a").pixels
     assert colour[:, :, 1].tolist() == [[0, 200], [100, 200]]
     deep = np.dstack([opaque, alpha]).astype(np.uint16) * 257
-    picture = decode(png16(deep, 4), "a")
-    assert picture.pixels.tolist() == [[0, 200], [100, 200]]
+    image = decode(png16(deep, 4), "a")
+    assert image.pixels.tolist() == [[0, 200], [100, 200]]
 
 
 def test_a_transparent_colour_is_black():
@@ -125,21 +125,21 @@ def test_palettes():
     colours = Image.fromarray(COLOUR).quantize(16)
     np.testing.assert_array_equal(decode(encoded(colours), "a").pixels, np.asarray(colours.convert("RGB")))
     greys = Image.fromarray(GREY).quantize(16)
-    picture = decode(encoded(greys), "a")
-    assert not picture.is_colour
-    np.testing.assert_array_equal(picture.pixels, np.asarray(greys.convert("L")))
+    image = decode(encoded(greys), "a")
+    assert not image.is_colour
+    np.testing.assert_array_equal(image.pixels, np.asarray(greys.convert("L")))
 
 
 def test_cmyk_becomes_rgb():
     cmyk = Image.fromarray(COLOUR).convert("CMYK")
-    picture = decode(encoded(cmyk, "TIFF"), "a")
-    np.testing.assert_allclose(picture.pixels, COLOUR, atol=1)
+    image = decode(encoded(cmyk, "TIFF"), "a")
+    np.testing.assert_allclose(image.pixels, COLOUR, atol=1)
     assert decode(encoded(cmyk, "JPEG"), "a").pixels.shape == COLOUR.shape
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF"])
-def test_turned_pictures_stand_upright(orientation, kind):
+def test_turned_images_stand_upright(orientation, kind):
     turned = {
         1: GREY,
         2: GREY[:, ::-1],
@@ -153,11 +153,11 @@ def test_turned_pictures_stand_upright(orientation, kind):
     exif = Image.Exif()
     exif[0x0112] = orientation
     options = {"quality": 100} if kind == "JPEG" else {}
-    picture = decode(encoded(np.ascontiguousarray(turned), kind, exif=exif, **options), "a")
-    np.testing.assert_allclose(picture.pixels, GREY, atol=8 if kind == "JPEG" else 0)
+    image = decode(encoded(np.ascontiguousarray(turned), kind, exif=exif, **options), "a")
+    np.testing.assert_allclose(image.pixels, GREY, atol=8 if kind == "JPEG" else 0)
 
 
-def test_turned_picture_of_16_bits():
+def test_turned_image_of_16_bits():
     exif = Image.Exif()
     exif[0x0112] = 6
     data = encoded(np.ascontiguousarray(np.rot90(DEEP)), "PNG", exif=exif)
@@ -171,15 +171,15 @@ def test_disordered_exif_does_not_hinder():
 
 def test_float_within_unit_range_is_kept():
     values = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
-    picture = decode(encoded(values, "TIFF"), "a")
-    assert picture.white == 1.0
-    np.testing.assert_array_equal(picture.pixels, values)
+    image = decode(encoded(values, "TIFF"), "a")
+    assert image.white == 1.0
+    np.testing.assert_array_equal(image.pixels, values)
 
 
 def test_other_numbers_fill_the_unit_range():
     hounsfield = np.array([[-1000, 0], [1000, 3000]], np.int32)
-    picture = decode(encoded(hounsfield, "TIFF"), "a")
-    np.testing.assert_allclose(picture.pixels, [[0, 0.25], [0.5, 1]])
+    image = decode(encoded(hounsfield, "TIFF"), "a")
+    np.testing.assert_allclose(image.pixels, [[0, 0.25], [0.5, 1]])
     floats = np.array([[-1.0, np.nan], [np.inf, 3.0]], np.float32)
     np.testing.assert_allclose(decode(encoded(floats, "TIFF"), "a").pixels, [[0, 0], [0, 1]])
     constant = np.full((2, 2), 7.0, np.float32)
@@ -191,12 +191,12 @@ def test_extreme_floats_stay_finite():
     assert np.isfinite(spread).all()
 
 
-def test_picture_without_any_number_is_refused():
+def test_image_without_any_number_is_refused():
     with pytest.raises(BadInput, match=r"'a\.tif' holds no number"):
         decode(encoded(np.full((2, 2), np.nan, np.float32), "TIFF"), "a.tif")
 
 
-def test_one_pixel_is_a_picture():
+def test_one_pixel_is_a_image():
     assert decode(encoded(np.array([[7]], np.uint8)), "a").pixels.tolist() == [[7]]
 
 
@@ -204,11 +204,11 @@ def test_a_frame_can_be_asked_for():
     for seed in range(3):
         np.testing.assert_array_equal(decode(pages(), "a", frame=seed).pixels, pattern(seed=seed))
     assert decode(animation("PNG"), "a", frame=1).width == 32
-    with pytest.raises(BadInput, match="no picture number 3"):
+    with pytest.raises(BadInput, match="no image number 3"):
         decode(pages(), "a", frame=3)
 
 
-def test_a_reduced_copy_beside_the_picture_is_no_second_page():
+def test_a_reduced_copy_beside_the_image_is_no_second_page():
     image, small = Image.fromarray(GREY), Image.fromarray(GREY[::2, ::2])
     small.encoderinfo = {"tiffinfo": {254: 1}}
     out = io.BytesIO()

@@ -9,8 +9,8 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.brush import brushed
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse, Polygon
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.imaging.region_files import (
     read_mask,
@@ -20,7 +20,7 @@ from semblance.core.imaging.region_files import (
     write_regions,
 )
 
-PICTURE = Picture(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
+IMAGE = Image(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
 
 REGIONS = [
     Region(3, 4, 20, 10),
@@ -32,19 +32,19 @@ REGIONS = [
 
 
 def test_regions_come_back(tmp_path):
-    write_regions(tmp_path / "r.json", PICTURE, REGIONS)
+    write_regions(tmp_path / "r.json", IMAGE, REGIONS)
     assert read_regions(tmp_path / "r.json", size=(40, 60)) == REGIONS
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 def test_millimetres():
-    document = regions_json(PICTURE, REGIONS[:3])
-    assert document["picture"] == {"width": 60, "height": 40, "spacing_mm": [0.5, 0.25]}
+    document = regions_json(IMAGE, REGIONS[:3])
+    assert document["image"] == {"width": 60, "height": 40, "spacing_mm": [0.5, 0.25]}
     box, ellipse, polygon = (item["mm"] for item in document["regions"])
     assert box == {"x": 0.75, "y": 2.0, "width": 5.0, "height": 5.0, "area": 25.0}
     assert (ellipse["centre"], ellipse["radii"]) == ([3.25, 4.5], [2.5, 2.5])
     assert polygon["points"][2] == [1.25, 5.125]
-    unknown = Picture(PICTURE.pixels, 255.0)
+    unknown = Image(IMAGE.pixels, 255.0)
     assert regions_json(unknown, REGIONS[:1])["regions"][0]["mm"] is None
 
 
@@ -74,14 +74,14 @@ def test_files_that_are_no_regions(tmp_path, text, why):
         read_regions(tmp_path / "r.json")
 
 
-def test_regions_of_another_picture_are_refused(tmp_path):
-    write_regions(tmp_path / "r.json", PICTURE, REGIONS)
+def test_regions_of_another_image_are_refused(tmp_path):
+    write_regions(tmp_path / "r.json", IMAGE, REGIONS)
     with pytest.raises(BadInput, match=r"60 x 40 pixels.*has 10 x 20"):
         read_regions(tmp_path / "r.json", size=(20, 10))
     with pytest.raises(BadInput):
         read_regions(tmp_path / "none.json")
     with pytest.raises(BadInput, match="cannot be written"):
-        write_regions(tmp_path / "none" / "r.json", PICTURE, REGIONS)
+        write_regions(tmp_path / "none" / "r.json", IMAGE, REGIONS)
 
 
 @pytest.mark.parametrize("region", REGIONS[:4])
@@ -94,15 +94,15 @@ def test_masks_come_back(tmp_path, region):
 
 
 def test_a_black_mask_is_no_region(tmp_path):
-    from PIL import Image
+    from PIL import Image as PILImage
 
-    Image.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "m.png")
+    PILImage.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "m.png")
     with pytest.raises(BadInput, match="empty"):
         read_mask(tmp_path / "m.png")
 
 
 def test_documents_are_plain_json():
-    assert json.loads(json.dumps(regions_json(PICTURE, REGIONS)))["format"] == "semblance-regions"
+    assert json.loads(json.dumps(regions_json(IMAGE, REGIONS)))["format"] == "semblance-regions"
 
 
 def test_the_brush_adds_and_takes_discs():

@@ -9,7 +9,7 @@ import pytest
 from scipy import ndimage
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.radial import cheapest_closed
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_at, segment_in
@@ -22,7 +22,7 @@ def blob(height=120, width=160, centre=(80, 60), axes=(26, 18), bright=True, see
     soft = ndimage.gaussian_filter(mask.astype(float), 1.5)
     grey = 0.3 + 0.3 * (soft if bright else 1 - soft)
     grey += np.random.default_rng(seed).normal(0, noise, mask.shape)
-    return Picture(np.clip(grey, 0, 1).astype(np.float32), 1.0, "blob.png"), mask
+    return Image(np.clip(grey, 0, 1).astype(np.float32), 1.0, "blob.png"), mask
 
 
 def dice(a, b):
@@ -33,16 +33,16 @@ def dice(a, b):
 @pytest.mark.parametrize("method", ["radial", "walker"])
 @pytest.mark.parametrize("click", [(80, 60), (88, 64)])
 def test_a_click_finds_the_mass(bright, method, click):
-    picture, mask = blob(bright=bright)
-    found = segment_at(picture, *click, method=method).mask(120, 160)
+    image, mask = blob(bright=bright)
+    found = segment_at(image, *click, method=method).mask(120, 160)
     assert dice(found, mask) > 0.93
 
 
 @pytest.mark.parametrize("method", ["radial", "walker"])
 def test_a_rectangle_is_narrowed_to_the_mass(method):
-    picture, mask = blob()
+    image, mask = blob()
     box = Region(48, 36, 66, 50)
-    found = segment_in(picture, box, method=method)
+    found = segment_in(image, box, method=method)
     assert dice(found.mask(120, 160), mask) > 0.95
     assert not (found.mask(120, 160) & ~box.mask(120, 160)).any()
 
@@ -51,9 +51,9 @@ def test_the_radius_chooses_between_a_mass_and_what_lies_in_it():
     y, x = np.mgrid[:200, :200]
     far = np.hypot(x - 100, y - 100)
     grey = 0.2 + 0.3 * (far < 60) + 0.3 * (far < 15)
-    picture = Picture(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
+    image = Image(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
     for radius in (15, 60):
-        found = segment_at(picture, 100, 100, radius=radius).mask(200, 200)
+        found = segment_at(image, 100, 100, radius=radius).mask(200, 200)
         assert np.sqrt(found.sum() / np.pi) == pytest.approx(radius, rel=0.08)
 
 
@@ -64,26 +64,26 @@ def test_in_a_whole_mammogram_small_masses_are_looked_for():
     grey = 0.35 * ndimage.gaussian_filter(breast.astype(float), 3)
     grey += 0.2 * ndimage.gaussian_filter(mass.astype(float), 1.5)
     grey += np.random.default_rng(0).normal(0, 0.01, grey.shape)
-    picture = Picture(np.clip(grey, 0, 1).astype(np.float32), 1.0)
-    assert dice(segment_at(picture, 110, 190).mask(400, 400), mass) > 0.9
+    image = Image(np.clip(grey, 0, 1).astype(np.float32), 1.0)
+    assert dice(segment_at(image, 110, 190).mask(400, 400), mass) > 0.9
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("size", [(66, 50), (67, 51), (66, 51)])
-def test_a_turned_picture_gives_the_turned_mass(times, size):
-    picture, _ = blob()
+def test_a_turned_image_gives_the_turned_mass(times, size):
+    image, _ = blob()
     box = Region(47, 35, *size)
-    straight = segment_in(picture, box).mask(120, 160)
-    turned = Picture(np.rot90(picture.pixels, times).copy(), 1.0)
+    straight = segment_in(image, box).mask(120, 160)
+    turned = Image(np.rot90(image.pixels, times).copy(), 1.0)
     rows, columns = np.nonzero(np.rot90(box.mask(120, 160), times))
     turned_box = Region(int(columns.min()), int(rows.min()), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
     found = segment_in(turned, turned_box).mask(turned.height, turned.width)
     assert np.count_nonzero(found ^ np.rot90(straight, times)) <= 4
 
 
-def test_large_pictures_are_worked_on_small_and_give_the_same():
-    picture, mask = blob()
-    large = Picture(np.repeat(np.repeat(picture.pixels, 9, 0), 9, 1), 1.0)
+def test_large_images_are_worked_on_small_and_give_the_same():
+    image, mask = blob()
+    large = Image(np.repeat(np.repeat(image.pixels, 9, 0), 9, 1), 1.0)
     found = segment_in(large, Region(48 * 9, 36 * 9, 66 * 9, 50 * 9)).mask(1080, 1440)
     assert dice(found, np.repeat(np.repeat(mask, 9, 0), 9, 1)) > 0.95
 
@@ -92,36 +92,36 @@ def test_large_pictures_are_worked_on_small_and_give_the_same():
 @pytest.mark.parametrize("method", ["radial", "walker"])
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 40), (3, 5), (60, 60)])
 def test_never_empty_nor_outside(value, method, height, width):
-    picture = Picture(np.full((height, width), value, np.float32), 1.0)
+    image = Image(np.full((height, width), value, np.float32), 1.0)
     for x, y in ((0, 0), (width - 1, height - 1)):
-        assert segment_at(picture, x, y, method=method).mask(height, width).any()
-    assert segment_in(picture, Region(0, 0, width, height), method=method).mask(height, width).any()
-    one = segment_in(picture, Region(width - 1, height - 1, 5, 5), method=method)
+        assert segment_at(image, x, y, method=method).mask(height, width).any()
+    assert segment_in(image, Region(0, 0, width, height), method=method).mask(height, width).any()
+    one = segment_in(image, Region(width - 1, height - 1, 5, 5), method=method)
     assert one.mask(height, width).sum() == 1
 
 
-def test_the_same_picture_in_other_depths_gives_the_same():
-    picture, _ = blob()
-    eight = (picture.pixels * 255).round().astype(np.uint8)
-    first = segment_at(Picture(eight, 255.0), 80, 60)
-    assert segment_at(Picture(eight, 255.0), 80, 60) == first
-    assert segment_at(Picture(eight.astype(np.uint16) * np.uint16(257), 65535.0), 80, 60) == first
-    colour = Picture(np.repeat(eight[:, :, None], 3, axis=2), 255.0)
+def test_the_same_image_in_other_depths_gives_the_same():
+    image, _ = blob()
+    eight = (image.pixels * 255).round().astype(np.uint8)
+    first = segment_at(Image(eight, 255.0), 80, 60)
+    assert segment_at(Image(eight, 255.0), 80, 60) == first
+    assert segment_at(Image(eight.astype(np.uint16) * np.uint16(257), 65535.0), 80, 60) == first
+    colour = Image(np.repeat(eight[:, :, None], 3, axis=2), 255.0)
     assert dice(segment_at(colour, 80, 60).mask(120, 160), first.mask(120, 160)) > 0.99
 
 
 def test_what_cannot_be_segmented_is_told():
-    picture, _ = blob()
+    image, _ = blob()
     with pytest.raises(BadInput, match="lies outside"):
-        segment_at(picture, 160, 3)
+        segment_at(image, 160, 3)
     with pytest.raises(BadInput, match="lies outside"):
-        segment_in(picture, Region(200, 3, 5, 5))
+        segment_in(image, Region(200, 3, 5, 5))
     with pytest.raises(BadArguments):
-        segment_at(picture, 5, 5, radius=0)
-    broken = picture.pixels.copy()
+        segment_at(image, 5, 5, radius=0)
+    broken = image.pixels.copy()
     broken[50, 70] = np.nan
     with pytest.raises(BadInput, match=r"blob\.png.*finite"):
-        segment_at(Picture(broken, 1.0, "blob.png"), 80, 60)
+        segment_at(Image(broken, 1.0, "blob.png"), 80, 60)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -141,16 +141,16 @@ def test_the_cheapest_closed_path_is_that_of_all_paths(seed):
 
 
 def test_masks_drawn_by_hand(data):
-    """The first pictures of BUSI; the benchmark scores all that were not used to choose the weights."""
-    from semblance.core.imaging import PictureAddress, open_picture
+    """The first images of BUSI; the benchmark scores all that were not used to choose the weights."""
+    from semblance.core.imaging import ImageAddress, open_image
 
     container = data / "images" / "busi_masks_a.zip"
     scores = []
     for number in (2, 4, 6, 8):
         name = f"malignant/malignant_{number:03d}"
-        picture = open_picture(PictureAddress(container, f"{name}.png"))
-        mask = open_picture(PictureAddress(container, f"{name}_mask.png")).grey() > 0.5
+        image = open_image(ImageAddress(container, f"{name}.png"))
+        mask = open_image(ImageAddress(container, f"{name}_mask.png")).grey() > 0.5
         rows, columns = np.nonzero(mask)
         box = Region(int(columns.min()), int(rows.min()), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
-        scores.append(dice(segment_in(picture, box).mask(*mask.shape), mask))
+        scores.append(dice(segment_in(image, box).mask(*mask.shape), mask))
     assert np.mean(scores) > 0.8

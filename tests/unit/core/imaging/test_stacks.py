@@ -8,12 +8,12 @@ import pytest
 from PIL import Image
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import PictureAddress, PictureReader, Region, open_picture
+from semblance.core.imaging import ImageAddress, ImageReader, Region, open_image
 
 
 @pytest.fixture
 def reader():
-    with PictureReader() as opened:
+    with ImageReader() as opened:
         yield opened
 
 
@@ -27,8 +27,8 @@ def slices_in(folder, count=5, size=(6, 4)):
     for number in range(count):
         path = folder / f"{number}.png"
         Image.fromarray(np.full(size, 10 * number, np.uint8)).save(path)
-        paths.append(PictureAddress(path))
-    return PictureAddress(paths[0].container, slices=tuple(paths))
+        paths.append(ImageAddress(path))
+    return ImageAddress(paths[0].container, slices=tuple(paths))
 
 
 def test_several_files_are_a_stack_read_when_asked_for(tmp_path, reader):
@@ -36,14 +36,14 @@ def test_several_files_are_a_stack_read_when_asked_for(tmp_path, reader):
     assert reader.is_stack(address)
     stack = reader.stack(address)
     assert stack.shape == (5, 6, 4)
-    assert [int(stack.picture(place).pixels[0, 0]) for place in range(5)] == [0, 10, 20, 30, 40]
+    assert [int(stack.image(place).pixels[0, 0]) for place in range(5)] == [0, 10, 20, 30, 40]
     assert stack.volume().voxels[:, 2, 2].tolist() == [0, 10, 20, 30, 40]
     with pytest.raises(BadInput, match="has no slice 5: it has 5"):
-        stack.picture(5)
+        stack.image(5)
     (tmp_path / "3.png").unlink()
-    assert stack.picture(2).pixels[0, 0] == 20
+    assert stack.image(2).pixels[0, 0] == 20
     with pytest.raises(BadInput, match=r"3\.png' is not there"):
-        stack.picture(3)
+        stack.image(3)
 
 
 def test_a_volume_is_shown_by_its_middle_slice_or_its_regions(tmp_path, reader):
@@ -51,7 +51,7 @@ def test_a_volume_is_shown_by_its_middle_slice_or_its_regions(tmp_path, reader):
     assert reader.open(address).pixels[0, 0] == 20
     assert reader.open(address, Region(0, 0, 2, 2, z=3, depth=2)).pixels[0, 0] == 40
     assert reader.open(address, Region(0, 0, 2, 2)).pixels[0, 0] == 20
-    assert open_picture(address, Region(0, 0, 2, 2, z=99)).pixels[0, 0] == 40
+    assert open_image(address, Region(0, 0, 2, 2, z=99)).pixels[0, 0] == 40
     assert reader.inspect(address).width == 4
 
 
@@ -59,14 +59,14 @@ def test_a_slice_of_another_size_is_refused(tmp_path, reader):
     address = slices_in(tmp_path)
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "4.png")
     with pytest.raises(BadInput, match=r"4\.png' is 3 x 3 pixels, the volume's first slice 4 x 6"):
-        reader.stack(address).picture(4)
+        reader.stack(address).image(4)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_rows_of_an_array_file_can_be_volumes(tmp_path, reader, voxels, packed):
     path = tmp_path / "crops.npz"
     (np.savez_compressed if packed else np.savez)(path, ct=voxels, flat=voxels[0])
-    address = PictureAddress(path, "ct", 1)
+    address = ImageAddress(path, "ct", 1)
     assert reader.is_stack(address)
     assert reader.is_array(address)
     stack = reader.stack(address)
@@ -74,20 +74,20 @@ def test_rows_of_an_array_file_can_be_volumes(tmp_path, reader, voxels, packed):
     np.testing.assert_array_equal(stack.volume().voxels, voxels[1])
     np.testing.assert_array_equal(reader.open(address).pixels, voxels[1, 4])
     np.testing.assert_array_equal(reader.open(address, Region(0, 0, 1, 1, z=2)).pixels, voxels[1, 2])
-    np.testing.assert_array_equal(reader.stack(PictureAddress(path, "flat")).picture(3).pixels, voxels[0, 3])
-    assert not reader.is_stack(PictureAddress(path, "flat", 3))
-    with pytest.raises(BadInput, match="single picture, not a volume"):
-        reader.stack(PictureAddress(path, "flat", 3))
+    np.testing.assert_array_equal(reader.stack(ImageAddress(path, "flat")).image(3).pixels, voxels[0, 3])
+    assert not reader.is_stack(ImageAddress(path, "flat", 3))
+    with pytest.raises(BadInput, match="single image, not a volume"):
+        reader.stack(ImageAddress(path, "flat", 3))
 
 
 def test_all_slices_of_an_array_share_one_scale(tmp_path, reader, voxels):
     path = tmp_path / "crops.npz"
     np.savez(path, ct=voxels)
-    stack = reader.stack(PictureAddress(path, "ct", 0))
-    picture = stack.picture(0)
-    assert (picture.black, picture.white) == (voxels[0].min(), voxels[0].max())
+    stack = reader.stack(ImageAddress(path, "ct", 0))
+    image = stack.image(0)
+    assert (image.black, image.white) == (voxels[0].min(), voxels[0].max())
     expected = (voxels[0, 0] - float(voxels[0].min())) / (float(voxels[0].max()) - float(voxels[0].min()))
-    np.testing.assert_allclose(picture.grey(), expected, atol=1e-6)
+    np.testing.assert_allclose(image.grey(), expected, atol=1e-6)
 
 
 def test_a_volume_of_medmnist_is_a_row_of_bytes(tmp_path, reader):
@@ -98,12 +98,12 @@ def test_a_volume_of_medmnist_is_a_row_of_bytes(tmp_path, reader):
     with zipfile.ZipFile(inside, "w") as archive:
         archive.write(path, "a/organ.npz")
     for address in (
-        PictureAddress(path, "train_images", 2),
-        PictureAddress(inside, "a/organ.npz!train_images", 2),
+        ImageAddress(path, "train_images", 2),
+        ImageAddress(inside, "a/organ.npz!train_images", 2),
     ):
         stack = reader.stack(address)
         assert stack.shape == (28, 28, 28)
-        np.testing.assert_array_equal(stack.picture(5).pixels, images[2, 5])
+        np.testing.assert_array_equal(stack.image(5).pixels, images[2, 5])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_volume_of_medmnist_is_a_row_of_bytes(tmp_path, reader):
 def test_numbers_of_any_kind_become_voxels(tmp_path, reader, array, dtype):
     path = tmp_path / "a.npz"
     np.savez(path, a=array)
-    volume = reader.stack(PictureAddress(path, "a")).volume()
+    volume = reader.stack(ImageAddress(path, "a")).volume()
     assert volume.voxels.dtype == dtype
     shown = array * 255.0 if array.dtype == bool else array
     np.testing.assert_array_equal(volume.voxels, np.squeeze(shown).reshape(volume.voxels.shape))
@@ -130,17 +130,17 @@ def test_text_and_numberless_arrays_are_refused(tmp_path, reader):
     path = tmp_path / "a.npz"
     np.savez(path, nan=np.full((2, 3, 4), np.nan), text=np.full((2, 3, 4), "x"))
     with pytest.raises(BadInput, match="no number in any pixel"):
-        reader.stack(PictureAddress(path, "nan"))
+        reader.stack(ImageAddress(path, "nan"))
     with pytest.raises(BadInput, match="holds text"):
-        reader.stack(PictureAddress(path, "text"))
+        reader.stack(ImageAddress(path, "text"))
 
 
-def test_a_picture_file_is_no_stack(tmp_path, reader):
+def test_a_image_file_is_no_stack(tmp_path, reader):
     out = io.BytesIO()
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(out, "PNG")
     (tmp_path / "a.png").write_bytes(out.getvalue())
-    assert not reader.is_stack(PictureAddress(tmp_path / "a.png"))
-    assert not reader.is_array(PictureAddress(tmp_path / "a.png"))
+    assert not reader.is_stack(ImageAddress(tmp_path / "a.png"))
+    assert not reader.is_array(ImageAddress(tmp_path / "a.png"))
 
 
 def test_an_array_beside_volumes_tells_their_spacing(tmp_path):
@@ -153,9 +153,9 @@ def test_an_array_beside_volumes_tells_their_spacing(tmp_path):
         (np.array(["1", "1", "1"]), None),
     ):
         np.savez(tmp_path / "a.npz", ct=ct, spacing=spacing)
-        with PictureReader() as reader:
-            address = PictureAddress(tmp_path / "a.npz", "ct", 1)
+        with ImageReader() as reader:
+            address = ImageAddress(tmp_path / "a.npz", "ct", 1)
             with reader.stack(address) as stack:
                 assert stack.spacing_mm == told
-                assert stack.picture(2).spacing_mm == (None if told is None else told[1:])
+                assert stack.image(2).spacing_mm == (None if told is None else told[1:])
             assert reader.open(address).spacing_mm == (None if told is None else told[1:])

@@ -1,4 +1,4 @@
-"""Thumbnails show the whole picture; inspecting finds size and kind."""
+"""Thumbnails show the whole image; inspecting finds size and kind."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import zipfile
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image as PILImage
 
-from semblance.core.imaging.picture import Picture, Values, ValueWindow
+from semblance.core.imaging.image import Image, Values, ValueWindow
 from semblance.core.imaging.raster import decode
-from semblance.core.imaging.thumbnail import inspect, inspect_picture, thumbnail
-from tests.helpers.bad_pictures import encoded, pattern
+from semblance.core.imaging.thumbnail import inspect, inspect_image, thumbnail
+from tests.helpers.bad_images import encoded, pattern
 
 
-def opened(data: bytes) -> Image.Image:
-    return Image.open(io.BytesIO(data))
+def opened(data: bytes) -> PILImage.Image:
+    return PILImage.open(io.BytesIO(data))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def opened(data: bytes) -> Image.Image:
 )
 def test_fitted_and_never_enlarged(height, width, expected):
     pixels = pattern(height, width)
-    assert opened(thumbnail(Picture(pixels, 255.0))).size == expected
+    assert opened(thumbnail(Image(pixels, 255.0))).size == expected
     assert opened(inspect(encoded(pixels), "a").thumbnail).size == expected
     assert opened(inspect(encoded(pixels, "JPEG"), "a").thumbnail).size == expected
 
@@ -34,7 +34,7 @@ def test_the_edges_are_there():
     pixels = np.zeros((320, 640), np.uint8)
     pixels[:, :40] = 255
     pixels[:, -40:] = 255
-    small = np.asarray(opened(thumbnail(Picture(pixels, 255.0))))
+    small = np.asarray(opened(thumbnail(Image(pixels, 255.0))))
     assert small[:, 2].min() > 200
     assert small[:, -3].min() > 200
     assert small[:, 80].max() < 50
@@ -54,14 +54,14 @@ def test_facts(data, facts):
     assert (found.width, found.height, found.channels, found.bits) == facts
 
 
-def test_facts_of_a_decoded_picture_are_the_same():
+def test_facts_of_a_decoded_image_are_the_same():
     data = encoded(pattern(200, 300, 3))
-    assert inspect_picture(decode(data, "a")) == inspect(data, "a")
+    assert inspect_image(decode(data, "a")) == inspect(data, "a")
 
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
 def test_large_turned_jpeg_keeps_its_full_size(orientation):
-    exif = Image.Exif()
+    exif = PILImage.Exif()
     exif[0x0112] = orientation
     found = inspect(encoded(pattern(600, 900), "JPEG", exif=exif), "a")
     upright = (600, 900) if orientation in (6, 8) else (900, 600)
@@ -79,18 +79,18 @@ def test_reduced_decoding_shows_the_same():
 def test_twelve_bits_on_a_sixteen_bit_scale_are_not_black():
     dark = pattern(50, 50).astype(np.uint16) * 16
     for pixels, white in ((dark, 65535.0), ((dark / 65535).astype(np.float32), 1.0)):
-        small = np.asarray(opened(thumbnail(Picture(pixels, white))))
+        small = np.asarray(opened(thumbnail(Image(pixels, white))))
         assert small.min() < 30
         assert small.max() > 225
 
 
-def test_a_constant_deep_picture_shows_its_own_grey():
+def test_a_constant_deep_image_shows_its_own_grey():
     half = np.full((9, 9), 32768, np.uint16)
-    assert abs(int(np.asarray(opened(thumbnail(Picture(half, 65535.0))))[4, 4]) - 127) < 3
+    assert abs(int(np.asarray(opened(thumbnail(Image(half, 65535.0))))[4, 4]) - 127) < 3
 
 
 def test_no_word_of_the_original_goes_along():
-    exif = Image.Exif()
+    exif = PILImage.Exif()
     exif[0x010E] = "Jane Doe 1950"
     for pixels in (pattern(64, 64), pattern(640, 640)):
         data = encoded(pixels, "JPEG", exif=exif, comment=b"Jane Doe")
@@ -98,36 +98,36 @@ def test_no_word_of_the_original_goes_along():
         assert b"Jane" not in inspect(data, "a").thumbnail
 
 
-def test_real_pictures(data):
+def test_real_images(data):
     with zipfile.ZipFile(data / "images" / "corel1k_a.zip") as archive:
         found = inspect(archive.read("africa/0.jpg"), "africa/0.jpg")
     assert (found.width, found.height, found.channels, found.bits) == (256, 384, 3, 8)
     assert len(found.thumbnail) < 10_000
 
 
-def _shown(picture: Picture) -> np.ndarray:
-    with Image.open(io.BytesIO(thumbnail(picture))) as image:
-        return np.asarray(image.convert("L")).astype(int)
+def _shown(image: Image) -> np.ndarray:
+    with PILImage.open(io.BytesIO(thumbnail(image))) as opened_thumbnail:
+        return np.asarray(opened_thumbnail.convert("L")).astype(int)
 
 
 def test_the_window_of_a_file_is_the_thumbnails():
     ramp = np.tile(np.arange(0, 4096, 32, dtype=np.int16), (32, 1))
     values = Values(1.0, -1024.0, "HU", windows=(ValueWindow(-24.0, 976.0),))
-    shown = _shown(Picture(ramp, 2048.0, values=values))
+    shown = _shown(Image(ramp, 2048.0, values=values))
     stored = np.arange(0, 4096, 32)
     np.testing.assert_allclose(shown[16], np.clip((stored - 1000) / 1000, 0, 1) * 255, atol=6)
 
 
 def test_what_is_dark_where_numbers_are_high_is_shown_so():
     ramp = np.tile(np.arange(256, dtype=np.uint8), (16, 1))
-    plain, inverse = (_shown(Picture(ramp, 255.0, values=Values(inverse=i))) for i in (False, True))
+    plain, inverse = (_shown(Image(ramp, 255.0, values=Values(inverse=i))) for i in (False, True))
     np.testing.assert_allclose(inverse, 255 - plain, atol=4)
 
 
 def test_padding_does_not_take_part_in_the_window():
     pixels = np.full((32, 32), -2000, np.int16)
     pixels[8:24, 8:24] = np.arange(256).reshape(16, 16)
-    shown = _shown(Picture(pixels, 255.0, values=Values(padding=(-2000, -2000))))
+    shown = _shown(Image(pixels, 255.0, values=Values(padding=(-2000, -2000))))
     assert shown[22, 22] > 220
     assert shown[1, 1] < 16
 
@@ -135,4 +135,4 @@ def test_padding_does_not_take_part_in_the_window():
 def test_floats_nearer_to_each_other_than_single_precision_can_part_are_shown():
     pixels = np.full((20, 30), 1e-42, np.float32)
     pixels[:10] = 2e-42
-    assert Image.open(io.BytesIO(thumbnail(Picture(pixels, 1.0)))).size == (30, 20)
+    assert PILImage.open(io.BytesIO(thumbnail(Image(pixels, 1.0)))).size == (30, 20)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.picture import Picture, Values, ValueWindow
+from semblance.core.imaging.image import Image, Values, ValueWindow
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
 
@@ -19,9 +19,9 @@ def stack():
 
 
 def test_a_slice_keeps_spacing_and_meaning():
-    picture = stack().picture(2)
-    assert picture.spacing_mm == (0.5, 0.5)
-    assert picture.measured()[0, 0] == 2 * (2 * 42) - 1024
+    image = stack().image(2)
+    assert image.spacing_mm == (0.5, 0.5)
+    assert image.measured()[0, 0] == 2 * (2 * 42) - 1024
 
 
 def test_a_box_is_cut_out_where_it_lies():
@@ -50,7 +50,7 @@ def test_the_middle_of_the_region_is_shown_first():
 
 def test_grey_runs_from_black_to_white_and_padding_is_black():
     pixels = np.array([[-2000, -100, 0, 100, 300]], dtype=np.int16)
-    plain = Picture(pixels, 100, black=-100)
+    plain = Image(pixels, 100, black=-100)
     assert plain.grey().tolist() == [[0.0, 0.0, 0.5, 1.0, 1.0]]
-    padded = Picture(pixels, 100, black=-100, values=Values(padding=(-2000, -2000), inverse=True))
+    padded = Image(pixels, 100, black=-100, values=Values(padding=(-2000, -2000), inverse=True))
     assert padded.grey().tolist() == [[0.0, 1.0, 0.5, 0.0, 0.0]]

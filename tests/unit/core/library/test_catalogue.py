@@ -49,7 +49,7 @@ def test_what_is_written_is_read_back(library):
         6,
     )
     assert (details.kind, details.content, details.state) == ("table", "content", "ok")
-    # A row of a table has no width; with one it is a picture with ready numbers beside it.
+    # A row of a table has no width; with one it is an image with ready numbers beside it.
     assert details.address is not None
     assert (details.address.member, details.address.frame) == ("array", 7)
     rows, values = library.catalogue.numbers([row, 1])
@@ -82,7 +82,7 @@ def test_cases_that_show_something_else_lose_their_numbers_in_the_same_transacti
     )
     assert changed == [("s/1.png", "c1")]
     assert library.features.cases_of(made).tolist() == [row for row in rows if row != 2]
-    assert library.features.waiting(made, pictures=True).tolist() == [2]
+    assert library.features.waiting(made, images=True).tolist() == [2]
 
 
 def test_sources_of_one_name_are_numbered_and_the_same_source_is_found_again(library):
@@ -136,7 +136,7 @@ def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(libra
     assert library.features.failures(made) == []
     assert "5.png" not in catalogue.files(source)
     fill(library, [70])
-    assert library.features.waiting(made, pictures=True).tolist() == [catalogue.row_of("s/70.png")]
+    assert library.features.waiting(made, images=True).tolist() == [catalogue.row_of("s/70.png")]
 
 
 def test_an_unknown_case_is_told_with_where_to_look(library):
@@ -145,7 +145,7 @@ def test_an_unknown_case_is_told_with_where_to_look(library):
     assert library.catalogue.details([77]) == {}
 
 
-def test_pictures_in_folders_zips_and_arrays_have_addresses(library):
+def test_images_in_folders_zips_and_arrays_have_addresses(library):
     def address(source_path, path, member="", frame=None):
         source = library.catalogue.add_source("any", "any", Path(source_path))
         case = CaseRecord(f"{source.name}/x", path, member, frame)

@@ -42,8 +42,8 @@ def test_numbers_come_back_with_their_cases_in_order(library):
     ids, values = read(library, made, np.array([20, 4, 11, 999]))
     assert ids == [4, 20]
     np.testing.assert_array_equal(values, values_of([4, 20]))
-    assert library.features.waiting(made, pictures=True).tolist() == rows[9:12].tolist()
-    assert library.features.waiting(made, pictures=False).tolist() == []
+    assert library.features.waiting(made, images=True).tolist() == rows[9:12].tolist()
+    assert library.features.waiting(made, images=False).tolist() == []
 
 
 def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatch):
@@ -99,7 +99,7 @@ def test_forgotten_cases_wait_again_and_get_new_numbers(library):
     library.features.write_chunk(other, rows[:4], values_of(rows[:4], 2))
     library.features.forget([2, 5])
     library.features.forget([])
-    assert library.features.waiting(made, pictures=True).tolist() == [2, 5]
+    assert library.features.waiting(made, images=True).tolist() == [2, 5]
     assert library.features.cases_of(other).tolist() == [1, 3, 4]
     again = np.array([2, 5])
     library.features.write_chunk(made, again, np.full((2, 3), -1, np.float32))
@@ -124,10 +124,10 @@ def test_failures_are_kept_until_the_case_shows_something_else(library):
     nothing = np.empty((0, 3), np.float32)
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
     assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
-    assert library.features.waiting(made, pictures=True).tolist() == rows[1:].tolist()
+    assert library.features.waiting(made, images=True).tolist() == rows[1:].tolist()
     fill(library, [0], content="mended ")
     assert library.features.failures(made) == [("s/1.png", "disk away")]
-    assert library.features.waiting(made, pictures=True).tolist() == rows.tolist()
+    assert library.features.waiting(made, images=True).tolist() == rows.tolist()
     library.features.write_chunk(made, rows[:2], values_of(rows[:2]))
     assert library.features.failures(made) == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.library import schema
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.library import Library
@@ -27,7 +27,7 @@ def test_a_library_of_version_1_opens_with_all_its_cases(first):
         details = opened.catalogue.details([1, 2])
         assert details[1].case_id == "s/0.png"
         assert (details[1].depth, details[1].slice_hashes) == (None, ())
-        assert details[2].address == PictureAddress(Path("/pictures/s/1.png"))
+        assert details[2].address == ImageAddress(Path("/images/s/1.png"))
         assert [source.identified for source in opened.catalogue.sources()] == [True]
     with raw(first) as connection:
         assert connection.execute("SELECT value FROM meta").fetchone() == (str(schema.VERSION),)
@@ -51,7 +51,7 @@ def test_brought_up_to_date_it_takes_volumes(first):
         found = opened.catalogue.details([opened.catalogue.row_of("s/v")])
         details = next(iter(found.values()))
         assert details.depth == 3
-        assert [str(part) for part in details.address.slices] == [f"/pictures/s/v/{n}.png" for n in range(3)]
+        assert [str(part) for part in details.address.slices] == [f"/images/s/v/{n}.png" for n in range(3)]
         assert details.slice_hashes == ("hv/0.png", "hv/1.png", "hv/2.png")
 
 

@@ -56,7 +56,7 @@ def test_brought_up_to_date_it_is_like_a_new_one(tmp_path, version):
 def test_the_check_tells_what_it_lacks_and_that_its_numbers_have_no_sums(tmp_path, version):
     result = check_library(older_library(tmp_path / "old", version))
     assert [(f.part, f.harm) for f in result.findings] == [
-        ("pictures", True),
+        ("images", True),
         ("features", False),
         ("metric", True),
     ]

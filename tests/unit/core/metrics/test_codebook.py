@@ -57,7 +57,7 @@ def test_the_codebook_comes_before_imputing_and_the_other_steps_after():
     np.testing.assert_array_equal(apply_steps(steps, X), counted)
 
 
-def test_a_picture_is_counted_alike_alone_and_among_others_in_either_precision():
+def test_a_image_is_counted_alike_alone_and_among_others_in_either_precision():
     steps, counted, X, *_ = fitted(n=200)
     for row in (0, 77, 199):
         np.testing.assert_array_equal(apply_steps(steps, X[row])[0], counted[row])
@@ -72,7 +72,7 @@ def test_the_same_rows_give_the_same_words():
     np.testing.assert_array_equal(first[0].words_, again[0].words_)
 
 
-def test_a_picture_without_any_place_has_no_words_and_a_gap_is_no_place():
+def test_a_image_without_any_place_has_no_words_and_a_gap_is_no_place():
     steps, _, X, *_ = fitted()
     nothing = np.full_like(X[:1], -1.0)
     assert not apply_steps(steps, nothing).any()
@@ -92,7 +92,7 @@ def test_more_words_than_different_descriptors_are_not_made():
     assert steps[0].text == "codebook:50"
 
 
-def test_few_descriptors_are_looked_at_of_many_pictures(monkeypatch):
+def test_few_descriptors_are_looked_at_of_many_images(monkeypatch):
     monkeypatch.setattr(module, "MOST", 100)
     steps, counted, *_ = fitted(n=300)
     assert steps[0]._n_descriptors == 100
@@ -169,7 +169,7 @@ def test_other_rows_are_refused():
 
 
 def test_words_never_see_the_cases_they_are_measured_on():
-    """The held-out pictures are made of quite other places: the metrics of both runs have to be the same."""
+    """The held-out images are made of quite other places: the metrics of both runs have to be the same."""
     X, y, _ = local_rows(n=60)
     seen: list[list[np.ndarray]] = []
 

@@ -29,7 +29,7 @@ def network(side, kernels=(5, 3), maps=3, components=4, seed=0):
 
 
 def naive(distance, x):
-    """One picture through Eqs. 16 and 17, pixel by pixel; the function f is max(0, .)."""
+    """One image through Eqs. 16 and 17, pixel by pixel; the function f is max(0, .)."""
     maps = [((x - distance.centre) / distance.scale).reshape(distance.side, distance.side)]
     for kernels, biases in distance.layers:
         k = kernels.shape[2]
@@ -49,7 +49,7 @@ def naive(distance, x):
     return distance.V @ np.concatenate([one.ravel() for one in maps])
 
 
-def pictures(n, side, seed=1):
+def images(n, side, seed=1):
     return np.random.default_rng(seed).uniform(size=(n, side * side))
 
 
@@ -57,21 +57,21 @@ def pictures(n, side, seed=1):
     ("side", "kernels"), [(6, (5,)), (9, (5,)), (12, (5, 3)), (15, (5, 3)), (28, (5, 3))]
 )
 def test_it_is_the_papers_network(side, kernels):
-    distance, X = network(side, kernels), pictures(3, side)
+    distance, X = network(side, kernels), images(3, side)
     expected = np.stack([naive(distance, x) for x in X])
     assert distance.embed(X) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-def test_a_picture_has_the_same_place_in_any_company():
-    distance, X = network(28), pictures(150, 28)
+def test_a_image_has_the_same_place_in_any_company():
+    distance, X = network(28), images(150, 28)
     together = distance.embed(X)
     assert (distance.embed(X[100:101]) == together[100:101]).all()
     assert (distance.embed(X[::-1]) == together[::-1]).all()
 
 
 @pytest.mark.parametrize(("side", "kernels"), [(6, (5,)), (14, (5,)), (28, (5, 3))])
-def test_its_parts_are_places_of_the_picture_and_sum_to_the_distance(side, kernels):
-    distance, (q, x) = network(side, kernels), pictures(2, side)
+def test_its_parts_are_places_of_the_image_and_sum_to_the_distance(side, kernels):
+    distance, (q, x) = network(side, kernels), images(2, side)
     parts = distance.parts(q, x, tuple(map(str, range(side * side))))
     d = distance.between(q[np.newaxis], x[np.newaxis])[0, 0]
     assert sum(part.amount for part in parts) == pytest.approx(d, rel=1e-12)
@@ -80,7 +80,7 @@ def test_its_parts_are_places_of_the_picture_and_sum_to_the_distance(side, kerne
 
 
 def test_a_change_in_one_corner_is_explained_there():
-    distance, q = network(28, (5,)), pictures(1, 28)[0]
+    distance, q = network(28, (5,)), images(1, 28)[0]
     x = q.copy().reshape(28, 28)
     x[:6, -6:] += 2.0
     by_place = {part.name: part.amount for part in distance.parts(q, x.ravel(), ())}
@@ -89,7 +89,7 @@ def test_a_change_in_one_corner_is_explained_there():
 
 
 def test_stored_and_restored_it_is_the_same():
-    distance, X = network(12), pictures(5, 12)
+    distance, X = network(12), images(5, 12)
     again = ConvolutionDistance.restore(distance.settings(), distance.arrays())
     assert (again.between(X, X) == distance.between(X, X)).all()
 
@@ -150,6 +150,6 @@ def test_all_learners_are_listed_whatever_is_installed():
 def test_without_torch_one_line_says_how_to_get_it(name):
     learner = make_learner(name)
     with pytest.raises(BadInput, match=r"which is not installed") as caught:
-        learner.fit(pictures(8, 28), ["a", "b"] * 4)
+        learner.fit(images(8, 28), ["a", "b"] * 4)
     assert 'pip install "semblance[deep]"' in caught.value.hint
     assert "\n" not in str(caught.value)

@@ -70,9 +70,9 @@ CURVES = {
 }
 
 
-def picture(data: bytes) -> np.ndarray:
-    with Image.open(io.BytesIO(data)) as image:
-        return np.asarray(image.convert("RGB"))
+def image(data: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(data)) as opened:
+        return np.asarray(opened.convert("RGB"))
 
 
 def colour(value: str) -> tuple[int, ...]:
@@ -87,12 +87,12 @@ def ink(pixels: np.ndarray, theme: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_the_current_metric_alone_is_in_the_accent_colour(kind, theme):
-    pixels = picture(FIGURES[kind](CURVES[kind], Page(theme=theme, size=(480, 200), ratio=2)))
+    pixels = image(FIGURES[kind](CURVES[kind], Page(theme=theme, size=(480, 200), ratio=2)))
     assert pixels.shape == (400, 960, 3)
     accent = colour(PALETTES[theme].accent)
     assert (pixels == accent).all(axis=2).sum() > 100
     grey = [type(curve)(**{**vars(curve), "current": False}) for curve in CURVES[kind]]
-    others = picture(FIGURES[kind](grey, Page(theme=theme, size=(480, 200), ratio=2)))
+    others = image(FIGURES[kind](grey, Page(theme=theme, size=(480, 200), ratio=2)))
     assert not (others == accent).all(axis=2).any()
 
 
@@ -104,7 +104,7 @@ def test_nothing_reaches_the_edge(kind, size, text_scale):
     curves = CURVES[kind] + [
         type(c)(**{**vars(c), "current": False, "label": c.label * 9}) for c in CURVES[kind]
     ]
-    drawn = ink(picture(FIGURES[kind](curves, Page(theme="dark", size=size, text_scale=text_scale))), "dark")
+    drawn = ink(image(FIGURES[kind](curves, Page(theme="dark", size=size, text_scale=text_scale))), "dark")
     assert drawn.any()
     assert not drawn[0].any()
     assert not drawn[-1].any()
@@ -115,7 +115,7 @@ def test_nothing_reaches_the_edge(kind, size, text_scale):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("theme", PALETTES)
 def test_without_curves_there_are_quiet_axes(kind, theme):
-    pixels = picture(FIGURES[kind]([], Page(theme=theme, size=(300, 150))))
+    pixels = image(FIGURES[kind]([], Page(theme=theme, size=(300, 150))))
     assert ink(pixels, theme).any()
     assert not (pixels == colour(PALETTES[theme].accent)).all(axis=2).any()
 
@@ -149,7 +149,7 @@ def test_equal_plots_are_equal_files_that_tell_neither_when_nor_where(kind, form
     ],
 )
 def test_odd_accuracies_are_drawn(curves):
-    assert picture(FIGURES[ACCURACY](curves, Page(theme="dark", size=(300, 150)))).shape == (150, 300, 3)
+    assert image(FIGURES[ACCURACY](curves, Page(theme="dark", size=(300, 150)))).shape == (150, 300, 3)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_odd_accuracies_are_drawn(curves):
     ],
 )
 def test_odd_trainings_are_drawn(curve):
-    assert picture(FIGURES[TRAINING]([curve], Page(theme="light", size=(300, 150)))).shape == (150, 300, 3)
+    assert image(FIGURES[TRAINING]([curve], Page(theme="light", size=(300, 150)))).shape == (150, 300, 3)
 
 
 @pytest.mark.parametrize("name", ["$x^2$ {", "a\nb", "=1+1", "距离 度量", "\U0001f9e0", "", "x" * 5000])
@@ -175,7 +175,7 @@ def test_any_name_can_be_drawn(name):
 
 def test_a_stale_curve_has_no_band():
     filled, stale = (
-        picture(
+        image(
             FIGURES[ACCURACY](
                 [accuracy("a", 0.8, current=True, stale=is_stale)], Page(theme="dark", named=False)
             )
@@ -187,7 +187,7 @@ def test_a_stale_curve_has_no_band():
 
 def test_title_and_provenance_stand_above():
     plain, headed = (
-        picture(FIGURES[ROC](CURVES[ROC], Page(theme="print", size=(480, 240), named=False, **words)))
+        image(FIGURES[ROC](CURVES[ROC], Page(theme="print", size=(480, 240), named=False, **words)))
         for words in ({}, {"title": "ROC, malignant", "note": "79 held-out patients"})
     )
     assert ink(headed, "print")[5:20].sum() > 100
@@ -234,4 +234,4 @@ def test_ticks_of_counts_begin_at_the_first_and_fit(first, last, width):
 
 def test_png_is_not_larger_than_it_must_be():
     data = FIGURES[ACCURACY](CURVES[ACCURACY], Page(theme="dark", size=(360, 164)))
-    assert len(data) < len(zlib.compress(picture(data).tobytes())) * 2
+    assert len(data) < len(zlib.compress(image(data).tobytes())) * 2

@@ -53,7 +53,7 @@ def test_what_scripts_read_stays_english(german):
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):
     eraser = Eraser(False, {"MUSTER-1234"}, {"/home/MUSTER-1234/a.png"})
-    text = eraser.cleaned(say("The picture {image} is not there any more.", image="/home/MUSTER-1234/a.png"))
+    text = eraser.cleaned(say("The image {image} is not there any more.", image="/home/MUSTER-1234/a.png"))
     assert "MUSTER" not in str(text) + shown(text) + repr(getattr(text, "values", ""))
     parted = eraser.cleaned(say("{a}-{b}", a="MUSTER", b="1234"))
     assert shown(parted) == str(parted) == "[1]"

@@ -103,15 +103,15 @@ def test_findings_have_a_letter_and_a_word() -> None:
     assert "malignant" in text
 
 
-@pytest.mark.parametrize("content", [b"", b"no picture", png()[:40]])
-def test_unreadable_pictures_are_said_to_be_so(content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"no image", png()[:40]])
+def test_unreadable_images_are_said_to_be_so(content: bytes) -> None:
     document = report(ranking=(row(1, thumbnail=content),), plots=(Plot("Curve", content),))
     _, text = _read(report_pdf(document))
-    assert "no picture" in text
+    assert "no image" in text
 
 
 @pytest.mark.parametrize("size", [(10, 2000), (3000, 20), (1, 1)])
-def test_pictures_of_any_shape_fit(size: tuple[int, int]) -> None:
+def test_images_of_any_shape_fit(size: tuple[int, int]) -> None:
     document = report(
         ranking=(row(1, thumbnail=png(*size)),), plots=tuple(Plot("Curve", png(*size)) for _ in range(3))
     )

@@ -31,7 +31,7 @@ def test_no_patient_and_no_folder_is_told_by_default() -> None:
             library="/home/someone/Breast.semblance",
             notes=(
                 f"{PATIENT} was seen twice.",
-                "Read from /srv/pictures/a.png",
+                "Read from /srv/images/a.png",
                 "PAT-9 came from elsewhere.",
             ),
             card=(Fact("Features", r"C:\data\someone\gabor"),),
@@ -47,7 +47,7 @@ def test_no_patient_and_no_folder_is_told_by_default() -> None:
 
 def test_everything_is_told_when_identified() -> None:
     told = _everything(report(identified=True))
-    for kept in (PATIENT, QUERY_PATIENT, "/srv/pictures"):
+    for kept in (PATIENT, QUERY_PATIENT, "/srv/images"):
         assert kept in told
     assert "Identified: patient ids and file paths are included." in told
 
@@ -85,7 +85,7 @@ def test_very_many_patients_are_no_burden() -> None:
     assert document.patients == ()
 
 
-def test_a_picture_from_outside_is_told_by_its_file_name() -> None:
+def test_a_image_from_outside_is_told_by_its_file_name() -> None:
     document = report(query=QueryFacts(image="/home/someone/query.png"))
     assert document.query.image == "query.png"
 

@@ -51,7 +51,7 @@ def context(context, trained):
 
 
 class Grey(ThumbnailSource):
-    """Every case has a picture at once."""
+    """Every case has an image at once."""
 
     def get(self, case_row: int) -> QImage | None:
         image = QImage(16, 16, QImage.Format.Format_RGB888)
@@ -127,12 +127,12 @@ def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
     assert len(said(context)) == 4
 
 
-def test_the_next_question_is_there_without_waiting_and_its_pictures_too(qtbot, page, jobs) -> None:
+def test_the_next_question_is_there_without_waiting_and_its_images_too(qtbot, page, jobs) -> None:
     following = page.questions.next
     assert following is not None
     qtbot.keyClick(page, Qt.Key.Key_N)
     assert page.questions.question == following
-    assert page.panes[1].view.picture is not None
+    assert page.panes[1].view.image is not None
     assert jobs.held, "keeping the answer goes on meanwhile"
 
 
@@ -263,7 +263,7 @@ def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
 # In the Refine panel
 
 
-def test_a_picture_is_pressed(qtbot, section, context, jobs) -> None:
+def test_a_image_is_pressed(qtbot, section, context, jobs) -> None:
     asked = section.questions.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
@@ -312,9 +312,9 @@ def test_asking_in_full_size_is_one_click_away(qtbot, section) -> None:
         section.head.action_wanted.emit()
 
 
-def test_pictures_are_drawn(section) -> None:
+def test_images_are_drawn(section) -> None:
     drawn = section.first.grab().toImage()
-    section.first.show_image(None, "no picture")
+    section.first.show_image(None, "no image")
     assert section.first.grab().toImage() != drawn
 
 
@@ -325,4 +325,4 @@ def test_thumbnails_that_arrive_late_are_drawn(qtbot, context, jobs) -> None:
     qtbot.addWidget(section)
     section.show()
     settle(qtbot, jobs)
-    assert waiting, "pictures of the question are sent for"
+    assert waiting, "images of the question are sent for"

@@ -37,7 +37,7 @@ def panel(qtbot, jobs, context, trained):
 def test_the_query_stands_beside_the_ranked_case(panel):
     ranked = panel.state.ranking.ranked[2]
     assert panel.current_case() == ranked.case_id
-    assert [pane.view.picture is not None for pane in panel.panes] == [True, True]
+    assert [pane.view.image is not None for pane in panel.panes] == [True, True]
     texts = panel.facts.texts()
     assert texts[0] == ["Query", "Rank 3"]
     assert texts[1][0] == "Finding"
@@ -67,7 +67,7 @@ def test_the_ends_of_the_ranking_are_ends(panel, jobs):
     assert not panel.following.isEnabled()
 
 
-def test_what_is_done_to_one_picture_is_done_to_the_other_while_linked(panel):
+def test_what_is_done_to_one_image_is_done_to_the_other_while_linked(panel):
     left, right = (pane.view for pane in panel.panes)
     left.zoom_by(4)
     assert right.viewport.zoom == pytest.approx(left.viewport.zoom)
@@ -87,17 +87,17 @@ def test_the_greys_go_along(panel):
     assert (right.window_level.low, right.window_level.high) == pytest.approx((20.0, 90.0), rel=0.2)
 
 
-def test_a_picture_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypatch):
+def test_a_image_that_is_gone_says_so_and_the_other_stays(panel, jobs, monkeypatch):
     from semblance.core.errors import BadInput
 
     def gone(*_given, **_more):
-        raise BadInput("'x.png' is not there any more.", "Find moved pictures.")
+        raise BadInput("'x.png' is not there any more.", "Find moved images.")
 
     monkeypatch.setattr(looking, "view_case", gone)
     panel.step(1)
     jobs.let_run()
-    assert panel.panes[0].view.picture is not None
-    assert panel.panes[1].view.picture is None
+    assert panel.panes[0].view.image is not None
+    assert panel.panes[1].view.image is None
     assert "not there any more" in panel.heads[1]._distance.text()
 
 
@@ -107,7 +107,7 @@ def test_a_query_from_outside_is_compared_too(panel, jobs, tmp_path):
     panel.state.set_query(Query(image=path))
     panel.compare(panel.state.ranking.ranked[0].row)
     jobs.let_run()
-    assert panel.panes[0].view.picture.width == 40
+    assert panel.panes[0].view.image.width == 40
     assert panel.facts.texts()[1][1] == "not given"
 
 

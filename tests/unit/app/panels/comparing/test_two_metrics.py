@@ -155,7 +155,7 @@ def test_another_query_is_followed(panel, jobs):
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
     jobs.let_run()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
-    assert panel.picture.picture is not None
+    assert panel.image.image is not None
 
 
 def test_a_hidden_page_asks_only_once_it_is_seen(panel, jobs):
@@ -278,7 +278,7 @@ def test_it_is_said_which_metric_knows_the_query_and_which_estimate_is_poor(pane
     assert not panel.facts.cautions[1].isVisible()
 
 
-def test_all_pictures_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
+def test_all_images_come_however_long_a_frame_takes(panel, qtbot, monkeypatch):
     columns, lines = panel.columns, RankPainter.lines
 
     def slowly(painter, *what):
@@ -289,7 +289,7 @@ def test_all_pictures_come_however_long_a_frame_takes(panel, qtbot, monkeypatch)
         done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
 
     monkeypatch.setattr(RankPainter, "lines", slowly)
-    columns._pictures.clear()
+    columns._images.clear()
     columns.set_source(Thumbnails(answer, columns))
     columns.viewport().update()
     seen = [
@@ -299,12 +299,12 @@ def test_all_pictures_come_however_long_a_frame_takes(panel, qtbot, monkeypatch)
         if columns.geometry_now.seen(place)
     ]
     assert len(seen) > 20
-    qtbot.waitUntil(lambda: all(columns._pictures.get(row) is not None for row in seen))
-    qtbot.waitUntil(lambda: not columns._pictures.late)
+    qtbot.waitUntil(lambda: all(columns._images.get(row) is not None for row in seen))
+    qtbot.waitUntil(lambda: not columns._images.late)
 
 
-def test_pictures_of_cases_that_went_are_not_waited_for(panel, qtbot):
-    panel.columns._pictures.late.add(-7)
+def test_images_of_cases_that_went_are_not_waited_for(panel, qtbot):
+    panel.columns._images.late.add(-7)
     panel.columns.viewport().repaint()
-    assert not panel.columns._pictures.late
+    assert not panel.columns._images.late
     assert not panel.columns._again.isActive()

@@ -142,16 +142,16 @@ def test_a_failure_says_what_to_do(panel, jobs, monkeypatch):
     assert panel._empty._title.text() == "A map needs at least 3 cases."
 
 
-def test_it_is_saved_as_a_picture_and_as_a_table_without_names(panel, jobs, tmp_path):
+def test_it_is_saved_as_a_image_and_as_a_table_without_names(panel, jobs, tmp_path):
     panel.show()
     jobs.let_run()
     for name in ("map.png", "map.svg", "map.pdf", "map.csv"):
         panel.save_to(tmp_path / name, as_seen=name == "map.png")
         jobs.let_run()
         assert (tmp_path / name).stat().st_size > 500
-    with Image.open(tmp_path / "map.png") as picture:
-        assert picture.size == (2280, 1800)
-        assert len(picture.convert("RGB").getcolors(1 << 20)) > 10
+    with Image.open(tmp_path / "map.png") as image:
+        assert image.size == (2280, 1800)
+        assert len(image.convert("RGB").getcolors(1 << 20)) > 10
     text = (tmp_path / "map.csv").read_text(encoding="utf-8-sig")
     lines = list(csv.DictReader(text.splitlines()))
     assert len(lines) == len(panel.map.rows)

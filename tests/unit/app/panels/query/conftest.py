@@ -7,8 +7,8 @@ from semblance.app.panels.query.panel import QueryPanel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import opening
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.pictures import striped_folder
-from tests.helpers.query_panel import picture_file
+from tests.helpers.images import striped_folder
+from tests.helpers.query_panel import image_file
 from tests.helpers.showing import on_screen
 
 
@@ -19,8 +19,8 @@ def panel(qtbot, context):
 
 @pytest.fixture
 def library(tmp_path, context):
-    """A library of eight pictures of four patients, open; its first case is ``level/p000.png``."""
-    source = striped_folder(tmp_path / "pictures", n=8)
+    """A library of eight images of four patients, open; its first case is ``level/p000.png``."""
+    source = striped_folder(tmp_path / "images", n=8)
     path = tmp_path / "striped.semblance"
     import_source(source, path, kind="folder")
     context.state.set_library(opening.publish(path))
@@ -29,7 +29,7 @@ def library(tmp_path, context):
 
 @pytest.fixture
 def asked(panel, context, jobs, tmp_path):
-    """The panel, shown with a picture from outside of 48 x 40 pixels."""
-    searching.ask(context, Query(image=picture_file(tmp_path)))
+    """The panel, shown with an image from outside of 48 x 40 pixels."""
+    searching.ask(context, Query(image=image_file(tmp_path)))
     jobs.let_run()
     return panel

@@ -13,7 +13,7 @@ from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.looking import view_file
-from tests.helpers.query_panel import LEFT, PART, case_of, draw, picture_file, shows_picture
+from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
 
 
 def press(panel, key):
@@ -34,24 +34,24 @@ def test_a_drawn_region_is_asked_with(asked, context):
     assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
 
 
-def test_drawing_does_not_load_the_picture_again(asked, jobs):
+def test_drawing_does_not_load_the_image_again(asked, jobs):
     view = asked.view
     view.zoom_by(2)
-    shown, viewport = view.picture, view.viewport
+    shown, viewport = view.image, view.viewport
     draw(asked, PART)
     assert jobs.held == []
-    assert (view.picture, view.viewport) == (shown, viewport)
+    assert (view.image, view.viewport) == (shown, viewport)
 
 
 def test_a_case_with_a_region_of_its_own_is_asked_by_it(asked, context):
     viewed = replace(view_file(context.state.query.image), region=PART)
-    asked._show_picture(viewed)
+    asked._show_image(viewed)
     assert not asked.search_with.isEnabled()
     assert asked.search_with.value() == "region"
     assert asked.facts.text("Region") == "the case’s own, 24 × 16 px"
 
 
-def test_whole_picture_sets_the_region_aside_and_back(asked, context):
+def test_whole_image_sets_the_region_aside_and_back(asked, context):
     assert not asked.search_with.isEnabled()
     draw(asked, PART)
     press(asked, "whole")
@@ -83,17 +83,17 @@ def test_escape_removes_the_region_and_undo_brings_it_back(asked, context):
 
 
 def test_a_remembered_region_is_drawn(panel, context, jobs, tmp_path):
-    searching.ask(context, Query(image=picture_file(tmp_path), region=PART))
+    searching.ask(context, Query(image=image_file(tmp_path), region=PART))
     jobs.let_run()
     assert panel.view.region.region == PART
     assert panel.search_with.value() == "region"
 
 
-def test_a_region_of_another_picture_is_not_drawn(panel, context, jobs, tmp_path):
-    searching.ask(context, Query(image=picture_file(tmp_path), region=Region(900, 900, 5, 5)))
+def test_a_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
+    searching.ask(context, Query(image=image_file(tmp_path), region=Region(900, 900, 5, 5)))
     jobs.let_run()
     assert panel.view.region.region is None
-    assert shows_picture(panel)
+    assert shows_image(panel)
 
 
 # Tools, keys, menu
@@ -108,14 +108,14 @@ def test_tools_and_keys_agree(asked):
     assert asked.tools.tools[RECTANGLE].isChecked()
 
 
-def test_the_histogram_and_the_picture_share_one_window(asked):
+def test_the_histogram_and_the_image_share_one_window(asked):
     QTest.keyClick(asked.histogram, Qt.Key.Key_Right)
     assert asked.view.window_level == asked.histogram._window
     QTest.mousePress(asked.view, LEFT, pos=QPoint(100, 100))
     QTest.mouseMove(asked.view, QPoint(140, 120))
     QTest.mouseRelease(asked.view, LEFT, pos=QPoint(140, 120))
     assert asked.view.window_level == asked.histogram._window
-    first = asked.view.picture.auto
+    first = asked.view.image.auto
     QTest.mouseClick(asked.tools.auto, LEFT)
     assert (asked.view.window_level.low, asked.view.window_level.high) == first
 
@@ -130,7 +130,7 @@ def test_the_menu_does_what_it_says(asked, qtbot):
     actions = entries(menu)
     actions["Invert"].trigger()
     assert asked.view.inverted
-    actions["Words on the picture"].trigger()
+    actions["Words on the image"].trigger()
     assert not asked.view.words_shown
     actions["Copy file name"].trigger()
     assert QGuiApplication.clipboard().text() == "outside.png"
@@ -180,7 +180,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(asked):
         assert control.accessibleName(), control
 
 
-def test_a_low_panel_gives_up_its_facts_for_the_picture(asked):
+def test_a_low_panel_gives_up_its_facts_for_the_image(asked):
     asked.resize(336, 360)
     assert not asked.facts.isVisible()
     assert asked.view.height() >= 96

@@ -313,11 +313,11 @@ class TestTheStripAtTheFootOfQuery:
         self.judge(context, jobs, 4)
         self.judge(context, jobs, 6)
         assert not strip.isHidden()
-        assert "c6 is like the query" in strip.pictures.accessibleName()
+        assert "c6 is like the query" in strip.images.accessibleName()
         assert not strip.grab().isNull()
         strip.head.action_wanted.emit()
         jobs.let_run()
-        assert "c6" not in strip.pictures.accessibleName()
+        assert "c6" not in strip.images.accessibleName()
         strip.head.action_wanted.emit()
         jobs.let_run()
         assert strip.isHidden()
@@ -325,4 +325,4 @@ class TestTheStripAtTheFootOfQuery:
     def test_a_click_leads_to_all_of_them(self, qtbot, strip, context, jobs):
         self.judge(context, jobs, 4)
         with qtbot.waitSignal(strip.wanted):
-            qtbot.mouseClick(strip.pictures, LEFT)
+            qtbot.mouseClick(strip.images, LEFT)

@@ -276,7 +276,7 @@ def test_the_strip_follows_the_text_size(qapp, ranked):
 
 class TestGreysAsTheQuerys:
     @pytest.fixture
-    def pictures(self, tmp_path, context, jobs):
+    def images(self, tmp_path, context, jobs):
         """A library of three ramps, one of 16 bits and one in colour."""
         folder = tmp_path / "ramps"
         folder.mkdir()
@@ -289,14 +289,14 @@ class TestGreysAsTheQuerys:
         context.state.set_library(publish(library))
         yield context.state.columns
 
-    def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, pictures, qtbot):
+    def test_thumbnails_take_the_greys_and_give_them_back(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
         context.state.set_greys(Greys(100.0, 100.5))
         qtbot.mouseClick(panel.greys, LEFT)
         made = panel.grid._source
         assert made is not usual
-        rows = [int(row) for row in pictures.case_row]
+        rows = [int(row) for row in images.case_row]
         for row in rows:
             made.get(row)
         made._send_soon.timeout.emit()
@@ -310,12 +310,12 @@ class TestGreysAsTheQuerys:
         qtbot.mouseClick(panel.greys, LEFT)
         assert panel.grid._source is usual
 
-    def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, pictures, qtbot):
+    def test_other_greys_are_followed_once_they_rest(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         context.state.set_greys(Greys(0.0, 255.0))
         qtbot.mouseClick(panel.greys, LEFT)
         made = panel.grid._source
-        row = int(pictures.case_row[0])
+        row = int(images.case_row[0])
         for low, high, negative, expected in ((0, 100, False, 255), (0, 100, True, 0), (150, 199, False, 0)):
             context.state.set_greys(Greys(low, high, negative=negative))
             assert panel._greys._settled.isActive()
@@ -325,7 +325,7 @@ class TestGreysAsTheQuerys:
             jobs.let_run()
             assert made.get(row).pixelColor(90, 40).red() == expected
 
-    def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, pictures, qtbot):
+    def test_without_greys_the_thumbnails_are_as_always(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
         usual = panel.grid._source
         qtbot.mouseClick(panel.greys, LEFT)

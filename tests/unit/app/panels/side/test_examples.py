@@ -140,13 +140,13 @@ def test_cases_and_files_are_dropped_on_either_half(window, tmp_path):
     with Library.open(window.state.path) as opened:
         source = opened.catalogue.sources()[0].path
     file = QMimeData()
-    picture = next(source.rglob("*.png"))
-    file.setUrls([QUrl.fromLocalFile(str(picture))])
+    image = next(source.rglob("*.png"))
+    file.setUrls([QUrl.fromLocalFile(str(image))])
     drop(strip, file, 0.8)
     count(window, 2)
     assert names(window, like=True) == [ids(window)[6]]
-    assert names(window, like=False) == [picture.name]
-    wait_for(window, lambda: strip._picture(Query(image=picture))[0] is not None)
+    assert names(window, like=False) == [image.name]
+    wait_for(window, lambda: strip._image(Query(image=image))[0] is not None)
 
 
 def test_a_file_is_chosen(window, monkeypatch, tmp_path):

@@ -38,7 +38,7 @@ def made(tmp_path_factory):
         n=12,
         features="gabor",
         metrics=(TrainRequest("euclidean", "plain", steps="standardise,pca:5"),),
-        name="pictures.semblance",
+        name="images.semblance",
     )
     close_desks()
     return folder
@@ -94,7 +94,7 @@ def test_a_reason_that_comes_after_its_library_was_closed_is_not_told(panel, con
     assert panel.shown is None
 
 
-def test_pictures_and_failures_that_come_later_are_not_shown(panel, context, table, monkeypatch):
+def test_images_and_failures_that_come_later_are_not_shown(panel, context, table, monkeypatch):
     """Neither in the library that was opened meanwhile."""
 
     def fails(*_args, **_more):
@@ -106,12 +106,12 @@ def test_pictures_and_failures_that_come_later_are_not_shown(panel, context, tab
     searching.ask(context, Query("t/c0"))
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
-    assert {operations.WHY, operations.PICTURES} <= context.jobs._latest.keys()
+    assert {operations.WHY, operations.IMAGES} <= context.jobs._latest.keys()
     context.state.set_library(publish(table))
     before = panel.empty.accessibleName()
     context.jobs.let_run()
     assert panel.empty.accessibleName() == before
-    assert panel.pictures.query.shown.problem == ""
+    assert panel.images.query.shown.problem == ""
 
 
 def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, context):
@@ -123,7 +123,7 @@ def test_it_tells_of_the_first_case_and_its_total_is_the_cards_distance(asked, c
     amounts = [line.amount for line in asked.waterfall.lines]
     assert amounts == sorted(amounts, reverse=True)
     assert asked.sentence.text() == asked.shown.sentence
-    assert "Rank 1" in asked.pictures._title.text()
+    assert "Rank 1" in asked.images._title.text()
 
 
 def test_what_an_untick_needs_is_read_while_nothing_is_asked(asked, context, qtbot):
@@ -249,49 +249,49 @@ def test_a_hidden_panel_asks_for_nothing_and_tells_when_it_is_shown(panel, conte
 
 def test_a_failure_says_what_happened(asked, context, monkeypatch):
     def fails(*_args, **_more):
-        raise BadInput("The picture is gone.", "Put it back.")
+        raise BadInput("The image is gone.", "Put it back.")
 
     monkeypatch.setattr(explaining, "why", fails)
     asked.follow(context.state.ranking.ranked[4].row)
     context.jobs.let_run()
     assert asked.told_empty
     assert asked.shown is None
-    assert "The picture is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
+    assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
 
 
-def test_rings_stand_on_both_pictures_for_gabor_features(panel, context, made):
-    context.state.set_library(publish(made / "pictures.semblance"))
+def test_rings_stand_on_both_images_for_gabor_features(panel, context, made):
+    context.state.set_library(publish(made / "images.semblance"))
     searching.ask(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
-    query, case = panel.pictures.query.shown, panel.pictures.case.shown
+    query, case = panel.images.query.shown, panel.images.case.shown
     assert query.pixels is not None
     assert case.pixels is not None
     assert query.rings == case.rings
-    assert panel.pictures.note.text()
-    assert panel.pictures.marks.isVisible() == bool(query.rings)
+    assert panel.images.note.text()
+    assert panel.images.marks.isVisible() == bool(query.rings)
 
 
 def test_places_that_agree_can_be_hidden_and_stay_so(panel, context, made, qtbot):
-    context.state.set_library(publish(made / "pictures.semblance"))
+    context.state.set_library(publish(made / "images.semblance"))
     searching.ask(context, Query(context.state.columns.ids[0]))
     context.jobs.let_run()
     for case in context.state.ranking.ranked:
-        if not panel.pictures.query.shown.rings:
+        if not panel.images.query.shown.rings:
             panel.follow(case.row)
             context.jobs.let_run()
-    assert panel.pictures.query.shown.rings
-    assert panel.pictures.query.marked
-    qtbot.mouseClick(panel.pictures.marks, LEFT)
-    assert not panel.pictures.query.marked
-    assert not panel.pictures.case.marked
+    assert panel.images.query.shown.rings
+    assert panel.images.query.marked
+    qtbot.mouseClick(panel.images.marks, LEFT)
+    assert not panel.images.query.marked
+    assert not panel.images.case.marked
     again = WhyPanel(context)
     qtbot.addWidget(again)
-    assert not again.pictures.query.marked
+    assert not again.images.query.marked
 
 
-def test_rows_of_a_table_have_no_pictures(asked):
-    assert asked.pictures.query.shown.pixels is None
-    assert "no picture" in asked.pictures.query.shown.problem
+def test_rows_of_a_table_have_no_images(asked):
+    assert asked.images.query.shown.pixels is None
+    assert "no image" in asked.images.query.shown.problem
 
 
 def test_the_metrics_card_is_told_with_its_badge(asked, context):

@@ -52,7 +52,7 @@ def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(moving
     assert motion.places == []
 
 
-def test_tests_and_pictures_of_the_window_show_cards_at_rest(qapp):
+def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
     assert card_motion.system_duration() == 0
 
 

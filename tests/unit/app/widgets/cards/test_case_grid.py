@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.card_pieces import thumbs_of
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.gallery import answer, sample_deck
-from semblance.core.library.columns import PictureState, case_columns
+from semblance.core.library.columns import ImageState, case_columns
 from tests.helpers.showing import on_screen
 
 
@@ -118,8 +118,8 @@ def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None
     assert grid.deck().judgements == {2: 1}
 
 
-def test_a_moved_picture_offers_relink(qtbot, grid: CaseGrid) -> None:
-    assert grid.deck().columns.state[7] == PictureState.MISSING
+def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
+    assert grid.deck().columns.state[7] == ImageState.MISSING
     card = grid.card_rect(7)
     middle = card.topLeft() + QPoint(MARGIN + grid._layout.thumb // 2, MARGIN + grid._layout.thumb // 2 + 6)
     with qtbot.waitSignal(grid.relink_wanted) as told:
@@ -153,7 +153,7 @@ def test_resizing_keeps_what_was_on_top(qtbot, grid: CaseGrid) -> None:
     assert first in grid.visible_places()[:8]
 
 
-def test_pictures_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
+def test_images_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
     well = grid.viewport().grab().toImage()
     source = Thumbnails(answer, grid)
     with qtbot.waitSignal(source.ready):

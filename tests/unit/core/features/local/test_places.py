@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from semblance.core.features.local.places import grid_inside, seen
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 
 
@@ -35,15 +35,15 @@ def test_an_outline_thinner_than_the_grid_is_still_looked_at():
     assert grid_inside(np.zeros((5, 9), dtype=bool), 4).tolist() == [[2, 4]]
 
 
-def test_a_large_picture_is_reduced_with_its_outline():
+def test_a_large_image_is_reduced_with_its_outline():
     pixels = np.zeros((800, 400), dtype=np.uint8)
     outline = Ellipse.filling(200, 400)
-    planes, inside = seen(Picture(pixels, 255.0), Region(100, 200, 200, 400, outline), longest=100)
+    planes, inside = seen(Image(pixels, 255.0), Region(100, 200, 200, 400, outline), longest=100)
     assert planes.shape == (1, 100, 50)
     assert inside.mean() == pytest.approx(np.pi / 4, abs=0.01)
 
 
-def test_a_narrow_picture_is_stretched_where_that_is_needed():
-    planes, inside = seen(Picture(np.zeros((2, 900, 3), np.uint8), 255.0), None, longest=300, shortest=32)
+def test_a_narrow_image_is_stretched_where_that_is_needed():
+    planes, inside = seen(Image(np.zeros((2, 900, 3), np.uint8), 255.0), None, longest=300, shortest=32)
     assert planes.shape == (3, 32, 300)
     assert inside.shape == (32, 300)

@@ -7,8 +7,8 @@ from skimage.color import rgb2lab
 
 from semblance.core.features import make_extractor
 from semblance.core.features.local.textons import BLOBS, EDGES, FORM, SMOOTH, lab_of, responses
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 
 FIRST_BLOB, FIRST_EDGE = 3 * len(SMOOTH), 3 * len(SMOOTH) + len(BLOBS)
@@ -81,7 +81,7 @@ def test_of_noise_they_are_those_of_scipy():
     assert responses(lab)[: FIRST_EDGE + 1] == pytest.approx(np.array(wanted), abs=1e-4)
 
 
-def test_responses_of_any_picture_stay_in_the_range_that_is_kept():
+def test_responses_of_any_image_stay_in_the_range_that_is_kept():
     rng = np.random.default_rng(0)
     hard = rng.integers(0, 2, (3, 90, 90)).astype(np.float32)
     hard[:, 30:60, 30:60] = 1.0
@@ -106,7 +106,7 @@ def test_colour_is_cie_lab_and_grey_has_none():
 
 def test_what_is_kept_are_the_responses_at_the_places():
     pixels = np.random.default_rng(2).integers(0, 256, (12, 15, 3), dtype=np.uint8)
-    kept = FORM.unpack(make_extractor("textons").extract(Picture(pixels, 255.0)))
+    kept = FORM.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
     whole = responses(lab_of((pixels / np.float32(255)).transpose(2, 0, 1))).reshape(17, -1).T
     step = (np.array(FORM.high) - FORM.low) / 4095
     assert kept.shape == whole.shape
@@ -119,7 +119,7 @@ def test_only_places_inside_the_outline_count():
     pixels[(rows - 50) ** 2 + (columns - 50) ** 2 < 40**2] = 255
     disc = Region(0, 0, 100, 100, Ellipse((50.0, 50.0), (20.0, 20.0)))
     extractor = make_extractor("textons", points=256)
-    inside = FORM.unpack(extractor.extract(Picture(pixels, 255.0), disc))
+    inside = FORM.unpack(extractor.extract(Image(pixels, 255.0), disc))
     assert len(inside) > 180
     assert inside[:, 0] == pytest.approx(100, abs=0.1)
-    assert FORM.unpack(extractor.extract(Picture(pixels, 255.0)))[:, 0].min() < 1
+    assert FORM.unpack(extractor.extract(Image(pixels, 255.0)))[:, 0].min() < 1

@@ -9,8 +9,8 @@ from skimage.feature import SIFT
 
 from semblance.core.features import make_extractor
 from semblance.core.features.local.visual_words import DENSE_SCALES, FORM, SHORTEST_SIDE, sift
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.outline import Ellipse
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.region import Region
 
 
@@ -18,15 +18,15 @@ def grey() -> np.ndarray:
     return camera()[100:292, 150:406].astype(np.float64) / 255
 
 
-def everywhere(picture: np.ndarray) -> np.ndarray:
-    return np.ones(picture.shape, dtype=bool)
+def everywhere(image: np.ndarray) -> np.ndarray:
+    return np.ones(image.shape, dtype=bool)
 
 
 def test_half_are_interest_points_as_scikit_image_describes_them():
-    picture = grey()
-    found = sift(picture, everywhere(picture), 4096)
+    image = grey()
+    found = sift(image, everywhere(image), 4096)
     peer = SIFT(upsampling=1)
-    peer.detect_and_extract(picture)
+    peer.detect_and_extract(image)
     assert 50 < len(peer.descriptors) < 2048
     np.testing.assert_array_equal(found[: len(peer.descriptors)], peer.descriptors)
 
@@ -46,20 +46,20 @@ def checks() -> np.ndarray:
     return np.where((rows // 20 + columns // 25) % 2, 0.9, 0.1)
 
 
-@pytest.mark.parametrize("picture", [grey(), checks(), checks() * 0.5 + np.eye(160, 200) * 0.4, np.eye(96)])
-def test_descriptors_have_at_most_the_length_they_are_brought_to(picture):
-    lengths = np.linalg.norm(sift(picture, everywhere(picture), 512).astype(float), axis=1)
+@pytest.mark.parametrize("image", [grey(), checks(), checks() * 0.5 + np.eye(160, 200) * 0.4, np.eye(96)])
+def test_descriptors_have_at_most_the_length_they_are_brought_to(image):
+    lengths = np.linalg.norm(sift(image, everywhere(image), 512).astype(float), axis=1)
     assert lengths.max() <= 512
     assert np.median(lengths) > 450
 
 
 def test_of_too_many_interest_points_every_scale_stays():
-    picture = grey()
+    image = grey()
     peer = SIFT(upsampling=1)
-    peer.detect(picture)
-    few = sift(picture, everywhere(picture), 40)
+    peer.detect(image)
+    few = sift(image, everywhere(image), 40)
     assert len(few) <= 40
-    peer.extract(picture)
+    peer.extract(image)
     known = {row.tobytes(): sigma for row, sigma in zip(peer.descriptors, peer.sigmas, strict=True)}
     kept = [known[row.tobytes()] for row in few if row.tobytes() in known]
     assert len(kept) == 20
@@ -69,7 +69,7 @@ def test_of_too_many_interest_points_every_scale_stays():
 
 @pytest.mark.parametrize("points", [16, 17, 256])
 def test_a_row_has_room_for_so_many_places_and_is_nearly_full(points):
-    row = make_extractor("visual_words", points=points).extract(Picture(camera(), 255.0))
+    row = make_extractor("visual_words", points=points).extract(Image(camera(), 255.0))
     assert row.shape == (points * 43,)
     assert 0.75 * points <= FORM.places(row[None]).sum() <= points
 
@@ -79,29 +79,29 @@ def test_only_places_inside_the_outline_are_described():
     pixels = np.full((120, 240), 100, dtype=np.uint8)
     pixels[:, (np.arange(240) // 4 % 2 == 0) & (np.arange(240) < 100)] = 200
     extractor = make_extractor("visual_words", points=64)
-    whole = FORM.unpack(extractor.extract(Picture(pixels, 255.0)))
+    whole = FORM.unpack(extractor.extract(Image(pixels, 255.0)))
     assert whole.any(axis=1).mean() > 0.3
     right = Region(0, 0, 240, 120, Ellipse((200.0, 60.0), (14.0, 14.0)))
-    inside = FORM.unpack(extractor.extract(Picture(pixels, 255.0), right))
+    inside = FORM.unpack(extractor.extract(Image(pixels, 255.0), right))
     assert len(inside) > 16
     assert not inside.any()
 
 
-def test_a_flat_picture_is_described_by_zeros():
+def test_a_flat_image_is_described_by_zeros():
     descriptors = FORM.unpack(
-        make_extractor("visual_words").extract(Picture(np.full((90, 90), 7, np.uint8), 255.0))
+        make_extractor("visual_words").extract(Image(np.full((90, 90), 7, np.uint8), 255.0))
     )
     assert len(descriptors) > 200
     assert not descriptors.any()
 
 
 def test_brightness_and_contrast_do_not_matter():
-    picture = grey() * 0.5
-    first = sift(picture, np.zeros(picture.shape, dtype=bool), 16)
-    again = sift(picture * 1.7 + 0.1, np.zeros(picture.shape, dtype=bool), 16)
+    image = grey() * 0.5
+    first = sift(image, np.zeros(image.shape, dtype=bool), 16)
+    again = sift(image * 1.7 + 0.1, np.zeros(image.shape, dtype=bool), 16)
     assert len(first) == len(DENSE_SCALES)
     assert np.abs(first.astype(int) - again).max() <= 1
 
 
-def test_the_smallest_picture_has_an_octave():
+def test_the_smallest_image_has_an_octave():
     assert math.log2(SHORTEST_SIDE / 12) > 0

@@ -10,8 +10,8 @@ from semblance.core.errors import BadInput
 from semblance.core.features.lung_texture.definitions import DEFINITIONS
 from semblance.core.features.lung_texture.extractor import LEVELS, LungTexture, densities
 from semblance.core.features.lung_texture.grey_levels import cooccurrence, levels_of, pairs, runs
+from semblance.core.imaging.image import Image, Values
 from semblance.core.imaging.outline import Ellipse, Polygon
-from semblance.core.imaging.picture import Picture, Values
 from semblance.core.imaging.region import Region
 from tests.helpers.volumes import stack_of
 
@@ -34,12 +34,12 @@ def lung(*shape, seed=0):
     return np.rint(-860 + coarse + rng.normal(0, 40, shape)).astype(np.int16)
 
 
-def picture_of(hu):
-    return Picture(hu, 200.0, "slice", black=-1000.0, values=Values(unit="HU"))
+def image_of(hu):
+    return Image(hu, 200.0, "slice", black=-1000.0, values=Values(unit="HU"))
 
 
 def measured(hu, region=None):
-    return dict(zip(KEYS, LungTexture().extract(picture_of(hu), region).tolist(), strict=True))
+    return dict(zip(KEYS, LungTexture().extract(image_of(hu), region).tolist(), strict=True))
 
 
 def test_forty_three_numbers_in_five_groups():
@@ -232,31 +232,31 @@ def test_turning_and_moving_change_nothing():
     hu = lung(36, 36, seed=3)
     whole = np.full((60, 70), 40, np.int16)
     whole[11:47, 20:56] = hu
-    kept = LungTexture().extract(picture_of(hu))
-    moved = LungTexture().extract(picture_of(whole), Region(20, 11, 36, 36))
+    kept = LungTexture().extract(image_of(hu))
+    moved = LungTexture().extract(image_of(whole), Region(20, 11, 36, 36))
     np.testing.assert_array_equal(moved, kept)
-    turned = LungTexture().extract(picture_of(np.ascontiguousarray(np.rot90(hu))))
+    turned = LungTexture().extract(image_of(np.ascontiguousarray(np.rot90(hu))))
     np.testing.assert_allclose(turned, kept, rtol=1e-4, atol=1e-5)
 
 
 def test_what_lies_outside_the_outline_takes_no_part():
     hu = lung(30, 30, seed=4)
     region = Region(4, 5, 20, 20, Polygon(((0, 0), (20, 0), (0, 20))))
-    kept = LungTexture().extract(picture_of(hu), region)
+    kept = LungTexture().extract(image_of(hu), region)
     inside = region.mask(30, 30)
     hu[~inside] = 1000
-    np.testing.assert_array_equal(LungTexture().extract(picture_of(hu), region), kept)
+    np.testing.assert_array_equal(LungTexture().extract(image_of(hu), region), kept)
 
 
 def test_the_slice_of_a_volume_that_the_region_is_on():
     hu = np.stack([lung(30, 30, seed=seed) for seed in range(5)])
     region = Region(3, 4, 20, 18, z=3)
     found = LungTexture().prepare_stack(stack_of(hu), region)
-    np.testing.assert_array_equal(found, LungTexture().extract(picture_of(hu[3]), region))
+    np.testing.assert_array_equal(found, LungTexture().extract(image_of(hu[3]), region))
 
 
-def test_pictures_without_densities_are_taken_for_the_lung_window():
-    grey = Picture(np.array([[0, 255]], np.uint8), 255.0)
+def test_images_without_densities_are_taken_for_the_lung_window():
+    grey = Image(np.array([[0, 255]], np.uint8), 255.0)
     np.testing.assert_allclose(densities(grey), [[-1350.0, 150.0]])
 
 

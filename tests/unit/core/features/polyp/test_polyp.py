@@ -13,7 +13,7 @@ from semblance.core.features.polyp.candidate import cut_out
 from semblance.core.features.polyp.definitions import definitions
 from semblance.core.features.polyp.extractor import Polyp
 from semblance.core.features.polyp.surface import Wall
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region, region_of_mask
 from tests.helpers.volumes import AIR, TISSUE, ball_on_wall, ct_of, plane, rod_on_wall, stack_of
 
@@ -274,9 +274,9 @@ def test_a_region_outside_is_refused(sessile):
         numbers_of(sessile, Region(90, 5, 4, 4, None, 10, 1))
 
 
-def test_a_single_picture_is_refused():
-    with pytest.raises(BadInput, match="single picture"):
-        Polyp().extract(Picture(np.zeros((9, 9), np.uint8), 255.0))
+def test_a_single_image_is_refused():
+    with pytest.raises(BadInput, match="single image"):
+        Polyp().extract(Image(np.zeros((9, 9), np.uint8), 255.0))
 
 
 @pytest.mark.parametrize("text", ["", "1,2", "a,b,c"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from semblance.core.imaging import PictureAddress, PictureReader
+from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom import cad
 from semblance.core.imaging.dicom.dicomdir import named_files
 from semblance.core.imaging.dicom.fields import text
@@ -57,9 +57,9 @@ def test_directions_that_cannot_be_are_no_plane(cosines):
 
 
 def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
-    files = [PictureAddress(path) for path in ct_series(tmp_path)]
-    with PictureReader() as reader:
-        stack = reader.stack(PictureAddress(files[0].container, slices=tuple(files)))
+    files = [ImageAddress(path) for path in ct_series(tmp_path)]
+    with ImageReader() as reader:
+        stack = reader.stack(ImageAddress(files[0].container, slices=tuple(files)))
         assert stack.spacing_mm == (2.0, 0.5, 0.5)
         assert stack.directions == ("S", "P", "L")
         volume = stack.volume()
@@ -168,10 +168,10 @@ def drawing(graphic: str, points: list[float], *, instance: str = "", place: lis
 
 def test_marks_are_found_wherever_they_hang_in_the_tree():
     library, finding, lonely = Dataset(), Dataset(), Dataset()
-    reference, pictured = Dataset(), Dataset()
+    reference, imaged = Dataset(), Dataset()
     reference.ReferencedSOPInstanceUID = "1.2.9"
-    pictured.ValueType, pictured.ReferencedSOPSequence = "IMAGE", [reference]
-    library.ValueType, library.ContentSequence = "CONTAINER", [pictured]
+    imaged.ValueType, imaged.ReferencedSOPSequence = "IMAGE", [reference]
+    library.ValueType, library.ContentSequence = "CONTAINER", [imaged]
     finding.ValueType, finding.ConceptCodeSequence = "CODE", coded("Mammography breast mass")
     finding.ContentSequence = [
         drawing("POINT", [50, 60], place=[1, 1, 1], concept="111010"),

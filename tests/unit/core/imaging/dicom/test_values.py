@@ -9,16 +9,16 @@ from pydicom.pixels import apply_modality_lut, convert_color_space
 from pydicom.pixels.processing import apply_color_lut
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import Picture
-from semblance.core.imaging.dicom.pictures import DicomPictures
-from semblance.core.imaging.picture import ValueWindow
-from tests.helpers.dicom_files import ct_slice, encoded, picture
+from semblance.core.imaging import Image
+from semblance.core.imaging.dicom.images import DicomImages
+from semblance.core.imaging.image import ValueWindow
+from tests.helpers.dicom_files import ct_slice, encoded, image
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40
 
 
-def first(dataset: Dataset) -> Picture:
-    return DicomPictures(io.BytesIO(encoded(dataset)), "made up").picture(0)
+def first(dataset: Dataset) -> Image:
+    return DicomImages(io.BytesIO(encoded(dataset)), "made up").image(0)
 
 
 def sequence(**elements) -> list[Dataset]:
@@ -38,7 +38,7 @@ def test_ct_is_as_grey_wherever_it_was_made():
 
 
 def test_windows_come_with_their_names_and_edges():
-    dataset = picture(GREY, Modality="MR", WindowCenter=[100, 50], WindowWidth=[200, 11])
+    dataset = image(GREY, Modality="MR", WindowCenter=[100, 50], WindowWidth=[200, 11])
     dataset.WindowCenterWidthExplanation = ["WIDE", "NARROW"]
     found = first(dataset)
     assert found.values.windows == (ValueWindow(0.0, 199.0, "WIDE"), ValueWindow(44.5, 54.5, "NARROW"))
@@ -48,11 +48,11 @@ def test_windows_come_with_their_names_and_edges():
 
 
 def test_a_window_without_width_is_left_out():
-    assert first(picture(GREY, WindowCenter=[1, 2], WindowWidth=[0, -5])).values.windows == ()
+    assert first(image(GREY, WindowCenter=[1, 2], WindowWidth=[0, -5])).values.windows == ()
 
 
 def test_without_a_window_grey_runs_over_what_is_no_padding():
-    found = first(picture(GREY, PixelPaddingValue=0, PixelPaddingRangeLimit=80))
+    found = first(image(GREY, PixelPaddingValue=0, PixelPaddingRangeLimit=80))
     assert found.values.padding == (0.0, 80.0)
     assert (found.black, found.white) == (120.0, 2520.0)
     assert found.grey()[0, 0] == 0
@@ -60,7 +60,7 @@ def test_without_a_window_grey_runs_over_what_is_no_padding():
 
 
 def test_monochrome1_is_dark_where_numbers_are_high():
-    up, down = picture(GREY), picture(GREY, PhotometricInterpretation="MONOCHROME1")
+    up, down = image(GREY), image(GREY, PhotometricInterpretation="MONOCHROME1")
     np.testing.assert_allclose(first(down).grey(), 1 - first(up).grey(), atol=1e-6)
     assert first(down).values.inverse
 
@@ -71,7 +71,7 @@ def test_a_modality_table_gives_the_numbers(data):
     path = data / "dicom/samples/mlut_18.dcm"
     reference = dcmread(path)
     with path.open("rb") as file:
-        found = DicomPictures(file, "mlut").picture(0)
+        found = DicomImages(file, "mlut").image(0)
     np.testing.assert_array_equal(found.pixels, apply_modality_lut(reference.pixel_array, reference))
 
 
@@ -89,7 +89,7 @@ def test_real_colours_are_those_of_pydicom(data, name):
         raw = __import__("pydicom.pixels", fromlist=["pixel_array"]).pixel_array(path, raw=True)
         expected = convert_color_space(raw, "YBR_FULL", "RGB")
     with path.open("rb") as file:
-        found = DicomPictures(file, name).picture(0)
+        found = DicomImages(file, name).image(0)
     difference = np.abs(found.pixels.astype(int) - expected.astype(int))
     assert difference.max() <= (0 if "PALETTE" in reference.PhotometricInterpretation else 1)
 
@@ -97,7 +97,7 @@ def test_real_colours_are_those_of_pydicom(data, name):
 def test_palettes_of_bytes_and_words():
     indices = np.arange(4, dtype=np.uint8).reshape(2, 2)
     for bits, table in ((8, bytes([10, 20, 30, 40])), (16, np.arange(4, dtype="<u2").tobytes())):
-        dataset = picture(indices, PhotometricInterpretation="PALETTE COLOR")
+        dataset = image(indices, PhotometricInterpretation="PALETTE COLOR")
         for colour in ("Red", "Green", "Blue"):
             setattr(dataset, f"{colour}PaletteColorLookupTableDescriptor", [4, 0, bits])
             setattr(dataset, f"{colour}PaletteColorLookupTableData", table)
@@ -109,13 +109,13 @@ def test_palettes_of_bytes_and_words():
 
 
 def test_spacing_is_told_from_where_it_is_known():
-    dataset = picture(GREY, ImagerPixelSpacing=[0.2, 0.1])
+    dataset = image(GREY, ImagerPixelSpacing=[0.2, 0.1])
     assert first(dataset).spacing_mm == (0.2, 0.1)
     dataset.EstimatedRadiographicMagnificationFactor = 2
     assert first(dataset).spacing_mm == (0.1, 0.05)
     dataset.PixelSpacing = [0.7, 0.6]
     assert first(dataset).spacing_mm == (0.7, 0.6)
-    ultrasound = picture(GREY)
+    ultrasound = image(GREY)
     ultrasound.SequenceOfUltrasoundRegions = sequence(
         PhysicalDeltaX=0.02, PhysicalDeltaY=0.03, PhysicalUnitsXDirection=3, PhysicalUnitsYDirection=3
     )
@@ -123,7 +123,7 @@ def test_spacing_is_told_from_where_it_is_known():
 
 
 def test_notes_tell_the_view_and_never_the_patient():
-    dataset = picture(
+    dataset = image(
         GREY,
         Modality="MG",
         ImageLaterality="L",
@@ -150,7 +150,7 @@ def test_notes_tell_the_view_and_never_the_patient():
 )
 def test_sizes_that_cannot_be_are_refused_before_anything_is_decoded(element, says):
     with pytest.raises(BadInput, match=says):
-        first(picture(GREY, **element))
+        first(image(GREY, **element))
 
 
 def test_ten_thousand_private_elements_and_deep_sequences_do_no_harm():
@@ -174,4 +174,4 @@ def test_sequences_nested_without_end_are_refused_or_read():
     nest = b"\x08\x00\x15\x11SQ\0\0\xff\xff\xff\xff\xfe\xff\x00\xe0\xff\xff\xff\xff" * 20_000
     at = data.index(b"\x08\x00\x16\x00UI")
     with pytest.raises(BadInput, match=r"nested without end|damaged|without pixels"):
-        DicomPictures(io.BytesIO(data[:at] + nest), "nest").picture(0)
+        DicomImages(io.BytesIO(data[:at] + nest), "nest").image(0)

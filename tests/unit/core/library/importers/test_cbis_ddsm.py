@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.mammograms import HEADER, PNG, cbis_files, cbis_line, roi
 from tests.helpers.scan import Scan
 
@@ -18,14 +18,14 @@ def test_cbis_ddsm(tmp_path):
     files |= cbis_files("P_00002", 1, (1, 2, 3, 4), "MLO") | {"jpeg/other/1/2.png": PNG}
     scan = Scan(write_zip(tmp_path / "cbis.zip", files))
     assert scan.kind == "mammograms"
-    picture, other = (
+    image, other = (
         "jpeg/Mass-Training_P_00001_LEFT_CC/1.2/P_00001.3/000000.png",
         "jpeg/Mass-Training_P_00002_LEFT_MLO/1.2/P_00002.3/000000.png",
     )
     told = [(c.key, c.finding, c.patient, (c.region.x, c.region.y, c.region.width)) for c in scan.cases]
     assert told == [
-        (picture, "malignant", "P_00001", (10, 20, 8)),
-        (f"{picture}#2", "benign", "P_00001", (30, 5, 4)),
+        (image, "malignant", "P_00001", (10, 20, 8)),
+        (f"{image}#2", "benign", "P_00001", (30, 5, 4)),
         (other, "benign", "P_00002", (1, 2, 3)),
     ]
     assert scan.cases[0].attributes == {
@@ -44,7 +44,7 @@ def test_cbis_ddsm(tmp_path):
     assert len(failed) == 1
     assert "P_00009" in scan.rejected[failed[0]].reason
     mask = "jpeg/Mass-Training_P_00001_LEFT_CC_2/1.2/P_00001.4.2/000001.png"
-    assert scan.rejected[mask].reason == f"The mask of '{picture}'."
+    assert scan.rejected[mask].reason == f"The mask of '{image}'."
     assert scan.rejected["jpeg/other/1/2.png"].reason == "No table describes it."
     scan.assert_each_file_told_once()
 

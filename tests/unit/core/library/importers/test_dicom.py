@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from semblance.core.imaging import PictureReader
+from semblance.core.imaging import ImageReader
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.dicom_series import HEADER_TAGS, grouped, instance_of
 from semblance.core.library.importers.importer import FoundCase
@@ -18,7 +18,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.library.library import Library
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, picture, save
+from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, image, save
 
 GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)
 
@@ -45,7 +45,7 @@ def details(library):
 
 def segmentation(frames: np.ndarray, places: list[int], numbers: list[int], series: str) -> Dataset:
     """A SEG object of (n, h, w) bits; frame i is segment ``numbers[i]`` on slice ``places[i]``."""
-    dataset = picture(frames, BitsAllocated=1, BitsStored=1, HighBit=0, Modality="SEG")
+    dataset = image(frames, BitsAllocated=1, BitsStored=1, HighBit=0, Modality="SEG")
     packed = np.packbits(frames.ravel(), bitorder="little").tobytes()
     dataset.PixelData = packed + b"\0" * (len(packed) % 2)
     dataset.SOPClassUID = "1.2.840.10008.5.1.4.1.1.66.4"
@@ -83,14 +83,14 @@ def test_slices_of_a_series_are_one_case_in_their_order(tmp_path):
 def test_every_file_is_accounted_once(tmp_path):
     folder = tmp_path / "tree"
     ct_series(folder / "ct", 4)
-    save(picture(np.zeros((3, 8, 8), np.uint8), Modality="US"), folder / "cine.dcm")
-    save(picture(GREY, Modality="DX"), folder / "film")
+    save(image(np.zeros((3, 8, 8), np.uint8), Modality="US"), folder / "cine.dcm")
+    save(image(GREY, Modality="DX"), folder / "film")
     plan = Dataset()
     plan.SOPClassUID, plan.Modality = "1.2.840.10008.5.1.4.1.1.481.5", "RTPLAN"
     save(plan, folder / "plan.dcm")
     (folder / "empty.dcm").touch()
-    (folder / "words.dcm").write_text("no picture")
-    (folder / "readme.txt").write_text("no picture")
+    (folder / "words.dcm").write_text("no image")
+    (folder / "readme.txt").write_text("no image")
     library = tmp_path / "lib"
     result = import_source(folder, library, identified=True)
     assert (result.kind, result.added) == ("dicom", 3)
@@ -111,7 +111,7 @@ def test_a_zip_is_read_in_place_of_its_folder(tmp_path):
     library = tmp_path / "lib"
     assert import_source(tmp_path / "ct.zip", library).added == 1
     (case,) = details(library).values()
-    with PictureReader() as reader, reader.stack(case.address) as stack:
+    with ImageReader() as reader, reader.stack(case.address) as stack:
         assert (stack.shape, stack.spacing_mm) == ((3, 24, 32), (2.0, 0.5, 0.5))
 
 
@@ -148,7 +148,7 @@ def test_gaps_directions_and_places_taken_twice_are_told(tmp_path):
 
 def test_labels_tell_findings_and_patients(tmp_path):
     ct_series(tmp_path / "ct" / "a", 3)
-    save(picture(GREY, Modality="MG", PatientID="P5"), tmp_path / "ct" / "m.dcm")
+    save(image(GREY, Modality="MG", PatientID="P5"), tmp_path / "ct" / "m.dcm")
     with (tmp_path / "ct" / "labels.csv").open("w", newline="") as out:
         csv.writer(out).writerows(
             [("file", "finding", "patient"), ("m.dcm", "benign", ""), ("a/001.dcm", "cyst", "Q")]
@@ -174,27 +174,27 @@ def test_segments_are_regions_of_the_volume_they_were_drawn_on(tmp_path):
     assert (box.x, box.y, box.width, box.height) == (4, 3, 8, 6)
     assert box.outline.voxels().sum(axis=(1, 2)).tolist() == [48, 32]
     assert (small.region.z, small.region.x, small.region.y) == (0, 30, 20)
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         assert reader.open(large.address, large.region).pixels.mean() == pytest.approx(324, abs=4)
     assert import_source(tmp_path / "ct", tmp_path / "lib").unchanged == 3
 
 
-def test_a_segmentation_alone_is_a_picture_of_its_own(tmp_path):
+def test_a_segmentation_alone_is_a_image_of_its_own(tmp_path):
     masks = np.ones((2, 24, 32), np.uint8)
     save(segmentation(masks, [0, 1], [1, 1], f"{ROOT}.2"), tmp_path / "t" / "seg.dcm")
     (found,) = cases(tmp_path / "t")
     assert (found.region, found.slices) == (None, ())
-    assert found.attributes["regions"] == "The pictures it refers to are not here."
+    assert found.attributes["regions"] == "The images it refers to are not here."
 
 
 def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
-    mammogram = picture(GREY, Modality="MG", PatientID="P5", SOPInstanceUID=f"{ROOT}.40")
+    mammogram = image(GREY, Modality="MG", PatientID="P5", SOPInstanceUID=f"{ROOT}.40")
     save(mammogram, tmp_path / "t" / "m.dcm")
-    reference, image, drawn, finding, code = (Dataset() for _ in range(5))
+    reference, referenced, drawn, finding, code = (Dataset() for _ in range(5))
     reference.ReferencedSOPInstanceUID = f"{ROOT}.40"
-    image.ValueType, image.ReferencedSOPSequence = "IMAGE", [reference]
+    referenced.ValueType, referenced.ReferencedSOPSequence = "IMAGE", [reference]
     drawn.ValueType, drawn.GraphicType, drawn.GraphicData = "SCOORD", "CIRCLE", [16.0, 12.0, 20.0, 12.0]
-    drawn.ContentSequence = [image]
+    drawn.ContentSequence = [referenced]
     code.CodeValue, code.CodeMeaning, code.CodingSchemeDesignator = "F-01796", "Breast mass", "SRT"
     finding.ValueType, finding.ConceptCodeSequence, finding.ContentSequence = "CODE", [code], [drawn]
     report = Dataset()
@@ -208,7 +208,7 @@ def test_marks_of_cad_are_regions_of_a_mammogram(tmp_path):
     assert mark.address.slices == ()
     assert mark.address.container.name == "m.dcm"
     (tmp_path / "t" / "m.dcm").unlink()
-    assert "marks nothing on pictures that are here" in rejected(tmp_path / "t")["cad.dcm"].reason
+    assert "marks nothing on images that are here" in rejected(tmp_path / "t")["cad.dcm"].reason
 
 
 def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
@@ -283,6 +283,6 @@ def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
 
 def test_a_file_by_itself(tmp_path):
     path = tmp_path / "one.dcm"
-    path.write_bytes(encoded(picture(GREY, Modality="DX")))
+    path.write_bytes(encoded(image(GREY, Modality="DX")))
     assert import_source(path, tmp_path / "lib").added == 1
     assert io.BytesIO(path.read_bytes()).read(132)[128:] == b"DICM"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.scan import Scan
 
 PNG = encoded(pattern())
 CODE, OTHER = "1121-127-700-500", "1123-211-520-3a0"
 
 
-def zipped(tmp_path, table: str, *pictures: str, name: str = "codes.csv"):
-    files = dict.fromkeys(pictures, PNG) | {name: table.encode()}
+def zipped(tmp_path, table: str, *images: str, name: str = "codes.csv"):
+    files = dict.fromkeys(images, PNG) | {name: table.encode()}
     return write_zip(tmp_path / "x.zip", files)
 
 
@@ -22,7 +22,7 @@ def zipped(tmp_path, table: str, *pictures: str, name: str = "codes.csv"):
         (f"image_id;irma_code\n1880;{CODE}\n22;{OTHER}\n", "train_codes.csv"),
         (f"1880;{CODE}\n22;{OTHER}\n", "codes.csv"),
         (f"1880 {CODE}\n22 {OTHER}\n", "codes.txt"),
-        (f"picture,IRMA\ntrain/1880.png,{CODE}\ntrain/22.png,{OTHER}\n", "x.csv"),
+        (f"image,IRMA\ntrain/1880.png,{CODE}\ntrain/22.png,{OTHER}\n", "x.csv"),
     ],
 )
 def test_the_code_is_the_finding_and_its_axes_are_attributes(tmp_path, table, name):
@@ -67,7 +67,7 @@ def test_damaged_lines_are_told_by_their_number(tmp_path):
     assert "second time" in failed["codes.csv:5"]
 
 
-def test_codes_without_pictures_named_are_told(tmp_path):
+def test_codes_without_images_named_are_told(tmp_path):
     scan = Scan(zipped(tmp_path, f"irma_code\n{CODE}\n", "a.png"))
     assert scan.rejected["codes.csv"].failed
     assert scan.findings == {None: 1}

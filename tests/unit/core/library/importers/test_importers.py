@@ -12,7 +12,7 @@ from semblance.core.library.importers.corel import CATEGORIES
 from semblance.core.library.importers.registry import get_importer, importers, recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Cancelled, Reporter
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.scan import Scan
 
 PNG = encoded(pattern())
@@ -60,7 +60,7 @@ def test_parts_become_an_attribute(tmp_path):
     assert [case.attributes for case in scan.cases] == [{}, {"split": "train"}, {"split": "val"}]
 
 
-def test_files_that_are_no_pictures_are_told(tmp_path):
+def test_files_that_are_no_images_are_told(tmp_path):
     path = write_zip(
         tmp_path / "x.zip",
         {
@@ -88,13 +88,13 @@ def test_files_that_are_no_pictures_are_told(tmp_path):
     scan.assert_each_file_told_once()
 
 
-def test_one_picture(tmp_path):
+def test_one_image(tmp_path):
     (tmp_path / "one.png").write_bytes(PNG)
     [case] = Scan(tmp_path / "one.png").cases
     assert (case.key, case.path, case.finding) == ("one.png", "", None)
 
 
-def test_labels_beside_the_pictures(tmp_path):
+def test_labels_beside_the_images(tmp_path):
     labels = (
         "file,label,patient,side\n"
         "a/1.png,benign,p1,left\n"
@@ -136,7 +136,7 @@ def test_labels_in_a_sub_folder_speak_of_it(tmp_path):
     assert [case.finding for case in scan.cases] == ["x", "y"]
 
 
-def test_several_lines_of_one_picture_are_several_cases(tmp_path):
+def test_several_lines_of_one_image_are_several_cases(tmp_path):
     labels = "file,label,x\nm.png,benign,3\nm.png,malignant,4\nn.png,normal,\n"
     scan = Scan(zipped(tmp_path, "m.png", "n.png", labels=labels))
     assert [(case.key, case.finding) for case in scan.cases] == [
@@ -188,8 +188,8 @@ def test_scanning_can_be_cancelled(tmp_path):
 def corel_zip(
     tmp_path: Path, numbers: list[int], size: tuple[int, int] = (256, 384), folder: str = ""
 ) -> Path:
-    picture = encoded(pattern(*size, 3), "JPEG", quality=30)
-    return write_zip(tmp_path / "c.zip", {f"{folder}{number}.jpg": picture for number in numbers})
+    image = encoded(pattern(*size, 3), "JPEG", quality=30)
+    return write_zip(tmp_path / "c.zip", {f"{folder}{number}.jpg": image for number in numbers})
 
 
 def test_corel_numbers_tell_the_category(tmp_path):
@@ -206,11 +206,11 @@ def test_corel_beyond_a_thousand_leaves_it_to_the_folders(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(256, 256), (384, 384)])
-def test_numbered_pictures_of_other_sizes_are_not_corel(tmp_path, size):
+def test_numbered_images_of_other_sizes_are_not_corel(tmp_path, size):
     assert Scan(corel_zip(tmp_path, [0, 1, 2, 3], size)).kind == "folder"
 
 
-def test_a_broken_picture_does_not_hide_corel(tmp_path):
+def test_a_broken_image_does_not_hide_corel(tmp_path):
     good = encoded(pattern(256, 384, 3), "JPEG", quality=30)
     files = {"0.jpg": b"broken"} | {f"{number}.jpg": good for number in range(1, 8)}
     assert Scan(write_zip(tmp_path / "c.zip", files)).kind == "corel"
@@ -294,7 +294,7 @@ def test_a_file_of_no_kind(tmp_path):
 def test_explanations_are_for_people(tmp_path):
     with Source.open(zipped(tmp_path, "a/1.png", "b/2.png")) as source:
         [(_, found)] = recognise(source)
-    assert found.explanation == "2 pictures in 2 sub-folders taken as findings: a, b."
+    assert found.explanation == "2 images in 2 sub-folders taken as findings: a, b."
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_polygons(series, text):
         ("chest,2,1e30,4,5,8,x,", "cannot lie at"),
         ("chest,nan,3,4,5,8,x,", "there is no slice nan"),
         ("chest,2,3,4,,8,x,", "is empty"),
-        ("chest,2,99,4,10,8,x,", "lies outside the picture"),
+        ("chest,2,99,4,10,8,x,", "lies outside the image"),
     ],
 )
 def test_a_bad_row_is_told_by_its_line(series, row, reason):
@@ -90,7 +90,7 @@ def test_polygons_that_are_none(series, text):
     assert "polygon" in scan.rejected["regions.csv:2"].reason
 
 
-def test_pictures_of_slices(tmp_path):
+def test_images_of_slices(tmp_path):
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(tmp_path / "ct1.png")
     scan = listed(tmp_path, "ct1.png,3,4,10,8,healthy,A\n", HEADER.replace("slice,", ""))
     (case,) = scan.cases

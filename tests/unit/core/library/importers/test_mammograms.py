@@ -12,7 +12,7 @@ from semblance.core.library.importers.mammograms.property_list import read_prope
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from tests.helpers import dicom_files
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.mammograms import HEADER, PNG, cbis_files, cbis_line
 from tests.helpers.scan import Scan
 
@@ -180,7 +180,7 @@ def test_inbreast(tmp_path):
     np.testing.assert_array_equal(mask, expected)
     failed = [name for name, item in scan.rejected.items() if item.failed]
     assert failed == ["INbreast.csv: 20999999"]
-    assert "outlines of a picture that is not there" in scan.rejected["AllXML/20000000.xml"].reason
+    assert "outlines of an image that is not there" in scan.rejected["AllXML/20000000.xml"].reason
     scan.assert_each_file_told_once()
 
 
@@ -281,7 +281,7 @@ def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
 
 
 def as_dicom(pixels):
-    return dicom_files.encoded(dicom_files.picture(pixels))
+    return dicom_files.encoded(dicom_files.image(pixels))
 
 
 def test_collections_as_dicom_files(tmp_path):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import PictureReader
+from semblance.core.imaging import ImageReader
 from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
-from tests.helpers.bad_pictures import write_zip
+from tests.helpers.bad_images import write_zip
 from tests.helpers.importers import medmnist
 from tests.helpers.scan import Scan
 
@@ -29,9 +29,9 @@ def test_medmnist(tmp_path, where):
     case = scan.cases[1]
     with np.load(tmp_path / "m.npz") as arrays:
         expected = arrays["train_images"][1]
-    with Source.open(tmp_path if where == "folder" else path) as source, PictureReader() as reader:
-        picture = reader.open(source.address(case.path, case.member, case.frame))
-    np.testing.assert_array_equal(picture.pixels, expected)
+    with Source.open(tmp_path if where == "folder" else path) as source, ImageReader() as reader:
+        image = reader.open(source.address(case.path, case.member, case.frame))
+    np.testing.assert_array_equal(image.pixels, expected)
 
 
 def test_medmnist_with_names_several_labels_and_strange_arrays(tmp_path):
@@ -70,7 +70,7 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
         ({"test_labels": np.zeros((2, 1), int)}, "'test_labels' has the shape"),
         ({"test_labels": np.array([0.5])}, "'test_labels' has the shape"),
         ({"test_labels": np.array([{}], dtype=object)}, "holds no plain numbers"),
-        ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither pictures nor volumes"),
+        ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither images nor volumes"),
     ],
 )
 def test_a_bad_part_does_not_hide_the_others(tmp_path, more, told):

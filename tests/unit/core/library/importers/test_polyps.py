@@ -269,9 +269,9 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     from semblance.core.workflows.features import extracting
 
     with open_library(library) as opened:
-        pictures = extracting._pictures(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
+        images = extracting._images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
     monkeypatch.setattr(extracting.Batch, "add", lambda *_: None)
-    extracting._extract_chunk("polyp", {}, pictures, reporter=SILENT)
+    extracting._extract_chunk("polyp", {}, images, reporter=SILENT)
     assert seen == [(2.0, 0.5, 0.5)]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import PictureAddress, open_picture
+from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.library.importers.source import FolderSource, Source, natural_key
-from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pattern, write_zip
+from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pattern, write_zip
 
 PNG = encoded(pattern())
 TREE = {"b/10.png": PNG, "b/9.png": PNG, "a.png": PNG, "c/d/e.txt": b"text"}
@@ -40,7 +40,7 @@ def test_folder_and_zip_tell_the_same(tmp_path, kind):
         assert source.head("c/d/e.txt") == b"text"
         address = source.address("b/9.png")
         assert address.container.is_absolute()
-        np.testing.assert_array_equal(open_picture(address).pixels, pattern())
+        np.testing.assert_array_equal(open_image(address).pixels, pattern())
         assert source.refused == source.ignored == []
 
 
@@ -52,12 +52,12 @@ def test_a_single_file(tmp_path):
         assert (entry.path, entry.size, entry.mtime_ns) == ("", 8, path.stat().st_mtime_ns)
         assert source.label("") == "t.csv"
         assert source.read("") == b"a,label\n"
-        assert source.address("", "images", 3) == PictureAddress(path, "images", 3)
+        assert source.address("", "images", 3) == ImageAddress(path, "images", 3)
 
 
 def test_an_array_file_within_a_zip_has_an_address(tmp_path):
     with Source.open(write_zip(tmp_path / "x.zip", {"a.npz": b"x"})) as source:
-        assert source.address("a.npz", "images", 3) == PictureAddress(source.path, "a.npz!images", 3)
+        assert source.address("a.npz", "images", 3) == ImageAddress(source.path, "a.npz!images", 3)
 
 
 def test_a_zip_of_another_name_is_one(tmp_path):
@@ -78,7 +78,7 @@ def test_awkward_names(tmp_path, kind):
     with Source.open(path) as source:
         assert {entry.path for entry in source.entries()} == set(files)
         for entry in source.entries():
-            np.testing.assert_array_equal(open_picture(source.address(entry.path)).pixels, pattern())
+            np.testing.assert_array_equal(open_image(source.address(entry.path)).pixels, pattern())
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])

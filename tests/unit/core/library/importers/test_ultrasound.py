@@ -1,13 +1,13 @@
-"""BUSI's layout: every picture is a case, its masks united are its region."""
+"""BUSI's layout: every image is a case, its masks united are its region."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.scan import Scan
 
-PICTURE = encoded(pattern(30, 40))
+IMAGE = encoded(pattern(30, 40))
 
 
 def mask(*boxes, size=(30, 40), white=255):
@@ -19,12 +19,12 @@ def mask(*boxes, size=(30, 40), white=255):
 
 def test_masks_are_united_into_one_region(tmp_path):
     files = {
-        "set/benign/benign (1).png": PICTURE,
+        "set/benign/benign (1).png": IMAGE,
         "set/benign/benign (1)_mask.png": mask((2, 3, 5, 4)),
         "set/benign/benign (1)_mask_1.png": mask((20, 10, 6, 6), white=1),
-        "set/malignant/malignant (1).png": PICTURE,
+        "set/malignant/malignant (1).png": IMAGE,
         "set/malignant/malignant (1)_mask.png": mask((0, 0, 4, 30)),
-        "set/normal/normal (1).png": PICTURE,
+        "set/normal/normal (1).png": IMAGE,
         "set/normal/normal (1)_mask.png": mask(),
     }
     scan = Scan(write_zip(tmp_path / "busi.zip", files))
@@ -46,12 +46,12 @@ def test_masks_are_united_into_one_region(tmp_path):
 
 def test_a_mask_that_cannot_be_used_is_told_and_the_case_stays(tmp_path):
     files = {
-        "1.png": PICTURE,
+        "1.png": IMAGE,
         "1_mask.png": mask((2, 3, 5, 4), size=(20, 20)),
         "1_mask_1.png": mask((4, 4, 3, 3)),
-        "2.png": PICTURE,
+        "2.png": IMAGE,
         "2_mask.png": encoded(pattern(30, 40, seed=3)),
-        "3.png": PICTURE,
+        "3.png": IMAGE,
         "3_mask.png": b"\x89PNG\r\n\x1a\n" + bytes(200),
         "4.png": b"\x89PNG\r\n\x1a\n" + bytes(200),
         "4_mask.png": mask((1, 1, 2, 2)),
@@ -63,15 +63,15 @@ def test_a_mask_that_cannot_be_used_is_told_and_the_case_stays(tmp_path):
     assert told["2.png"] is told["3.png"] is told["4.png"] is None
     failed = {name for name, item in scan.rejected.items() if item.failed}
     assert failed == {"1_mask.png", "2_mask.png", "3_mask.png"}
-    assert "20 x 20 pixels, its picture 40 x 30" in scan.rejected["1_mask.png"].reason
+    assert "20 x 20 pixels, its image 40 x 30" in scan.rejected["1_mask.png"].reason
     scan.assert_each_file_told_once()
 
 
 def test_masks_named_by_labels_and_patients(tmp_path):
     files = {
-        "a.png": PICTURE,
+        "a.png": IMAGE,
         "a_mask.png": mask((1, 1, 3, 3)),
-        "b.png": PICTURE,
+        "b.png": IMAGE,
         "truth/other.png": mask((5, 5, 2, 2)),
         "labels.csv": b"image,masks,label,patient\n"
         b"a.png,a_mask.png,benign,p1\nb.png,truth/other.png,malignant,p2\n",
@@ -84,11 +84,11 @@ def test_masks_named_by_labels_and_patients(tmp_path):
     scan.assert_each_file_told_once()
 
 
-def test_pictures_without_masks_are_of_another_kind(tmp_path):
-    few = {"a/1.png": PICTURE, "a/1_mask.png": mask((1, 1, 2, 2))}
-    many = {f"b/{number}.png": PICTURE for number in range(5)}
+def test_images_without_masks_are_of_another_kind(tmp_path):
+    few = {"a/1.png": IMAGE, "a/1_mask.png": mask((1, 1, 2, 2))}
+    many = {f"b/{number}.png": IMAGE for number in range(5)}
     assert Scan(write_zip(tmp_path / "x.zip", few | many)).kind == "folder"
-    assert Scan(write_zip(tmp_path / "y.zip", {"a_mask.png": PICTURE, "b.png": PICTURE})).kind == "folder"
+    assert Scan(write_zip(tmp_path / "y.zip", {"a_mask.png": IMAGE, "b.png": IMAGE})).kind == "folder"
 
 
 def test_busi(data):
@@ -96,6 +96,6 @@ def test_busi(data):
     assert scan.kind == "ultrasound"
     assert scan.findings == {"benign": 25, "malignant": 25}
     assert all(case.region is not None for case in scan.cases)
-    # One of its masks belongs to a picture of another size.
+    # One of its masks belongs to an image of another size.
     assert [name for name, item in scan.rejected.items() if item.failed] == ["benign/benign_004_mask_1.png"]
     scan.assert_each_file_told_once()

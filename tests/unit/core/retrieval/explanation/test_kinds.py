@@ -47,7 +47,7 @@ def test_directions_are_named_by_what_they_load_in_deviations_not_in_units():
     assert "The query lies" in shares[0].detail
 
 
-def test_gabor_directions_tell_width_angle_and_part_of_the_picture():
+def test_gabor_directions_tell_width_angle_and_part_of_the_image():
     extractor = make_extractor("gabor")
     names = [name.name for name in extractor.feature_names]
     groups = [name.group for name in extractor.feature_names]

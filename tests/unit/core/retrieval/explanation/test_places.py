@@ -1,4 +1,4 @@
-"""Where two pictures agree, on pictures that were made to agree at known places."""
+"""Where two images agree, on images that were made to agree at known places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging.container import picture_of
+from semblance.core.imaging.container import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.masking import without_groups
@@ -25,7 +25,7 @@ def scene(seed, *spots):
     for at_x, at_y, period in spots:
         near = np.hypot(x - at_x, y - at_y) < 20
         out[near] += 0.4 * np.sin(2 * np.pi * (x + y) / period)[near]
-    return picture_of((255 * np.clip(out, 0, 1)).astype(np.uint8), "made")
+    return image_of((255 * np.clip(out, 0, 1)).astype(np.uint8), "made")
 
 
 def told(name, query, case, *, learner="euclidean", without=(), regions=(None, None)):
@@ -35,7 +35,7 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
         scene(seed, *[(*rng.integers(15, 113, 2), rng.integers(4, 12)) for _ in range(2)])
         for seed in range(40)
     ]
-    X = np.stack([extractor.extract(picture) for picture in others])
+    X = np.stack([extractor.extract(image) for image in others])
     columns = extractor.feature_names
     metric = fit_metric(
         make_learner(learner, random_state=0),
@@ -46,8 +46,8 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
     )
     grouping = Grouping(without_groups(metric, without))
     seen = [
-        Seen(picture, region, extractor.extract(picture, region).astype(np.float64))
-        for picture, region in zip((query, case), regions, strict=True)
+        Seen(image, region, extractor.extract(image, region).astype(np.float64))
+        for image, region in zip((query, case), regions, strict=True)
     ]
     return places_of(extractor, grouping, *seen, grouping.head_rows(X.astype(np.float64))), grouping
 
@@ -91,15 +91,15 @@ def test_shared_words_are_found_wherever_they_are():
 @pytest.mark.parametrize("region", [None, Region(20, 30, 70, 60)])
 def test_there_is_a_place_for_every_word(name, region):
     extractor = make_extractor(name)
-    picture = scene(3, (50, 60, 6))
-    at = extractor.places(picture, region)
-    assert len(at) == int(extractor.local.places(extractor.extract(picture, region)[None]).sum())
+    image = scene(3, (50, 60, 6))
+    at = extractor.places(image, region)
+    assert len(at) == int(extractor.local.places(extractor.extract(image, region)[None]).sum())
     assert ((at >= 0) & (at <= 1)).all()
 
 
 def test_of_a_mass_the_measured_outline_is_drawn():
     y, x = np.mgrid[:SIDE, :SIDE]
-    disc = picture_of(np.where(np.hypot(x - 60, y - 70) < 25, 200, 60).astype(np.uint8), "disc")
+    disc = image_of(np.where(np.hypot(x - 60, y - 70) < 25, 200, 60).astype(np.uint8), "disc")
     region = Region(25, 35, 70, 70)
     extractor = make_extractor("mass")
     points = extractor.outline(disc, region)

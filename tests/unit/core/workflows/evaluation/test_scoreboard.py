@@ -27,7 +27,7 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
 from semblance.core.workflows.metrics.training import TrainRequest, score_metric, train_metric
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
 
 BOARD = snapshot(

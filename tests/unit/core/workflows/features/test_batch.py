@@ -1,4 +1,4 @@
-"""Pictures measured together: nobody is lost, and one bad picture costs the others nothing."""
+"""Images measured together: nobody is lost, and one bad image costs the others nothing."""
 
 from __future__ import annotations
 

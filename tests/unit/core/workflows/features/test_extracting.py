@@ -11,31 +11,31 @@ import pytest
 from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import open_picture
+from semblance.core.imaging import open_image
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features import extracting
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.features.fitting import fitting_extractors
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
+from tests.helpers.images import striped_folder
 from tests.helpers.listening import Listening
-from tests.helpers.pictures import striped_folder
 from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
-#: The quickest extractor of pictures.
+#: The quickest extractor of images.
 QUICK = "colour_edge_texture"
 
 
 @pytest.fixture
-def pictures(tmp_path):
-    return striped_folder(tmp_path / "pictures", n=12)
+def images(tmp_path):
+    return striped_folder(tmp_path / "images", n=12)
 
 
 @pytest.fixture
-def library(tmp_path, pictures):
-    import_source(pictures, tmp_path / "lib")
+def library(tmp_path, images):
+    import_source(images, tmp_path / "lib")
     return tmp_path / "lib"
 
 
@@ -57,7 +57,7 @@ class Here:
 
     def submit(self, function: Any, *args: Any, listener: Any = None) -> Any:
         future: Future[Any] = Future()
-        rows = [picture.row for picture in args[2]]
+        rows = [image.row for image in args[2]]
         self.handed_out.append(len(rows))
         try:
             if self.deadly.intersection(rows):
@@ -96,28 +96,28 @@ def chunks(library: Path) -> dict[int, list[int]]:
         return {number: rows.tolist() for number, rows in opened.features.chunk_rows(made).items()}
 
 
-def test_every_case_gets_the_numbers_of_its_own_picture(library, pictures):
+def test_every_case_gets_the_numbers_of_its_own_image(library, images):
     listening = Listening()
     result = extract_features(library, QUICK, reporter=listening)
     assert (result.extracted, result.cases, result.failed, result.n_features) == (12, 12, [], 36)
     found = numbers(library)
     extractor = make_extractor(QUICK)
-    for path in pictures.rglob("*.png"):
-        own = found[f"pictures/{path.relative_to(pictures).as_posix()}"]
-        np.testing.assert_array_equal(own, extractor.extract(open_picture(path)))
+    for path in images.rglob("*.png"):
+        own = found[f"images/{path.relative_to(images).as_posix()}"]
+        np.testing.assert_array_equal(own, extractor.extract(open_image(path)))
     assert listening.news[0][:2] == (0, 12)
     assert listening.news[-1][:2] == (12, 12)
     assert listening.partials[-1] == 12
 
 
 @pytest.mark.usefixtures("here")
-def test_again_does_nothing_and_new_cases_only_are_done(library, pictures):
+def test_again_does_nothing_and_new_cases_only_are_done(library, images):
     extract_features(library, QUICK)
     before = chunks(library)
     assert extract_features(library, QUICK).extracted == 0
     assert chunks(library) == before
-    striped_folder(pictures, n=16)
-    import_source(pictures, library)
+    striped_folder(images, n=16)
+    import_source(images, library)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (4, 16)
     after = chunks(library)
@@ -125,27 +125,27 @@ def test_again_does_nothing_and_new_cases_only_are_done(library, pictures):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_changed_picture_is_extracted_anew(library, pictures):
+def test_a_changed_image_is_extracted_anew(library, images):
     extract_features(library, QUICK)
-    changed = pictures / "level" / "p000.png"
+    changed = images / "level" / "p000.png"
     changed.write_bytes(encoded(pattern(channels=3)))
-    import_source(pictures, library)
+    import_source(images, library)
     assert len(numbers(library)) == 11
     assert extract_features(library, QUICK).extracted == 1
     np.testing.assert_array_equal(
-        numbers(library)["pictures/level/p000.png"], make_extractor(QUICK).extract(open_picture(changed))
+        numbers(library)["images/level/p000.png"], make_extractor(QUICK).extract(open_image(changed))
     )
 
 
 @pytest.mark.usefixtures("here")
-def test_a_picture_changed_since_the_import_is_never_counted(library, pictures):
-    changed = pictures / "level" / "p000.png"
+def test_a_image_changed_since_the_import_is_never_counted(library, images):
+    changed = images / "level" / "p000.png"
     before = changed.read_bytes()
     changed.write_bytes(encoded(pattern()))
     result = extract_features(library, QUICK)
     assert (result.extracted, [item["case_id"] for item in result.failed]) == (
         11,
-        ["pictures/level/p000.png"],
+        ["images/level/p000.png"],
     )
     assert "has changed since it was imported. Import it again." in result.failed[0]["reason"]
     changed.write_bytes(before)
@@ -154,52 +154,52 @@ def test_a_picture_changed_since_the_import_is_never_counted(library, pictures):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_picture_that_is_away_is_tried_again(library, pictures):
-    pictures.rename(pictures.with_name("unplugged"))
+def test_a_image_that_is_away_is_tried_again(library, images):
+    images.rename(images.with_name("unplugged"))
     result = extract_features(library, QUICK)
     assert (result.extracted, len(result.failed)) == (0, 12)
     assert "is not there" in result.failed[0]["reason"]
-    pictures.with_name("unplugged").rename(pictures)
+    images.with_name("unplugged").rename(images)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed) == (12, [])
 
 
 def test_a_case_that_fails_is_recorded_and_not_tried_again_until_it_changes(
-    library, pictures, monkeypatch, here
+    library, images, monkeypatch, here
 ):
-    bad = pictures / "level" / "p000.png"
+    bad = images / "level" / "p000.png"
     content = bad.read_bytes()
     refuse, tried = {"it"}, []
     usual = make_extractor(QUICK).extract
 
-    def extract(self, picture, region=None):
-        tried.append(picture.name)
-        if refuse and str(bad) in picture.name:
+    def extract(self, image, region=None):
+        tried.append(image.name)
+        if refuse and str(bad) in image.name:
             raise BadInput("It has no colour.", "Colour it in.")
-        return usual(picture, region)
+        return usual(image, region)
 
     monkeypatch.setattr(type(make_extractor(QUICK)), "extract", extract)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (11, 11)
     assert result.failed == [
-        {"case_id": "pictures/level/p000.png", "reason": "It has no colour. Colour it in."}
+        {"case_id": "images/level/p000.png", "reason": "It has no colour. Colour it in."}
     ]
     tried.clear()
     assert extract_features(library, QUICK).failed == result.failed
     assert tried == []
     refuse.clear()
-    shutil.copy(pictures / "upright" / "p002.png", bad)
-    import_source(pictures, library)
+    shutil.copy(images / "upright" / "p002.png", bad)
+    import_source(images, library)
     result = extract_features(library, QUICK)
     assert (result.extracted, result.failed, len(tried)) == (1, [], 1)
     bad.write_bytes(content)
 
 
-def test_a_picture_that_ends_its_worker_is_found_and_recorded(library, here):
+def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
     here.deadly = frozenset((5,))
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (11, 11)
-    assert [item["case_id"] for item in result.failed] == ["pictures/level/p008.png"]
+    assert [item["case_id"] for item in result.failed] == ["images/level/p008.png"]
     assert "ended the worker process" in result.failed[0]["reason"]
     here.deadly = frozenset()
     assert extract_features(library, QUICK).extracted == 0
@@ -302,7 +302,7 @@ def test_what_cannot_be_extracted_is_told(library, tmp_path):
         extract_features(library, "raw")
     (tmp_path / "t.csv").write_text("a,label\n1,x\n3,y\n")
     import_source(tmp_path / "t.csv", tmp_path / "table")
-    with pytest.raises(BadInput, match=r"table holds no pictures for 'gabor'.*--extractor raw"):
+    with pytest.raises(BadInput, match=r"table holds no images for 'gabor'.*--extractor raw"):
         extract_features(tmp_path / "table", "gabor")
     with pytest.raises(SemblanceError, match="does not exist"):
         extract_features(tmp_path / "gone", "gabor")
@@ -313,7 +313,7 @@ def test_what_cannot_be_extracted_is_told(library, tmp_path):
 
 
 @pytest.mark.usefixtures("here")
-def test_pictures_in_zips_and_arrays(tmp_path):
+def test_images_in_zips_and_arrays(tmp_path):
     images = np.random.default_rng(0).integers(0, 255, (5, 40, 32), dtype=np.uint8)
     np.savez(tmp_path / "set.npz", train_images=images, train_labels=np.arange(5))
     library = tmp_path / "lib"

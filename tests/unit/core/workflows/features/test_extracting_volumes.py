@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from semblance.core.features.pixel_rows import Pixels
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
 from semblance.core.library import open_library
@@ -17,24 +17,24 @@ from semblance.core.library.content import content_hash, content_of_volume
 from semblance.core.tasks import SILENT, Cancelled
 from semblance.core.workflows.features import extracting, open_volumes
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.dicom_files import picture as dicom_picture
+from tests.helpers.dicom_files import image as dicom_image
 from tests.helpers.dicom_files import save
 from tests.helpers.learners import Listener
 
 
 class Greys(Pixels):
-    """The grey of every slice, up to 64 of them; of a picture its own."""
+    """The grey of every slice, up to 64 of them; of an image its own."""
 
     volumes: ClassVar[bool] = True
 
     def __init__(self):
         super().__init__(size=8)
 
-    def prepare(self, picture, region=None):
-        return np.full(64, picture.grey().mean(), dtype=np.float32)
+    def prepare(self, image, region=None):
+        return np.full(64, image.grey().mean(), dtype=np.float32)
 
     def prepare_stack(self, stack, region=None):
-        greys = [stack.picture(place).grey().mean() for place in range(len(stack))]
+        greys = [stack.image(place).grey().mean() for place in range(len(stack))]
         return np.array(greys + [0.0] * (64 - len(greys)), dtype=np.float32)
 
 
@@ -43,8 +43,8 @@ def greys(monkeypatch):
     monkeypatch.setattr(extracting, "make_extractor", lambda name, **settings: Greys())
 
 
-def chunk(*pictures, reporter=SILENT):
-    return extracting._extract_chunk("greys", {}, list(pictures), reporter=reporter)
+def chunk(*images, reporter=SILENT):
+    return extracting._extract_chunk("greys", {}, list(images), reporter=reporter)
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def series(tmp_path):
     slices = []
     for number in range(5):
         Image.fromarray(np.full((9, 7), 51 * number, np.uint8)).save(tmp_path / f"{number}.png")
-        slices.append(PictureAddress(tmp_path / f"{number}.png"))
+        slices.append(ImageAddress(tmp_path / f"{number}.png"))
     hashes = tuple(content_hash(one.container.read_bytes()) for one in slices)
-    address = PictureAddress(slices[0].container, slices=tuple(slices))
-    return extracting._Picture(3, "c3", address, None, hashes)
+    address = ImageAddress(slices[0].container, slices=tuple(slices))
+    return extracting._Image(3, "c3", address, None, hashes)
 
 
 def test_all_slices_in_files_are_seen(series):
@@ -65,15 +65,15 @@ def test_all_slices_in_files_are_seen(series):
     assert found.values[0, :6] == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.0])
 
 
-def test_all_slices_of_an_array_are_seen_and_pictures_beside_it(tmp_path, series):
+def test_all_slices_of_an_array_are_seen_and_images_beside_it(tmp_path, series):
     voxels = np.arange(4, dtype=np.uint8)[:, None, None] * np.ones((4, 6, 5), np.uint8)
     flat = np.full((6, 6), 255, np.uint8)
     np.savez(tmp_path / "volumes.npz", one=voxels, flat=flat)
     content = content_of_volume(ArrayStack(Volume(voxels)).volume())
-    volume = extracting._Picture(1, content, PictureAddress(tmp_path / "volumes.npz", "one"), None)
-    plain = PictureAddress(tmp_path / "volumes.npz", "flat")
-    picture = extracting._Picture(2, content_hash(flat.tobytes()), plain, None)
-    found = chunk(volume, picture, series)
+    volume = extracting._Image(1, content, ImageAddress(tmp_path / "volumes.npz", "one"), None)
+    plain = ImageAddress(tmp_path / "volumes.npz", "flat")
+    image = extracting._Image(2, content_hash(flat.tobytes()), plain, None)
+    found = chunk(volume, image, series)
     assert (found.rows.tolist(), found.failures) == ([1, 2, 3], [])
     assert found.values[0, :4] == pytest.approx(np.arange(4) / 255.0)
     assert found.values[1, 0] == 1.0
@@ -95,8 +95,8 @@ def test_a_slice_that_is_not_what_it_was_is_told_and_tried_again(series, how):
 
 def test_a_changed_array_is_told(tmp_path):
     np.savez(tmp_path / "volumes.npz", one=np.zeros((4, 6, 5), np.uint8))
-    address = PictureAddress(tmp_path / "volumes.npz", "one")
-    found = chunk(extracting._Picture(1, "another", address, Region(0, 0, 3, 3)))
+    address = ImageAddress(tmp_path / "volumes.npz", "one")
+    found = chunk(extracting._Image(1, "another", address, Region(0, 0, 3, 3)))
     assert [failure[:2] for failure in found.failures] == [(1, "")]
 
 
@@ -107,12 +107,12 @@ def test_between_slices_it_can_be_cancelled(series):
 
 def test_an_object_of_several_frames_is_what_it_was_when_imported(tmp_path):
     frames = np.random.default_rng(0).integers(0, 4000, (4, 6, 5)).astype(np.uint16)
-    save(dicom_picture(frames, Modality="NM"), tmp_path / "in" / "frames.dcm")
+    save(dicom_image(frames, Modality="NM"), tmp_path / "in" / "frames.dcm")
     library = tmp_path / "lib"
     import_source(tmp_path / "in", library)
     with open_library(library) as opened:
         rows = [row.id for row in opened.catalogue.all_cases()]
-        found = chunk(*extracting._pictures(opened, np.array(rows)))
+        found = chunk(*extracting._images(opened, np.array(rows)))
     assert found.failures == []
     assert len(found.rows) == 1
     assert (found.values[0, :4] > 0).all()
@@ -121,7 +121,7 @@ def test_an_object_of_several_frames_is_what_it_was_when_imported(tmp_path):
 def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     voxels = np.random.default_rng(0).integers(0, 255, (6, 9, 7)).astype(np.uint8)
     np.savez(tmp_path / "volumes.npz", one=voxels)
-    address = PictureAddress(tmp_path / "volumes.npz", "one")
+    address = ImageAddress(tmp_path / "volumes.npz", "one")
     hashed = []
     plain = open_volumes.hash_of_volume
     monkeypatch.setattr(open_volumes, "hash_of_volume", lambda volume: hashed.append(1) or plain(volume))
@@ -129,7 +129,7 @@ def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
     found = chunk(
         *(
-            extracting._Picture(n, content_of_volume(volume, region), address, region)
+            extracting._Image(n, content_of_volume(volume, region), address, region)
             for n, region in enumerate(regions)
         )
     )

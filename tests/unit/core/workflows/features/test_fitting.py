@@ -4,7 +4,7 @@ from semblance.core.library import open_library
 from semblance.core.workflows.features.fitting import extractor_fits, fitting_extractors
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.opening import publish
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 
 
 def test_others_are_told_with_their_reason_and_published(tmp_path):
@@ -21,7 +21,7 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     assert publish(library).extractors == fits
 
 
-def test_a_table_has_no_pictures(tmp_path):
+def test_a_table_has_no_images(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
     import_source(tmp_path / "t.csv", tmp_path / "lib")
     with open_library(tmp_path / "lib") as opened:

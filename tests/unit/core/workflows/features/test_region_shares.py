@@ -10,8 +10,8 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.features.region_shares import measured_unlike
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
+from tests.helpers.images import striped_folder
 from tests.helpers.libraries import raw
-from tests.helpers.pictures import striped_folder
 from tests.helpers.tables import table_library
 
 REGION = '{"kind": "rectangle", "x": 2, "y": 2, "width": 12, "height": 12}'
@@ -20,7 +20,7 @@ REGION = '{"kind": "rectangle", "x": 2, "y": 2, "width": 12, "height": 12}'
 @pytest.fixture
 def library(tmp_path):
     path = tmp_path / "lib.semblance"
-    import_source(striped_folder(tmp_path / "pictures", n=24), path)
+    import_source(striped_folder(tmp_path / "images", n=24), path)
     extract_features(path, "colour_edge_texture")
     return path
 

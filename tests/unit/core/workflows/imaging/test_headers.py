@@ -1,4 +1,4 @@
-"""What a file says of its picture."""
+"""What a file says of its image."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.imaging.headers import read_header
 
@@ -22,10 +22,10 @@ def values(table):
     return {line.name: line.value for line in table.lines}
 
 
-def test_a_picture_file_says_its_format_and_size(tmp_path):
+def test_a_image_file_says_its_format_and_size(tmp_path):
     path = tmp_path / "one.png"
     Image.fromarray(np.arange(600, dtype=np.uint16).reshape(20, 30)).save(path, dpi=(300, 300))
-    table = read_header(None, PictureAddress(path))
+    table = read_header(None, ImageAddress(path))
     told = values(table)
     assert not table.dicom
     assert table.name == "one.png"
@@ -39,26 +39,26 @@ def test_a_picture_file_says_its_format_and_size(tmp_path):
 def test_a_row_of_an_array_and_a_volume_say_what_they_are(tmp_path):
     path = tmp_path / "volumes.npz"
     np.savez(path, ct=np.zeros((2, 7, 8, 9), np.int16), flat=np.zeros((5, 8, 9), np.uint8))
-    told = values(read_header(None, PictureAddress(path, "ct", 1)))
+    told = values(read_header(None, ImageAddress(path, "ct", 1)))
     assert (told["Format"], told["Inside it"], told["Row"]) == ("NumPy array", "ct", "1")
     assert told["Slices"] == "7"
-    told = values(read_header(None, PictureAddress(path, "flat", 2)))
+    told = values(read_header(None, ImageAddress(path, "flat", 2)))
     assert "Slices" not in told
     assert told["Channels"] == "1 (grey)"
 
 
-def test_a_damaged_picture_says_why_it_cannot_be_shown(tmp_path):
+def test_a_damaged_image_says_why_it_cannot_be_shown(tmp_path):
     path = tmp_path / "cut.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 90)).astype(np.uint8)).save(path)
     path.write_bytes(path.read_bytes()[:1000])
-    told = values(read_header(None, PictureAddress(path)))
+    told = values(read_header(None, ImageAddress(path)))
     assert told["Format"] == "PNG"
     assert "cut.png" in told["Cannot be shown"]
 
 
 def test_a_file_that_is_gone_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"gone\.png"):
-        read_header(None, PictureAddress(tmp_path / "gone.png"))
+        read_header(None, ImageAddress(tmp_path / "gone.png"))
 
 
 def test_every_real_header_is_listed(data):
@@ -66,7 +66,7 @@ def test_every_real_header_is_listed(data):
     checked = 0
     for path in sorted((data / "dicom").rglob("*.dcm")):
         try:
-            table = read_header(None, PictureAddress(path))
+            table = read_header(None, ImageAddress(path))
         except BadInput:
             assert "broken" in path.parts
             continue

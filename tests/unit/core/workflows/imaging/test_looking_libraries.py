@@ -11,7 +11,7 @@ from semblance.core.library.library import Library
 from semblance.core.workflows.imaging import looking
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.letting_go import let_go
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_one_that_is_closed_is_let_go_of(libraries):
 
 def test_another_library_in_the_same_place_is_seen(libraries, tmp_path):
     here = libraries[0]
-    import_source(striped_folder(tmp_path / "pictures", n=4), here)
+    import_source(striped_folder(tmp_path / "images", n=4), here)
     rows = [int(case.row) for case in looking.card_images(here, [1, 2, 3, 4], 64) if case.pixels is not None]
     assert rows == [1, 2, 3, 4]
     shutil.rmtree(here)

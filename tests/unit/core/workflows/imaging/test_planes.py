@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging import memory
-from semblance.core.imaging.address import PictureAddress
+from semblance.core.imaging.address import ImageAddress
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.imaging import looking, planes
 
@@ -45,12 +45,12 @@ def voxels():
 def volume(tmp_path, voxels):
     path = tmp_path / "volume.npz"
     np.savez(path, ct=voxels)
-    return PictureAddress(path, "ct")
+    return ImageAddress(path, "ct")
 
 
 def shown(viewed):
-    picture = viewed.picture
-    return picture.levels[0] * picture.slope + picture.intercept
+    image = viewed.image
+    return image.levels[0] * image.slope + image.intercept
 
 
 def test_planes_hold_the_voxels_of_the_volume(volume, voxels):
@@ -88,36 +88,36 @@ def test_what_does_not_fit_is_refused_with_its_size(volume, monkeypatch):
     assert "slices one by one" in refused.value.hint
 
 
-def test_a_single_picture_has_no_planes(tmp_path):
+def test_a_single_image_has_no_planes(tmp_path):
     path = tmp_path / "flat.npz"
     np.savez(path, one=np.zeros((4, 5), np.uint8))
-    with pytest.raises(BadInput, match="single picture"):
-        planes.view_planes(None, PictureAddress(path, "one"), [(1, 0)])
+    with pytest.raises(BadInput, match="single image"):
+        planes.view_planes(None, ImageAddress(path, "one"), [(1, 0)])
 
 
 def test_small_slices_have_their_coarsest_level_only(tmp_path):
     path = tmp_path / "large.npz"
     np.savez(path, ct=np.arange(3 * 600 * 700, dtype=np.float32).reshape(3, 600, 700))
     told = Told()
-    planes.slice_thumbnails(None, PictureAddress(path, "ct"), [0, 2], reporter=told)
+    planes.slice_thumbnails(None, ImageAddress(path, "ct"), [0, 2], reporter=told)
     assert [one.place for one in told.results] == [0, 2]
-    picture = told.results[1].picture
-    assert len(picture.levels) == 1
-    assert max(picture.levels[0].shape) <= 256
-    assert (picture.width, picture.height) == (700, 600)
-    assert picture.factor(0) == 4
+    image = told.results[1].image
+    assert len(image.levels) == 1
+    assert max(image.levels[0].shape) <= 256
+    assert (image.width, image.height) == (700, 600)
+    assert image.factor(0) == 4
 
 
 def test_a_damaged_slice_is_told_and_the_others_come(volume, monkeypatch):
     stack = looking.stacks.get(volume)
-    whole = type(stack).picture
+    whole = type(stack).image
 
     def damaged(self, place):
         if place == 1:
             raise BadInput("'slice' is cut off.")
         return whole(self, place)
 
-    monkeypatch.setattr(type(stack), "picture", damaged)
+    monkeypatch.setattr(type(stack), "image", damaged)
     told = Told()
     planes.slice_thumbnails(None, volume, [0, 1, 2], reporter=told)
     assert [one.problem for one in told.results] == ["", "'slice' is cut off.", ""]

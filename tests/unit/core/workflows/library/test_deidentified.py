@@ -24,7 +24,7 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.reports.reporting import write_search_report
-from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, picture, save
+from tests.helpers.dicom_files import ROOT, SECONDARY, ct_slice, encoded, image, save
 
 DX = "1.2.840.10008.5.1.4.1.1.1.1"
 #: Parts of everything by which the two patients could be found.
@@ -47,7 +47,7 @@ def film(number: int, day: str = "20190308", **more: object) -> Dataset:
     rng = np.random.default_rng(number)
     pixels = (2000 + 300 * (number % 4 // 2) + rng.integers(0, 400, (48, 48))).astype(np.uint16)
     uid = f"{ROOT}.{900 + number}"
-    dataset = picture(
+    dataset = image(
         pixels,
         Modality="DX",
         SOPClassUID=DX,
@@ -232,20 +232,20 @@ def test_thumbnails_hold_pixels_only(with_metric):
 
 
 def test_exported_regions_hold_shapes_only(with_metric):
-    from semblance.core.imaging import open_picture
+    from semblance.core.imaging import open_image
     from semblance.core.imaging.region import Region
 
     library, case = with_metric
     with Library.open(library) as opened:
         row = opened.catalogue.row_of(case)
         address = opened.catalogue.details([row])[row].address
-    document = regions_json(open_picture(address), [Region(1, 2, 30, 20)])
+    document = regions_json(open_image(address), [Region(1, 2, 30, 20)])
     assert planted_in(json.dumps(document)) == []
 
 
 def burnt_in(tmp_path: Path, **header: object) -> tuple[str, list[str]]:
     pixels = np.arange(400, dtype=np.uint16).reshape(20, 20)
-    dataset = picture(pixels, **({"SOPClassUID": DX} | header))
+    dataset = image(pixels, **({"SOPClassUID": DX} | header))
     save(dataset, tmp_path / "t" / "a.dcm")
     result = import_source(tmp_path / "t", tmp_path / "lib")
     (case,) = details(tmp_path / "lib").values()

@@ -14,11 +14,11 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library import importing
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.reading import BEING_READ
-from tests.helpers.bad_pictures import AWKWARD_NAMES, encoded, pattern, png_claiming
+from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pattern, png_claiming
+from tests.helpers.images import striped_folder
 from tests.helpers.importing import arrays, counts, facts
 from tests.helpers.libraries import numbers_set, raw, rows_of, tables_of, values_of
 from tests.helpers.listening import Listening
-from tests.helpers.pictures import striped_folder
 
 
 def give_numbers(library: Path) -> None:
@@ -30,7 +30,7 @@ def give_numbers(library: Path) -> None:
 def waiting(library: Path) -> list[str]:
     """Ids of cases without numbers."""
     with Library.open(library) as opened:
-        rows = opened.features.waiting(opened.features.get(None), pictures=True)
+        rows = opened.features.waiting(opened.features.get(None), images=True)
         return [details.case_id for details in opened.catalogue.details(rows.tolist()).values()]
 
 
@@ -41,109 +41,109 @@ def touch(path: Path, seconds: int) -> None:
 # The same source again
 
 
-def test_a_folder_and_again(pictures, library):
-    first = import_source(pictures, library)
+def test_a_folder_and_again(images, library):
+    first = import_source(images, library)
     assert counts(first) == (12, 0, 0, 1)
     assert (first.kind, first.cases, first.patients) == ("folder", 12, 6)
     assert first.findings == {"level": 6, "upright": 6}
     assert first.ignored == [{"path": "labels.csv", "reason": "Read as labels."}]
-    assert facts(library)["pictures/level/p000.png"] == ("level", "P000", "ok")
+    assert facts(library)["images/level/p000.png"] == ("level", "P000", "ok")
     before = tables_of(library)
-    again = import_source(pictures, library)
+    again = import_source(images, library)
     assert counts(again) == (0, 12, 0, 1)
     assert tables_of(library) == before
     assert again.to_json() | {"added": 12, "unchanged": 0} == first.to_json()
 
 
-def test_the_result_has_the_keys_scripts_rely_on(pictures, library):
-    document = import_source(pictures, library).to_json()
+def test_the_result_has_the_keys_scripts_rely_on(images, library):
+    document = import_source(images, library).to_json()
     assert {
         "library", "kind", "added", "unchanged", "failed", "ignored", "cases", "patients", "findings",
     } <= set(document)  # fmt: skip
     assert document["library"] == str(library)
 
 
-def test_a_changed_picture_replaces_its_case_and_its_numbers(pictures, library):
-    import_source(pictures, library)
+def test_a_changed_image_replaces_its_case_and_its_numbers(images, library):
+    import_source(images, library)
     give_numbers(library)
-    changed = pictures / "level" / "p000.png"
-    shutil.copy(pictures / "upright" / "p002.png", changed)
-    result = import_source(pictures, library)
+    changed = images / "level" / "p000.png"
+    shutil.copy(images / "upright" / "p002.png", changed)
+    result = import_source(images, library)
     assert counts(result) == (1, 11, 0, 1)
     assert result.updated == 1
-    assert result.duplicates == [{"path": "level/p000.png", "of": "pictures/upright/p002.png"}]
-    assert waiting(library) == ["pictures/level/p000.png"]
+    assert result.duplicates == [{"path": "level/p000.png", "of": "images/upright/p002.png"}]
+    assert waiting(library) == ["images/level/p000.png"]
     assert len(facts(library)) == 12
 
 
-def test_a_picture_only_touched_keeps_its_numbers(pictures, library):
-    import_source(pictures, library)
+def test_a_image_only_touched_keeps_its_numbers(images, library):
+    import_source(images, library)
     give_numbers(library)
-    touch(pictures / "level" / "p000.png", 5)
-    result = import_source(pictures, library)
+    touch(images / "level" / "p000.png", 5)
+    result = import_source(images, library)
     assert (*counts(result), result.updated) == (0, 12, 0, 1, 0)
     assert waiting(library) == []
     before = tables_of(library)
-    import_source(pictures, library)
+    import_source(images, library)
     assert tables_of(library) == before
 
 
-def test_other_labels_change_cases_without_reading_pictures(pictures, library, monkeypatch):
-    import_source(pictures, library)
+def test_other_labels_change_cases_without_reading_images(images, library, monkeypatch):
+    import_source(images, library)
     give_numbers(library)
-    with (pictures / "labels.csv").open(encoding="utf-8", newline="") as file:
+    with (images / "labels.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.reader(file))
     lines[1][1:] = ["oblique", "P777"]
     lines[0].append("view")
     for number, line in enumerate(lines[1:]):
         line.append(f"v{number}")
-    with (pictures / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+    with (images / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(lines)
     monkeypatch.setattr("semblance.core.workflows.library.reading.inspect", None)
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (*counts(result), result.relabelled) == (0, 12, 0, 1, 12)
     assert result.findings == {"level": 5, "oblique": 1, "upright": 6}
-    assert facts(library)["pictures/level/p000.png"] == ("oblique", "P777", "ok")
+    assert facts(library)["images/level/p000.png"] == ("oblique", "P777", "ok")
     with Library.open(library) as opened:
         assert opened.catalogue.details([1])[1].attributes == {"view": "v0"}
     assert waiting(library) == []
-    assert import_source(pictures, library).relabelled == 0
+    assert import_source(images, library).relabelled == 0
 
 
-def test_removed_pictures_are_missing_until_they_are_back(pictures, library):
-    import_source(pictures, library)
+def test_removed_images_are_missing_until_they_are_back(images, library):
+    import_source(images, library)
     give_numbers(library)
-    gone = pictures / "level" / "p000.png"
-    aside = pictures.parent / "aside.png"
+    gone = images / "level" / "p000.png"
+    aside = images.parent / "aside.png"
     gone.rename(aside)
     for _ in range(2):
-        result = import_source(pictures, library)
+        result = import_source(images, library)
         assert (result.missing, result.unchanged) == (["level/p000.png"], 11)
-        assert facts(library)["pictures/level/p000.png"] == ("level", "P000", "missing")
+        assert facts(library)["images/level/p000.png"] == ("level", "P000", "missing")
         assert result.cases == 12
     aside.rename(gone)
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.missing, result.unchanged, result.added) == ([], 12, 0)
-    assert facts(library)["pictures/level/p000.png"] == ("level", "P000", "ok")
+    assert facts(library)["images/level/p000.png"] == ("level", "P000", "ok")
     assert waiting(library) == []
 
 
-def test_a_removed_picture_that_comes_back_changed(pictures, library):
-    import_source(pictures, library)
+def test_a_removed_image_that_comes_back_changed(images, library):
+    import_source(images, library)
     give_numbers(library)
-    gone = pictures / "level" / "p000.png"
+    gone = images / "level" / "p000.png"
     gone.unlink()
-    import_source(pictures, library)
+    import_source(images, library)
     gone.write_bytes(encoded(pattern(seed=9)))
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.updated, result.missing) == (1, [])
-    assert waiting(library) == ["pictures/level/p000.png"]
+    assert waiting(library) == ["images/level/p000.png"]
 
 
-def test_new_pictures_are_added_beside_the_old(pictures, library):
-    import_source(pictures, library)
-    striped_folder(pictures, n=16)
-    result = import_source(pictures, library)
+def test_new_images_are_added_beside_the_old(images, library):
+    import_source(images, library)
+    striped_folder(images, n=16)
+    result = import_source(images, library)
     assert (result.added, result.unchanged, result.cases) == (4, 12, 16)
 
 
@@ -158,7 +158,7 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
         "good.png": good,
         "sub/also good.jpg": encoded(pattern(seed=1), "JPEG"),
         "twin.png": good,
-        "picture without ending": encoded(pattern(seed=2)),
+        "image without ending": encoded(pattern(seed=2)),
         "wrong ending.jpg": encoded(pattern(seed=3)),
         "cut.png": good[: len(good) // 2],
         "empty.png": b"",
@@ -174,7 +174,7 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
     (folder / "link.png").symlink_to(folder / "good.png")
     result = import_source(folder, library)
     told = [item["path"] for item in result.failed + result.ignored]
-    usable = {"good.png", "sub/also good.jpg", "twin.png", "picture without ending", "wrong ending.jpg"}
+    usable = {"good.png", "sub/also good.jpg", "twin.png", "image without ending", "wrong ending.jpg"}
     assert {case_id.removeprefix("mixed/") for case_id in facts(library)} == usable
     assert sorted(told) == sorted({*files, "link.png"} - usable)
     assert len(told) == len(set(told))
@@ -197,36 +197,36 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
     assert kept["empty.png"] == ("failed", "The file is empty (0 bytes).")
 
 
-def test_a_failed_file_is_tried_again_and_forgotten_once_it_is_gone(pictures, library):
-    bad = pictures / "level" / "bad.png"
-    bad.write_bytes(b"no picture")
+def test_a_failed_file_is_tried_again_and_forgotten_once_it_is_gone(images, library):
+    bad = images / "level" / "bad.png"
+    bad.write_bytes(b"no image")
     touch(bad, 0)
-    assert [item["path"] for item in import_source(pictures, library).failed] == ["level/bad.png"]
+    assert [item["path"] for item in import_source(images, library).failed] == ["level/bad.png"]
     bad.write_bytes(encoded(pattern()))
     touch(bad, 0)
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.added, result.failed) == (1, [])
     bad.write_bytes(b"")
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert [item["path"] for item in result.failed] == ["level/bad.png"]
-    assert facts(library)["pictures/level/bad.png"][2] == "failed"
+    assert facts(library)["images/level/bad.png"][2] == "failed"
     bad.unlink()
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.failed, result.missing) == ([], ["level/bad.png"])
     with Library.open(library) as opened:
         states = [(path, state) for _, path, state, _ in opened.catalogue.not_read()]
     assert states == [("labels.csv", "ignored"), ("level/bad.png", "missing")]
 
 
-def test_what_never_gave_a_case_is_forgotten_with_its_file(pictures, library):
-    (pictures / "notes.txt").write_text("x")
-    (pictures / "bad.png").write_text("x")
-    (pictures / "labels.csv").write_text("path,label\nnowhere.png,x\n")
-    first = import_source(pictures, library)
+def test_what_never_gave_a_case_is_forgotten_with_its_file(images, library):
+    (images / "notes.txt").write_text("x")
+    (images / "bad.png").write_text("x")
+    (images / "labels.csv").write_text("path,label\nnowhere.png,x\n")
+    first = import_source(images, library)
     assert {item["path"] for item in first.failed} == {"bad.png", "labels.csv:2"}
     for name in ("notes.txt", "bad.png", "labels.csv"):
-        (pictures / name).unlink()
-    result = import_source(pictures, library)
+        (images / name).unlink()
+    result = import_source(images, library)
     assert counts(result) == (0, 12, 0, 0)
     with Library.open(library) as opened:
         assert opened.catalogue.not_read() == []
@@ -248,10 +248,10 @@ def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
         import_source(tmp_path / "words", library, kind="xray")
 
 
-def test_a_library_cannot_be_made_where_something_else_is(pictures, tmp_path):
+def test_a_library_cannot_be_made_where_something_else_is(images, tmp_path):
     with pytest.raises(BadInput, match="exists and is not a library"):
-        import_source(pictures, pictures)
-    assert not (pictures / "catalogue.sqlite").exists()
+        import_source(images, images)
+    assert not (images / "catalogue.sqlite").exists()
 
 
 # Names
@@ -271,10 +271,10 @@ def test_awkward_names(tmp_path, library):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names exist on Unix only")
-def test_a_name_that_is_no_text_is_told(pictures, library):
-    with open(os.fsencode(pictures) + b"/level/\xff\xfe.png", "wb") as file:  # noqa: PTH123
+def test_a_name_that_is_no_text_is_told(images, library):
+    with open(os.fsencode(images) + b"/level/\xff\xfe.png", "wb") as file:  # noqa: PTH123
         file.write(encoded(pattern()))
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.added, len(result.failed)) == (12, 1)
     assert "not valid text; rename it" in result.failed[0]["reason"]
 
@@ -289,16 +289,16 @@ def small_batches(monkeypatch):
 
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("after", [0, 1, 2])
-def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(pictures, library, after):
+def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images, library, after):
     listening = Listening(cancel_after=after)
     with pytest.raises(Cancelled):
-        import_source(pictures, library, reporter=listening)
+        import_source(images, library, reporter=listening)
     reported = max(done for done, _, _ in listening.news)
     with Library.open(library) as opened:
         cases, told = opened.summary()["cases"], len(opened.catalogue.not_read())
     assert cases + told >= reported
     assert cases < 12
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.added + cases, result.unchanged, result.cases) == (12, cases, 12)
 
 
@@ -325,23 +325,23 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_progress_tells_what_is_written(pictures, library):
+def test_progress_tells_what_is_written(images, library):
     listening = Listening()
-    import_source(pictures, library, reporter=listening)
+    import_source(images, library, reporter=listening)
     done = [number for number, total, _ in listening.news if total == 13]
     assert done == sorted(done)
     assert done[0] == 0
     assert done[-1] == 13
 
 
-def test_large_pictures_are_written_in_smaller_groups(pictures, library, monkeypatch):
+def test_large_images_are_written_in_smaller_groups(images, library, monkeypatch):
     monkeypatch.setattr(importing, "BATCH_BYTES", 1)
     listening = Listening()
-    import_source(pictures, library, reporter=listening)
+    import_source(images, library, reporter=listening)
     assert len(listening.news) >= 12
 
 
-def test_a_full_disk_keeps_the_batches_before(pictures, library, monkeypatch):
+def test_a_full_disk_keeps_the_batches_before(images, library, monkeypatch):
     monkeypatch.setattr(importing, "BATCH", 5)
     usual, calls = importing.FileReader.read, []
 
@@ -356,12 +356,12 @@ def test_a_full_disk_keeps_the_batches_before(pictures, library, monkeypatch):
 
     monkeypatch.setattr(importing.FileReader, "read", read)
     with pytest.raises(SemblanceError):
-        import_source(pictures, library)
+        import_source(images, library)
     with raw(library) as other:
         other.execute("DROP TRIGGER full")
     assert len(facts(library)) == 5
     monkeypatch.setattr(importing.FileReader, "read", usual)
-    result = import_source(pictures, library)
+    result = import_source(images, library)
     assert (result.added, result.unchanged) == (7, 5)
 
 

@@ -17,8 +17,8 @@ from semblance.core.imaging.package import open_plainly
 from semblance.core.library.importers.source import FolderSource
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.importing import import_source
-from tests.helpers.bad_pictures import encoded, pattern
-from tests.helpers.dicom_files import ct_series, ct_slice, picture, save
+from tests.helpers.bad_images import encoded, pattern
+from tests.helpers.dicom_files import ct_series, ct_slice, image, save
 
 PNG = encoded(pattern())
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="names, pipes and links of POSIX systems")
@@ -27,7 +27,7 @@ not_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reas
 
 @pytest.fixture
 def folder(tmp_path):
-    """One good picture; whatever else is in the folder, it is added."""
+    """One good image; whatever else is in the folder, it is added."""
     made = tmp_path / "source"
     made.mkdir()
     (made / "good.png").write_bytes(PNG)
@@ -77,7 +77,7 @@ def test_names_of_strangers(folder, tmp_path, kind):
         if kind == "folder":
             (folder / f"{name}.png").write_bytes(encoded(pattern(seed=number + 1)))
         else:
-            save(picture(np.full((9, 9), number, np.uint16), Modality="DX"), folder / f"{name}.dcm")
+            save(image(np.full((9, 9), number, np.uint16), Modality="DX"), folder / f"{name}.dcm")
     result = import_source(folder, tmp_path / "lib", kind=kind)
     assert result.failed == []
     assert result.added == len(names) + (kind == "folder")
@@ -182,20 +182,20 @@ def test_a_folder_that_disappears(folder, tmp_path, monkeypatch):
 
 def test_a_file_with_a_hole_of_terabytes_is_refused_unread(tmp_path):
     root = tmp_path / "t"
-    path = save(picture(np.zeros((9, 9), np.uint16), Modality="DX"), root / "a.dcm")
+    path = save(image(np.zeros((9, 9), np.uint16), Modality="DX"), root / "a.dcm")
     (root / "b.png").write_bytes(PNG)
     for huge in (path, root / "b.png"):
         try:
             os.truncate(huge, MAX_OBJECT_BYTES + (1 << 40))
         except OSError:
             pytest.skip("this file system has no files with holes")
-    save(picture(np.zeros((9, 9), np.uint16), Modality="DX"), root / "good.dcm")
+    save(image(np.zeros((9, 9), np.uint16), Modality="DX"), root / "good.dcm")
     result = import_source(root, tmp_path / "lib", kind="dicom")
     assert result.added == 1
     assert "the limit is" in failed(result)["a.dcm"]
-    pictures = import_source(root, tmp_path / "other", kind="folder")
-    assert pictures.added == 0
-    assert "limit" in failed(pictures)["b.png"]
+    images = import_source(root, tmp_path / "other", kind="folder")
+    assert images.added == 0
+    assert "limit" in failed(images)["b.png"]
 
 
 def test_ten_thousand_private_elements_and_sequences_within_sequences(tmp_path):
@@ -203,7 +203,7 @@ def test_ten_thousand_private_elements_and_sequences_within_sequences(tmp_path):
     for number in range(10_000):
         private.add_new(0x00110000 | 0x1000 + number, "LO", "whatever")
     save(private, tmp_path / "t" / "private.dcm")
-    deep = picture(np.zeros((9, 9), np.uint16), Modality="DX")
+    deep = image(np.zeros((9, 9), np.uint16), Modality="DX")
     inner = deep
     for _ in range(60):
         item = Dataset()

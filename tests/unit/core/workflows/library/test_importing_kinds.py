@@ -9,10 +9,10 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.library.library import Library
 from semblance.core.workflows.library.importing import import_source, recognise_source
-from tests.helpers.bad_pictures import encoded, pattern, write_zip
+from tests.helpers.bad_images import encoded, pattern, write_zip
+from tests.helpers.images import striped_folder
 from tests.helpers.importing import arrays, counts, facts
 from tests.helpers.libraries import rows_of
-from tests.helpers.pictures import striped_folder
 from tests.helpers.program import at_once
 
 TOP = Path(__file__).resolve().parents[4]
@@ -21,14 +21,12 @@ TOP = Path(__file__).resolve().parents[4]
 # Zips, arrays, tables
 
 
-def test_a_zip_gives_the_same_as_its_folder(pictures, tmp_path, library):
-    import_source(pictures, library)
+def test_a_zip_gives_the_same_as_its_folder(images, tmp_path, library):
+    import_source(images, library)
     files = {
-        path.relative_to(pictures).as_posix(): path.read_bytes()
-        for path in pictures.rglob("*")
-        if path.is_file()
+        path.relative_to(images).as_posix(): path.read_bytes() for path in images.rglob("*") if path.is_file()
     }
-    packed = write_zip(tmp_path / "pictures.zip", files)
+    packed = write_zip(tmp_path / "images.zip", files)
     result = import_source(packed, tmp_path / "zipped")
     assert facts(tmp_path / "zipped") == facts(library)
     assert counts(result) == (12, 0, 0, 1)
@@ -70,7 +68,7 @@ def test_an_array_file_and_again(tmp_path, library):
     assert "set/train_images[30]" in result.removed
 
 
-def test_an_array_with_a_picture_that_is_none(tmp_path, library):
+def test_an_array_with_a_image_that_is_none(tmp_path, library):
     images = np.random.default_rng(0).random((5, 9, 8))
     images[2] = np.nan
     np.savez(tmp_path / "set.npz", train_images=images)
@@ -115,7 +113,7 @@ def test_a_table_and_again(tmp_path, library):
     assert [item["path"] for item in result.failed] == ["t.csv:6"]
     with Library.open(library) as opened:
         made = opened.features.get("raw")
-        assert opened.features.waiting(made, pictures=False).tolist() == [opened.catalogue.row_of("t/c3")]
+        assert opened.features.waiting(made, images=False).tolist() == [opened.catalogue.row_of("t/c3")]
 
 
 @pytest.mark.parametrize(
@@ -142,19 +140,19 @@ def test_sources_of_one_name_stay_apart(tmp_path, library):
     assert import_source(tmp_path / "b" / "scans", library).unchanged == 4
 
 
-def test_programs_that_import_the_same_at_once_share_its_cases(pictures, library):
+def test_programs_that_import_the_same_at_once_share_its_cases(images, library):
     code = (
         "import sys\nfrom pathlib import Path\nfrom core.workflows.library import importing\n"
         "importing.BATCH = 2\nsys.stdin.readline()\n"
         "importing.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     )
-    at_once(code, *[(pictures, library)] * 2)
+    at_once(code, *[(images, library)] * 2)
     assert len(facts(library)) == 12
     with Library.open(library) as opened:
         assert len(opened.catalogue.sources()) == 1
-    assert import_source(pictures, library).unchanged == 12
+    assert import_source(images, library).unchanged == 12
 
 
-def test_kinds_are_recognised_best_first(pictures, tmp_path):
-    assert recognise_source(pictures)[0][0] == "folder"
+def test_kinds_are_recognised_best_first(images, tmp_path):
+    assert recognise_source(images)[0][0] == "folder"
     assert [kind for kind, _, _ in recognise_source(arrays(tmp_path / "x.npz"))] == ["medmnist"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.core.imaging import PictureReader, Region
+from semblance.core.imaging import ImageReader, Region
 from semblance.core.library.importers import registry
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition
 from semblance.core.library.library import Library
@@ -86,7 +86,7 @@ def test_a_volume_is_one_case_and_its_files_are_known(series, library):
         record = opened.catalogue.sources()[0]
         assert len(opened.catalogue.files(record)) == 13
         assert len(opened.thumbnails.get([volume.content, part.content])) == 2
-    with PictureReader() as reader:
+    with ImageReader() as reader:
         assert reader.stack(volume.address).shape == (6, 40, 48)
 
 
@@ -176,8 +176,8 @@ def test_moved_volumes_are_found_again(series, library, tmp_path):
     series.rename(tmp_path / "other" / "scans")
     found = relink(library, tmp_path / "other")
     assert (found.found, found.still_missing) == (13, 0)
-    with PictureReader() as reader:
-        assert reader.stack(details(library, "scans/b/region.png").address).picture(5).width == 48
+    with ImageReader() as reader:
+        assert reader.stack(details(library, "scans/b/region.png").address).image(5).width == 48
 
 
 def test_numbers_are_extracted_of_the_slice_that_is_shown(series, library):
@@ -202,7 +202,7 @@ def test_medmnist_volumes_are_cases_of_many_slices(tmp_path):
         rows = [row.id for row in opened.catalogue.all_cases()]
         details = opened.catalogue.details(rows)
         assert {case.depth for case in details.values()} == {12}
-        with PictureReader() as reader:
+        with ImageReader() as reader:
             stack = reader.stack(details[rows[3]].address)
             assert np.array_equal(stack.volume().voxels, voxels[3])
     assert import_source(source, library, kind="medmnist").unchanged == 5

@@ -11,9 +11,9 @@ from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.library.relinking import relink
-from tests.helpers.bad_pictures import write_zip
+from tests.helpers.bad_images import write_zip
+from tests.helpers.images import striped_folder
 from tests.helpers.listening import Listening
-from tests.helpers.pictures import striped_folder
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def library(tmp_path):
 
 
 @pytest.fixture
-def pictures(tmp_path, library):
+def images(tmp_path, library):
     folder = striped_folder(tmp_path / "disk" / "study [1]", n=12)
     import_source(folder, library)
     return folder
@@ -34,8 +34,8 @@ def source_paths(library: Path) -> list[Path]:
 
 
 def readable(library: Path) -> int:
-    """Cases whose picture can be opened where the catalogue says it lies."""
-    from semblance.core.imaging import open_picture
+    """Cases whose image can be opened where the catalogue says it lies."""
+    from semblance.core.imaging import open_image
 
     count = 0
     with Library.open(library) as opened:
@@ -44,28 +44,28 @@ def readable(library: Path) -> int:
             if details.address is None:
                 continue
             try:
-                open_picture(details.address)
+                open_image(details.address)
             except BadInput:
                 continue
             count += 1
     return count
 
 
-def moved(pictures: Path, to: Path) -> Path:
+def moved(images: Path, to: Path) -> Path:
     to.parent.mkdir(parents=True, exist_ok=True)
-    pictures.rename(to)
+    images.rename(to)
     return to
 
 
-def test_nothing_is_touched_where_nothing_is_missing(pictures, library, tmp_path):
+def test_nothing_is_touched_where_nothing_is_missing(images, library, tmp_path):
     result = relink(library, tmp_path)
     assert result.to_json() == {"moved": {}, "found": 0, "still_missing": 0}
-    assert source_paths(library) == [pictures]
+    assert source_paths(library) == [images]
 
 
 @pytest.mark.parametrize("named", ["itself", "parent", "grandparent", "a part of it"])
-def test_a_moved_folder_is_found(pictures, library, tmp_path, named):
-    place = moved(pictures, tmp_path / "new" / "place" / "study [1]")
+def test_a_moved_folder_is_found(images, library, tmp_path, named):
+    place = moved(images, tmp_path / "new" / "place" / "study [1]")
     told = {
         "itself": place,
         "parent": place.parent,
@@ -79,37 +79,37 @@ def test_a_moved_folder_is_found(pictures, library, tmp_path, named):
     assert import_source(place, library).unchanged == 12
 
 
-def test_a_renamed_folder_is_found_by_its_content(pictures, library, tmp_path):
+def test_a_renamed_folder_is_found_by_its_content(images, library, tmp_path):
     striped_folder(tmp_path / "new" / "decoy", n=12, seed=5)
-    place = moved(pictures, tmp_path / "new" / "renamed *")
+    place = moved(images, tmp_path / "new" / "renamed *")
     assert relink(library, tmp_path / "new").moved == {"study [1]": str(place)}
     assert readable(library) == 12
 
 
-def test_a_renamed_parent(pictures, library, tmp_path):
+def test_a_renamed_parent(images, library, tmp_path):
     (tmp_path / "disk").rename(tmp_path / "drive")
     assert relink(library, tmp_path / "drive").found == 12
     assert source_paths(library) == [tmp_path / "drive" / "study [1]"]
 
 
-def test_a_wrong_folder_is_not_taken(pictures, library, tmp_path):
-    """Same names, same sizes of folders, other pictures."""
-    moved(pictures, tmp_path / "hidden")
+def test_a_wrong_folder_is_not_taken(images, library, tmp_path):
+    """Same names, same sizes of folders, other images."""
+    moved(images, tmp_path / "hidden")
     wrong = striped_folder(tmp_path / "wrong" / "study [1]", n=12, seed=7)
     for told in (wrong, wrong.parent):
         assert relink(library, told).to_json() == {"moved": {}, "found": 0, "still_missing": 12}
-    assert source_paths(library) == [pictures]
+    assert source_paths(library) == [images]
     with pytest.raises(BadInput, match=r"gone does not exist\. Choose the folder or zip"):
         relink(library, tmp_path / "gone")
 
 
-def test_missing_cases_come_back_and_those_still_lost_are_told(pictures, library, tmp_path):
-    place = moved(pictures, tmp_path / "new" / "study [1]")
-    pictures.mkdir()
-    shutil.copy(place / "labels.csv", pictures)
-    shutil.copytree(place / "upright", pictures / "upright")
-    import_source(pictures, library)
-    shutil.rmtree(pictures)
+def test_missing_cases_come_back_and_those_still_lost_are_told(images, library, tmp_path):
+    place = moved(images, tmp_path / "new" / "study [1]")
+    images.mkdir()
+    shutil.copy(place / "labels.csv", images)
+    shutil.copytree(place / "upright", images / "upright")
+    import_source(images, library)
+    shutil.rmtree(images)
     (place / "level" / "p000.png").unlink()
     result = relink(library, place)
     assert (result.found, result.still_missing) == (11, 1)
@@ -118,17 +118,17 @@ def test_missing_cases_come_back_and_those_still_lost_are_told(pictures, library
     assert [name for name, state in states.items() if state != "ok"] == ["p000.png"]
 
 
-def test_a_folder_with_some_pictures_changed_is_still_the_same(pictures, library, tmp_path):
-    place = moved(pictures, tmp_path / "new" / "study [1]")
+def test_a_folder_with_some_images_changed_is_still_the_same(images, library, tmp_path):
+    place = moved(images, tmp_path / "new" / "study [1]")
     for name in ("p000.png", "p001.png"):
         (place / "level" / name).write_bytes((place / "upright" / "p002.png").read_bytes())
     assert relink(library, place).found == 12
     assert import_source(place, library).updated == 2
 
 
-def test_files_missing_from_a_source_that_is_there_are_counted(pictures, library, tmp_path):
-    (pictures / "level" / "p000.png").unlink()
-    import_source(pictures, library)
+def test_files_missing_from_a_source_that_is_there_are_counted(images, library, tmp_path):
+    (images / "level" / "p000.png").unlink()
+    import_source(images, library)
     (tmp_path / "elsewhere").mkdir()
     assert relink(library, tmp_path / "elsewhere").to_json() == {
         "moved": {},
@@ -163,8 +163,8 @@ def test_a_moved_zip_array_file_and_table(tmp_path, library, renamed):
     assert readable(library) == 6 + 4
 
 
-def test_looking_can_be_cancelled(pictures, library, tmp_path):
-    moved(pictures, tmp_path / "new" / "study [1]")
+def test_looking_can_be_cancelled(images, library, tmp_path):
+    moved(images, tmp_path / "new" / "study [1]")
     with pytest.raises(Cancelled):
         relink(library, tmp_path / "new", reporter=Listening(cancel_after=0))
-    assert source_paths(library) == [pictures]
+    assert source_paths(library) == [images]

@@ -1,4 +1,4 @@
-"""Local descriptors from pictures to a search: extracted, counted in training, queried."""
+"""Local descriptors from images to a search: extracted, counted in training, queried."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.searching import search
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 
 FORMS = {"visual_words": ("codebook:200", "codebook:20"), "textons": ("codebook:2000:300", "codebook:40:8")}
 
 
 @pytest.fixture(scope="module", params=FORMS)
 def counted(request, tmp_path_factory):
-    """A library with local descriptors, the folder of its pictures, and the name of the extractor."""
+    """A library with local descriptors, the folder of its images, and the name of the extractor."""
     folder = tmp_path_factory.mktemp(request.param)
     striped_folder(folder / "in", n=24)
     import_source(folder / "in", folder / "lib")
@@ -29,8 +29,8 @@ def counted(request, tmp_path_factory):
     return folder / "lib", folder / "in", request.param
 
 
-def test_a_metric_counts_words_of_its_training_part_and_answers_a_picture(counted):
-    library, pictures, extractor = counted
+def test_a_metric_counts_words_of_its_training_part_and_answers_a_image(counted):
+    library, images, extractor = counted
     steps = FORMS[extractor][1]
     result = train_metric(library, TrainRequest("euclidean", "words", steps=steps))
     assert result.card["steps"][0].startswith("codebook: ")
@@ -38,7 +38,7 @@ def test_a_metric_counts_words_of_its_training_part_and_answers_a_picture(counte
     with Library.open(library) as opened:
         metric = load_metric(opened.metric("words").file)
     assert [step.kind for step in metric.steps] == ["codebook", "impute"]
-    image = pictures / "upright" / "p002.png"
+    image = images / "upright" / "p002.png"
     found = search(library, "words", Query(image=image), k=3)
     assert found.ranked[0].case_id.endswith("p002.png")
     assert found.ranked[0].distance == pytest.approx(0, abs=1e-12)
@@ -63,9 +63,9 @@ def test_other_steps_may_follow_but_the_codebook_may_not_be_left_out(counted):
 
 
 def test_without_findings_the_default_steps_still_count(counted, tmp_path):
-    _, pictures, extractor = counted
+    _, images, extractor = counted
     (tmp_path / "in").mkdir()
-    for number, path in enumerate(sorted(pictures.rglob("*.png"))[:6]):
+    for number, path in enumerate(sorted(images.rglob("*.png"))[:6]):
         (tmp_path / "in" / f"{number}.png").write_bytes(path.read_bytes())
     import_source(tmp_path / "in", tmp_path / "lib")
     extract_features(tmp_path / "lib", extractor, settings={"points": 48}, workers=1)

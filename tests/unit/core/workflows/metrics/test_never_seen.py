@@ -25,7 +25,7 @@ from semblance.core.workflows.metrics.training import TrainRequest, score_metric
 from semblance.core.workflows.searches import concepts, refining
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.desk import close_desks
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 
 
@@ -37,11 +37,11 @@ def nothing_is_left_open():
 
 @pytest.fixture
 def copies(tmp_path):
-    """24 pictures, each of them there twice, without patients."""
-    folder = striped_folder(tmp_path / "pictures", n=24, patients=False)
+    """24 images, each of them there twice, without patients."""
+    folder = striped_folder(tmp_path / "images", n=24, patients=False)
     for file in sorted(folder.rglob("*.png")):
         shutil.copy(file, file.with_name(f"copy of {file.name}"))
-    library = tmp_path / "pictures.semblance"
+    library = tmp_path / "images.semblance"
     import_source(folder, library)
     extract_features(library, "colour_edge_texture")
     return library
@@ -58,7 +58,7 @@ def training(library, name):
         return opened.metric(name).training
 
 
-def test_copies_of_a_picture_stand_on_one_side(copies):
+def test_copies_of_a_image_stand_on_one_side(copies):
     result = train_metric(copies, TrainRequest("euclidean", "plain"))
     with Library.open(copies) as opened:
         everyone = [r.id for r in opened.catalogue.all_cases()]
@@ -85,8 +85,8 @@ def test_a_copy_does_not_answer_its_original(copies):
 
 
 def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tmp_path):
-    folder = striped_folder(tmp_path / "pictures", n=24, patients=False)
-    library = tmp_path / "pictures.semblance"
+    folder = striped_folder(tmp_path / "images", n=24, patients=False)
+    library = tmp_path / "images.semblance"
     import_source(folder, library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
@@ -195,7 +195,7 @@ def test_the_strength_of_a_concept_leaves_out_copies_of_the_case_it_is_measured_
         for row in opened.catalogue.all_cases():
             by_content.setdefault(row.content, []).append(row.case_id)
     pairs = list(by_content.values())
-    # Three pictures twice are three cases on a side, not six; two of them are too few.
+    # Three images twice are three cases on a side, not six; two of them are too few.
     marks = [(case, side < 2) for side, pair in enumerate(pairs[:4]) for case in pair]
     (few,) = concepts.mark_cases(copies, "plain", concept.id, marks)
     assert few.strength is None

@@ -108,12 +108,12 @@ def test_what_cannot_be_learnt_says_so(library, request_, match):
 
 def test_a_library_without_findings_is_learnt_from_clicks(tmp_path):
     rng = np.random.default_rng(0)
-    (tmp_path / "pictures").mkdir()
+    (tmp_path / "images").mkdir()
     for number in range(32):
         grey = rng.integers(0, 255, (24, 24), dtype=np.uint8)
-        Image.fromarray(grey).save(tmp_path / "pictures" / f"{number:02}.png")
+        Image.fromarray(grey).save(tmp_path / "images" / f"{number:02}.png")
     library = tmp_path / "lib.semblance"
-    import_source(tmp_path / "pictures", library)
+    import_source(tmp_path / "images", library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     judge(library)

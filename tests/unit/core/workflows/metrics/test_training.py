@@ -252,7 +252,7 @@ def test_a_metric_that_was_trained_on_everything_cannot_be_scored(library):
 
 @pytest.fixture
 def without_findings(tmp_path):
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     for number in range(6):
         pixels = np.random.default_rng(number).integers(0, 256, (48, 48)).astype(np.uint8)

@@ -47,7 +47,7 @@ class Unwanted(Reporter):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_process_draws_the_same_picture(kind):
+def test_another_process_draws_the_same_image(kind):
     with Engine(1) as engine:
         assert engine.submit(draw, kind, PLOTS[kind], PAGE).result() == draw(kind, PLOTS[kind], PAGE)
 

@@ -177,7 +177,7 @@ def test_the_search_reads_pdfs_and_what_describes_them():
     assert {"zebrovich", "larkspur"} <= set(planted_in(told_by_bytes(data.getvalue())))
 
 
-def test_the_search_reads_texts_in_pictures():
+def test_the_search_reads_texts_in_images():
     info = PngImagePlugin.PngInfo()
     info.add_text("Author", "Zebrovich", zip=True)
     data = io.BytesIO()
@@ -185,7 +185,7 @@ def test_the_search_reads_texts_in_pictures():
     assert planted_in(told_by_bytes(data.getvalue())) == ["zebrovich"]
 
 
-def test_the_search_reads_zips_in_zips_and_pictures_in_pages():
+def test_the_search_reads_zips_in_zips_and_images_in_pages():
     inner, outer = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.json", json.dumps({"who": "Zebrovich"}))

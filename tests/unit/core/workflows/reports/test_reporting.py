@@ -32,7 +32,7 @@ from tests.helpers.tables import PLAIN, table_library
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reporting")
     table_library(folder / "table", n=60, metrics=(PLAIN,))
-    striped_library(folder, n=12, name="pictures.semblance")
+    striped_library(folder, n=12, name="images.semblance")
     return folder
 
 
@@ -42,8 +42,8 @@ def table(made, tmp_path):
 
 
 @pytest.fixture
-def pictures(made, tmp_path):
-    return shutil.copytree(made / "pictures.semblance", tmp_path / "pictures.semblance")
+def images(made, tmp_path):
+    return shutil.copytree(made / "images.semblance", tmp_path / "images.semblance")
 
 
 def search_of(case="t/c0", **more) -> Search:
@@ -98,25 +98,25 @@ def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
         assert any("trained on this query" in note for note in told["notes"]) is known
 
 
-def test_a_picture_from_outside_is_found_beside_the_report(made, pictures, tmp_path):
+def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
     outside = tmp_path / "asked" / "Zebrovich.png"
     outside.parent.mkdir()
-    shutil.copy(sorted((made / "pictures" / "level").iterdir())[0], outside)
+    shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
     search = Search("plain", Query(image=outside, region=Region(1, 1, 9, 9)))
-    out = write_search_report(pictures, search, tmp_path / "r.json")
+    out = write_search_report(images, search, tmp_path / "r.json")
     with pytest.raises(BadInput, match="was not found"):
-        reopen_report(pictures, out)
+        reopen_report(images, out)
     beside = shutil.copy(outside, tmp_path / "another name.png")
-    assert reopen_report(pictures, out).query == replace(search.query, image=beside)
+    assert reopen_report(images, out).query == replace(search.query, image=beside)
     beside.unlink()
-    told = write_search_report(pictures, search, tmp_path / "i.json", ReportOptions(identified=True))
-    assert reopen_report(pictures, told).query == search.query
+    told = write_search_report(images, search, tmp_path / "i.json", ReportOptions(identified=True))
+    assert reopen_report(images, told).query == search.query
 
 
-def test_what_cannot_be_reopened_is_told(table, pictures, tmp_path):
+def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
     with pytest.raises(BadInput, match="was not made from"):
-        reopen_report(pictures, out)
+        reopen_report(images, out)
     values = json.loads(out.read_text())
     for damage in (
         "{",
@@ -171,7 +171,7 @@ def test_what_no_report_can_take_is_refused(tmp_path):
         ReportOptions(comment="x" * (MAX_COMMENT + 1))
     with pytest.raises(BadInput, match="no logo"):
         read_logo(tmp_path / "gone.png")
-    (tmp_path / "text.png").write_text("no picture")
+    (tmp_path / "text.png").write_text("no image")
     with pytest.raises(BadInput, match="no PNG or JPEG"):
         read_logo(tmp_path / "text.png")
     Image.new("L", (5000, 10)).save(tmp_path / "wide.png")
@@ -189,20 +189,20 @@ def test_a_logo_carries_nothing_but_pixels(tmp_path):
     assert b"Zebrovich" not in read_logo(tmp_path / "logo.png")
 
 
-def test_the_region_is_shown_on_its_picture(made, pictures, tmp_path):
-    with Library.open(pictures) as opened:
+def test_the_region_is_shown_on_its_image(made, images, tmp_path):
+    with Library.open(images) as opened:
         case = next(row.case_id for row in opened.catalogue.all_cases())
     whole, part = (
-        write_search_report(pictures, Search("plain", Query(case=case, region=region)), tmp_path / "r.html")
+        write_search_report(images, Search("plain", Query(case=case, region=region)), tmp_path / "r.html")
         .read_text()
-        .count("The region on its picture")
+        .count("The region on its image")
         for region in (None, Region(2, 2, 12, 12))
     )
     assert (whole, part) == (0, 1)
 
 
 @pytest.mark.parametrize("identified", [False, True])
-def test_an_archive_of_pictures_can_keep_it(table, tmp_path, identified):
+def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
     out = write_search_report(
         table, search_of(), tmp_path / "r.dcm", ReportOptions(clinic="Ward 7", identified=identified)
     )

@@ -6,7 +6,7 @@ from semblance.core.errors import BadInput
 from semblance.core.workflows.reports.sealing import _content
 
 
-def test_a_picture_that_is_gone_is_named(tmp_path):
+def test_a_image_that_is_gone_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"gone\.png' is not there"):
         _content(tmp_path / "gone.png")
     (tmp_path / "one.png").write_bytes(b"abc")

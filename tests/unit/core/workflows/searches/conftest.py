@@ -19,14 +19,14 @@ def table(tmp_path):
 
 @pytest.fixture(scope="session")
 def made_to_refine(tmp_path_factory) -> Path:
-    """What :func:`eighty` and :func:`pictures` are copies of."""
+    """What :func:`eighty` and :func:`images` are copies of."""
     folder = tmp_path_factory.mktemp("refined")
     table_library(
         folder / "table",
         n=80,
         metrics=(PLAIN, TrainRequest("bdm", "bits", settings={"rounds": 20}), TrainRequest("l1", "city")),
     )
-    striped_library(folder, n=12, name="pictures.semblance")
+    striped_library(folder, n=12, name="images.semblance")
     return folder
 
 
@@ -37,10 +37,10 @@ def eighty(made_to_refine, tmp_path) -> Path:
 
 
 @pytest.fixture
-def pictures(made_to_refine, tmp_path) -> Path:
-    """12 striped pictures, in ``pictures`` beside their library."""
-    shutil.copytree(made_to_refine / "pictures", tmp_path / "pictures")
-    library = shutil.copytree(made_to_refine / "pictures.semblance", tmp_path / "pictures.semblance")
+def images(made_to_refine, tmp_path) -> Path:
+    """12 striped images, in ``images`` beside their library."""
+    shutil.copytree(made_to_refine / "images", tmp_path / "images")
+    library = shutil.copytree(made_to_refine / "images.semblance", tmp_path / "images.semblance")
     with raw(library) as connection:
-        connection.execute("UPDATE sources SET path=?", (str(tmp_path / "pictures"),))
+        connection.execute("UPDATE sources SET path=?", (str(tmp_path / "images"),))
     return library

@@ -1,4 +1,4 @@
-"""Pictures of a query and a case, with the places where they agree."""
+"""Images of a query and a case, with the places where they agree."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.agreeing import SIDE, agreement
 from semblance.core.workflows.searches.desk import close_desks
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agreeing")
-    pictures = striped_folder(folder / "pictures", n=12)
+    images = striped_folder(folder / "images", n=12)
     library = folder / "lib.semblance"
-    import_source(pictures, library)
+    import_source(images, library)
     extract_features(library, "gabor")
     train_metric(library, TrainRequest("euclidean", "plain", steps="standardise,pca:5"))
     close_desks()
@@ -38,7 +38,7 @@ def ids(library):
     return publish(library).columns.ids
 
 
-def test_both_pictures_come_with_as_many_rings_inside_them(made):
+def test_both_images_come_with_as_many_rings_inside_them(made):
     library = made / "lib.semblance"
     cases = ids(library)
     for other in cases[1:5]:
@@ -66,7 +66,7 @@ def test_of_a_region_some_of_what_surrounds_it_is_shown(made, tmp_path):
         assert 14 / 68 <= y <= 54 / 68
 
 
-def test_a_picture_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
+def test_a_image_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
     shutil.copytree(made, tmp_path / "own", dirs_exist_ok=True)
     library = tmp_path / "own" / "lib.semblance"
     query = Query(image=tmp_path / "gone.png")
@@ -77,14 +77,14 @@ def test_a_picture_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
     assert found.case.rings == ()
 
 
-def test_rows_of_a_table_have_no_pictures(tmp_path):
+def test_rows_of_a_table_have_no_images(tmp_path):
     library = table_library(tmp_path, metrics=(PLAIN,))
     found = agreement(library, Search("plain", Query("t/c0")), "t/c5")
-    assert found.query.problem == found.case.problem == "a row of a table: no picture"
+    assert found.query.problem == found.case.problem == "a row of a table: no image"
     assert found.note == ""
 
 
-def test_outlines_of_masses_lie_on_their_pictures(tmp_path):
+def test_outlines_of_masses_lie_on_their_images(tmp_path):
     y, x = np.mgrid[:96, :96]
     folder = tmp_path / "discs"
     for number in range(10):

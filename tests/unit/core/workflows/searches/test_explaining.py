@@ -16,7 +16,7 @@ from semblance.core.workflows.searches import refining
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.explaining import MOVED, reasons, why
 from semblance.core.workflows.searches.refining import closer
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
 METRICS = ("plain", "bits", "votes", "kernel")
@@ -105,12 +105,12 @@ def test_reasons_of_several_cases_are_those_of_each(table):
 
 
 def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
-    pictures = striped_folder(tmp_path / "pictures", n=12)
-    library = tmp_path / "pictures.semblance"
-    import_source(pictures, library)
+    images = striped_folder(tmp_path / "images", n=12)
+    library = tmp_path / "images.semblance"
+    import_source(images, library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
-    search = Search("plain", Query(image=pictures / "level" / "p000.png"))
+    search = Search("plain", Query(image=images / "level" / "p000.png"))
     other = ask(library, search).result.ranked[-1]
     told = why(library, search, other.case_id)
     assert [part.name for part in told.groups] == ["Colour", "Edge direction", "Texture"]

@@ -22,7 +22,7 @@ from semblance.core.workflows.searches import keeping
 from semblance.core.workflows.searches.asking import ask
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.asked import ranked
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -188,9 +188,9 @@ def test_a_query_that_is_gone_is_told(library):
     assert (line.case_row, line.query) == (-1, search.query.case)
 
 
-def test_a_picture_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_path):
+def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_path):
     library = tmp_path / "lib"
-    import_source(striped_folder(tmp_path / "pictures", n=12), library)
+    import_source(striped_folder(tmp_path / "images", n=12), library)
     extract_features(library, "colour_edge_texture")
     train_metric(library, TrainRequest("euclidean", "plain"))
     path = tmp_path / "mine.png"

@@ -75,28 +75,28 @@ def test_examples_and_clicks_work_together(table):
     assert ranked(clicked) != ranked(ask(table, replace(search, like=()), k=30))
 
 
-def test_examples_from_outside_and_regions(pictures, tmp_path):
-    with Library.open(pictures) as opened:
+def test_examples_from_outside_and_regions(images, tmp_path):
+    with Library.open(images) as opened:
         names = sorted(r.case_id for r in opened.catalogue.all_cases())
-    file = pictures.parent / "pictures" / names[7].partition("/")[2]
+    file = images.parent / "images" / names[7].partition("/")[2]
     search = Search("plain", Query(case=names[0]))
     search = replace(search, hide_same_patient=False)
-    inside = ranked(ask(pictures, replace(search, like=(Query(case=names[7]),)), k=11))
-    outside = ranked(ask(pictures, replace(search, like=(Query(image=file),)), k=12))
+    inside = ranked(ask(images, replace(search, like=(Query(case=names[7]),)), k=11))
+    outside = ranked(ask(images, replace(search, like=(Query(image=file),)), k=12))
     assert [case for case in outside if case != names[7]] == inside
-    region = ask(pictures, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11)
+    region = ask(images, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11)
     assert region.left_out == ()
     assert ranked(region) != inside
 
 
-def test_an_example_that_is_gone_is_left_out_and_said(pictures, tmp_path):
-    with Library.open(pictures) as opened:
+def test_an_example_that_is_gone_is_left_out_and_said(images, tmp_path):
+    with Library.open(images) as opened:
         name = min(r.case_id for r in opened.catalogue.all_cases())
     search = Search("plain", Query(case=name))
-    bench = bench_for(pictures, "plain")
+    bench = bench_for(images, "plain")
     plain = order_by_hand(bench, bench.query_vector(search.query), [name])
     gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
-    asked = ask(pictures, replace(search, like=gone), k=11)
+    asked = ask(images, replace(search, like=gone), k=11)
     assert ranked(asked) == plain[:11]
     assert len(asked.left_out) == 2
     assert "away.png" in asked.left_out[0]

@@ -31,7 +31,7 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
-    """Chains of copies, cases without a thumbnail, and regions of one picture, among 40 of 9 pictures."""
+    """Chains of copies, cases without a thumbnail, and regions of one image, among 40 of 9 images."""
     rng = np.random.default_rng(seed)
     kinds = rng.integers(9, size=40)
     greys = rng.normal(size=(9, SIDE * SIDE))

@@ -214,10 +214,10 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     assert 0.0 <= score_metric(table, "better")["auc"] <= 1.0
 
 
-def test_a_region_and_a_picture_from_outside_are_queries_too(pictures, tmp_path):
+def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
     outside = tmp_path / "outside.png"
-    shutil.copy(sorted((pictures.parent / "pictures" / "level").iterdir())[0], outside)
-    cases = ranked(ask(pictures, Search("plain", Query(image=outside), "l")))
+    shutil.copy(sorted((images.parent / "images" / "level").iterdir())[0], outside)
+    cases = ranked(ask(images, Search("plain", Query(image=outside), "l")))
     region = Region(2, 2, 12, 12)
     for query in (
         Query(image=outside),
@@ -225,14 +225,14 @@ def test_a_region_and_a_picture_from_outside_are_queries_too(pictures, tmp_path)
         Query(case=cases[0], region=region),
     ):
         request = Search("plain", query, "l")
-        refining.judge(pictures, request, [closer(request, cases[-1], cases[1])])
+        refining.judge(images, request, [closer(request, cases[-1], cases[1])])
     slim_desks()
-    last = ask(pictures, request)
+    last = ask(images, request)
     assert len({entry.judgement.asked for entry in last.entries}) == 3
     assert {entry.judgement.kind for entry in last.entries} == {Kind.CLOSER}
     outside.unlink()
     slim_desks()
-    gone = ask(pictures, request)
+    gone = ask(images, request)
     assert len(gone.entries) == 3
 
 

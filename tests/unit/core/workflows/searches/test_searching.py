@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.registry import make_extractor
-from semblance.core.imaging import open_picture
+from semblance.core.imaging import open_image
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.metrics.storage import load_metric
@@ -19,30 +19,30 @@ from semblance.core.workflows.library.importing import import_source
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.searching import search
 from tests.helpers.asked import ids
-from tests.helpers.bad_pictures import encoded, pattern
-from tests.helpers.pictures import striped_folder
+from tests.helpers.bad_images import encoded, pattern
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
-    pictures = striped_folder(folder / "pictures", n=16)
-    shutil.copy(pictures / "level" / "p000.png", pictures / "level" / "copy of p000.png")
-    import_source(pictures, folder / "lib")
+    images = striped_folder(folder / "images", n=16)
+    shutil.copy(images / "level" / "p000.png", images / "level" / "copy of p000.png")
+    import_source(images, folder / "lib")
     extract_features(folder / "lib", "colour_edge_texture")
     train_metric(folder / "lib", TrainRequest("euclidean", "plain"))
     return folder
 
 
 @pytest.fixture
-def pictures(made, tmp_path):
-    """16 pictures and a copy of one, with features and a metric; the test's own."""
+def images(made, tmp_path):
+    """16 images and a copy of one, with features and a metric; the test's own."""
     shutil.copytree(made, tmp_path / "own", dirs_exist_ok=True)
     library = tmp_path / "own" / "lib"
     with Library.open(library) as opened:
         (source,) = opened.catalogue.sources()
-        opened.catalogue.move_source(source, tmp_path / "own" / "pictures", [])
+        opened.catalogue.move_source(source, tmp_path / "own" / "images", [])
     return library
 
 
@@ -118,11 +118,11 @@ def test_unknown_names_are_told(table):
     assert search(table, "plain", Query("t/c0")).ranked
 
 
-def test_a_table_cannot_be_asked_with_a_picture(table, tmp_path):
+def test_a_table_cannot_be_asked_with_a_image(table, tmp_path):
     (tmp_path / "x.png").write_bytes(encoded(pattern()))
     with pytest.raises(BadInput, match=r"cannot be compared by 'raw'.*Ask with --case"):
         search(table, "plain", Query(image=tmp_path / "x.png"))
-    with pytest.raises(BadInput, match="has no picture"):
+    with pytest.raises(BadInput, match="has no image"):
         search(table, "plain", Query("t/c0", region=Region(0, 0, 5, 5)))
 
 
@@ -137,43 +137,43 @@ def test_a_case_without_features_is_told_the_way_out(table, tmp_path):
     assert search(table, "plain", Query("t/c61")).ranked
 
 
-# Pictures
+# Images
 
 
-def test_a_picture_from_outside_finds_itself(pictures, tmp_path):
+def test_a_image_from_outside_finds_itself(images, tmp_path):
     asked = tmp_path / "from outside.png"
-    shutil.copy(pictures.parent / "pictures" / "upright" / "p002.png", asked)
-    result = search(pictures, "plain", Query(image=asked), k=5)
-    assert ids(result)[0] == "pictures/upright/p002.png"
+    shutil.copy(images.parent / "images" / "upright" / "p002.png", asked)
+    result = search(images, "plain", Query(image=asked), k=5)
+    assert ids(result)[0] == "images/upright/p002.png"
     assert result.ranked[0].distance == pytest.approx(0, abs=1e-9)
-    assert result.ranked[0].path == str(pictures.parent / "pictures" / "upright" / "p002.png")
+    assert result.ranked[0].path == str(images.parent / "images" / "upright" / "p002.png")
     assert result.same_patient == 0
 
 
-def test_copies_are_folded_into_one(pictures):
-    original, copy = "pictures/level/p000.png", "pictures/level/copy of p000.png"
-    result = search(pictures, "plain", Query("pictures/level/p004.png"), k=100)
+def test_copies_are_folded_into_one(images):
+    original, copy = "images/level/p000.png", "images/level/copy of p000.png"
+    result = search(images, "plain", Query("images/level/p004.png"), k=100)
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]
     assert first.alike == 1
     assert result.near_duplicates == 1
-    unfolded = search(pictures, "plain", Query("pictures/level/p004.png"), k=100, fold_duplicates=False)
+    unfolded = search(images, "plain", Query("images/level/p004.png"), k=100, fold_duplicates=False)
     assert {original, copy} <= set(ids(unfolded))
-    own = search(pictures, "plain", Query(original), k=100)
+    own = search(images, "plain", Query(original), k=100)
     assert copy not in ids(own)
     assert own.near_duplicates == 1
 
 
-def test_a_region_is_asked_with_that_part_only(pictures, tmp_path):
-    path = pictures.parent / "pictures" / "level" / "p000.png"
+def test_a_region_is_asked_with_that_part_only(images, tmp_path):
+    path = images.parent / "images" / "level" / "p000.png"
     region = Region(4, 5, 30, 20)
-    by_case = search(pictures, "plain", Query("pictures/level/p000.png", region=region), k=100)
-    by_image = search(pictures, "plain", Query(image=path, region=region), k=100)
-    assert "pictures/level/p000.png" not in ids(by_case)
-    with Library.open(pictures) as opened:
+    by_case = search(images, "plain", Query("images/level/p000.png", region=region), k=100)
+    by_image = search(images, "plain", Query(image=path, region=region), k=100)
+    assert "images/level/p000.png" not in ids(by_case)
+    with Library.open(images) as opened:
         metric = load_metric(opened.metric("plain").file)
         rows, values = opened.features.read(opened.features.get(None))
         details = opened.catalogue.details(rows.tolist())
-    own = make_extractor("colour_edge_texture").extract(open_picture(path), region)
+    own = make_extractor("colour_edge_texture").extract(open_image(path), region)
     expected = {
         details[row].case_id: distance
         for row, distance in zip(rows.tolist(), metric.distances(own[None], values)[0], strict=True)
@@ -189,25 +189,25 @@ def test_a_region_is_asked_with_that_part_only(pictures, tmp_path):
         "width": 30,
         "height": 20,
     }
-    with pytest.raises(BadInput, match="lies outside the picture"):
-        search(pictures, "plain", Query(image=path, region=Region(500, 500, 5, 5)))
+    with pytest.raises(BadInput, match="lies outside the image"):
+        search(images, "plain", Query(image=path, region=Region(500, 500, 5, 5)))
 
 
-def test_a_picture_that_cannot_be_read_is_told(pictures, tmp_path):
-    (tmp_path / "bad.png").write_bytes(b"no picture")
+def test_a_image_that_cannot_be_read_is_told(images, tmp_path):
+    (tmp_path / "bad.png").write_bytes(b"no image")
     with pytest.raises(BadInput, match=r"bad\.png"):
-        search(pictures, "plain", Query(image=tmp_path / "bad.png"))
+        search(images, "plain", Query(image=tmp_path / "bad.png"))
     with pytest.raises(BadInput, match=r"gone\.png' is not there"):
-        search(pictures, "plain", Query(image=tmp_path / "gone.png"))
+        search(images, "plain", Query(image=tmp_path / "gone.png"))
 
 
-def test_cases_whose_picture_is_missing_still_answer(pictures):
-    shutil.rmtree(pictures.parent / "pictures" / "level")
-    import_source(pictures.parent / "pictures", pictures)
-    result = search(pictures, "plain", Query("pictures/level/p000.png"), k=100)
+def test_cases_whose_image_is_missing_still_answer(images):
+    shutil.rmtree(images.parent / "images" / "level")
+    import_source(images.parent / "images", images)
+    result = search(images, "plain", Query("images/level/p000.png"), k=100)
     assert result.ranked
     with pytest.raises(BadInput, match="is not there"):
-        search(pictures, "plain", Query("pictures/level/p000.png", region=Region(0, 0, 9, 9)))
+        search(images, "plain", Query("images/level/p000.png", region=Region(0, 0, 9, 9)))
 
 
 def test_something_quite_different_is_no_good_match(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.container import PictureReader
+from semblance.core.imaging.container import ImageReader
 from semblance.core.imaging.region import Region
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query
@@ -50,7 +50,7 @@ def test_a_region_of_a_file_is_measured_in_its_volume(colon, tmp_path):
         rows = [row.id for row in opened.catalogue.all_cases()]
         case = opened.catalogue.details(rows)[rows[0]]
     region = case.region
-    with PictureReader() as reader, reader.stack(case.address) as stack:
+    with ImageReader() as reader, reader.stack(case.address) as stack:
         voxels = stack.volume().voxels
     dataset = ct_slice(voxels, SpacingBetweenSlices=1.0)
     dataset.RescaleIntercept, dataset.PixelSpacing = 0, [1, 1]

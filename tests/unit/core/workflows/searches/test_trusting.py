@@ -30,7 +30,7 @@ from semblance.core.workflows.searches.trusting import (
     REFINED,
     SCORE_AGAIN,
 )
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -116,14 +116,14 @@ def _ten(library, n: int) -> list[str]:
     return [case.case_id for case in found.ranked[:10]]
 
 
-def test_a_part_of_a_picture_has_counts_only_where_whole_ones_were_scored(tmp_path):
-    pictures = striped_folder(tmp_path / "pictures", n=80)
-    import_source(pictures, tmp_path / "lib")
+def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path):
+    images = striped_folder(tmp_path / "images", n=80)
+    import_source(images, tmp_path / "lib")
     extract_features(tmp_path / "lib", "colour_edge_texture")
     train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
-    whole = search(tmp_path / "lib", "plain", Query("pictures/level/p001.png")).vote
+    whole = search(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
     assert whole.calibrated, whole.why_not
-    part = Query("pictures/level/p001.png", region=Region(2, 2, 20, 20))
+    part = Query("images/level/p001.png", region=Region(2, 2, 20, 20))
     assert search(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
 
 
@@ -218,15 +218,15 @@ def test_diverse_results_are_the_same_nearest_in_another_order(table):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """20 pictures; one also saved anew twice, another also under the other finding."""
+    """20 images; one also saved anew twice, another also under the other finding."""
     folder = tmp_path_factory.mktemp("alike")
-    pictures = striped_folder(folder / "pictures", n=20, patients=False)
-    with Image.open(pictures / "level" / "p000.png") as image:
-        image.convert("RGB").save(pictures / "level" / "p000 anew.jpg", quality=90)
-        image.convert("RGB").save(pictures / "level" / "p000 again.jpg", quality=95)
-    with Image.open(pictures / "level" / "p004.png") as image:
-        image.convert("RGB").save(pictures / "upright" / "p004 contradicts.jpg", quality=95)
-    import_source(pictures, folder / "lib")
+    images = striped_folder(folder / "images", n=20, patients=False)
+    with Image.open(images / "level" / "p000.png") as image:
+        image.convert("RGB").save(images / "level" / "p000 anew.jpg", quality=90)
+        image.convert("RGB").save(images / "level" / "p000 again.jpg", quality=95)
+    with Image.open(images / "level" / "p004.png") as image:
+        image.convert("RGB").save(images / "upright" / "p004 contradicts.jpg", quality=95)
+    import_source(images, folder / "lib")
     extract_features(folder / "lib", "colour_edge_texture")
     train_metric(folder / "lib", TrainRequest("euclidean", "plain"))
     return folder / "lib"
@@ -236,9 +236,9 @@ def names(cases) -> list[str]:
     return [case.case_id.rpartition("/")[2] for case in cases]
 
 
-def test_a_picture_saved_anew_is_folded_and_can_be_seen(made):
-    folded = search(made, "plain", Query("pictures/level/p001.png"), k=30)
-    plain = search(made, "plain", Query("pictures/level/p001.png"), k=30, fold_duplicates=False)
+def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
+    folded = search(made, "plain", Query("images/level/p001.png"), k=30)
+    plain = search(made, "plain", Query("images/level/p001.png"), k=30, fold_duplicates=False)
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
     assert twins <= set(names(plain.ranked))
     (stays,) = twins & set(names(folded.ranked))
@@ -255,7 +255,7 @@ def test_look_alikes_with_the_other_finding_are_folded_too(made):
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
 
     def most(fold: bool) -> int:
-        queries = [Query(f"pictures/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
+        queries = [Query(f"images/upright/p{number:03d}.png") for number in (2, 3, 6, 7, 10, 11, 14, 15)]
         found = [search(made, "plain", query, k=3, fold_duplicates=fold).others for query in queries]
         return max(len(twins & set(names(others))) for others in found)
 
@@ -263,12 +263,12 @@ def test_look_alikes_with_the_other_finding_are_folded_too(made):
 
 
 def test_a_copy_that_contradicts_is_not_folded(made):
-    shown = names(search(made, "plain", Query("pictures/level/p001.png"), k=30).ranked)
+    shown = names(search(made, "plain", Query("images/level/p001.png"), k=30).ranked)
     assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
 
 
 def test_folding_leaves_as_many_as_were_asked_for(made):
-    assert len(search(made, "plain", Query("pictures/level/p001.png"), k=12).ranked) == 12
+    assert len(search(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
 
 
 def test_exact_copies_can_be_seen_too(made, tmp_path):
@@ -291,9 +291,9 @@ def test_exact_copies_can_be_seen_too(made, tmp_path):
 # Warnings
 
 
-def test_a_whole_picture_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
+def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
     asked = tmp_path / "asked.png"
-    with Image.open(made.parent / "pictures" / "level" / "p001.png") as image:
+    with Image.open(made.parent / "images" / "level" / "p001.png") as image:
         image.save(asked)
     assert search(made, "plain", Query(image=asked)).warnings == ()
     close_desks()
@@ -301,7 +301,7 @@ def test_a_whole_picture_asked_of_a_library_of_regions_is_warned_of(made, monkey
     (warning,) = search(made, "plain", Query(image=asked)).warnings
     assert "Draw the region" in warning
     assert search(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
-    assert search(made, "plain", Query("pictures/level/p001.png")).warnings == ()
+    assert search(made, "plain", Query("images/level/p001.png")).warnings == ()
 
 
 def test_estimates_that_err_more_than_chance_allows_carry_a_caution(table):

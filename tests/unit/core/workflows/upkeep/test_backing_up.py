@@ -69,7 +69,7 @@ def test_a_restored_library_is_the_one_that_was_backed_up(library, file, tmp_pat
         assert opened.load_search("mine") == {"query": "s/0.png"}
     np.testing.assert_array_equal(values, values_of(ids))
     assert len(ids) == 20
-    assert [f.part for f in check_library(again).findings] == ["pictures"]
+    assert [f.part for f in check_library(again).findings] == ["images"]
     assert not list(tmp_path.glob("*.making"))
     assert not list(tmp_path.glob(".*"))
 
@@ -135,7 +135,7 @@ def test_lost_files_are_told_and_the_rest_kept(library, tmp_path):
     assert document["missing"] == ["features/1.zarr/c/1/0"]
     restore(tmp_path / "b.zip", tmp_path / "again")
     found = check_library(tmp_path / "again.semblance").findings
-    assert [f.part for f in found] == ["pictures", "features"]
+    assert [f.part for f in found] == ["images", "features"]
 
 
 @pytest.mark.parametrize(

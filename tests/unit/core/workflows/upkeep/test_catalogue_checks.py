@@ -152,7 +152,7 @@ def test_a_case_that_changed_more_is_taken_out_and_imported_again(library):
     assert mended.findings[0].repaired.startswith("1 rows were taken out, 0 are taken for what they say now;")
     assert b"Nighxxngale" in (Path(mended.moved_to) / CATALOGUE).read_bytes()
     assert check_library(library).findings == []
-    import_source(library.parent / "pictures", library)
+    import_source(library.parent / "images", library)
     with Library.open(library) as opened:
         assert len(opened.catalogue.all_cases()) == CASES
 

@@ -53,12 +53,12 @@ def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
     assert (result.findings, result.open_harm, result.moved_to) == ([], [], "")
     assert result.checked == {
         "catalogues": 1,
-        "pictures": CASES,
+        "images": CASES,
         "feature sets": 1,
         "metrics": 1,
         "prepared metrics": 1,
     }
-    assert result.counted.startswith("1 catalogue, 24 pictures, 1 feature set, 1 metric")
+    assert result.counted.startswith("1 catalogue, 24 images, 1 feature set, 1 metric")
     assert f"{CASES:,} cases with their findings and judgements can be used." in result.works
     assert "Metric 'plain'." in result.works
     assert check_library(library, repair=True).findings == []
@@ -103,12 +103,12 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     assert check_library(library).findings == []
 
 
-def test_cases_whose_pictures_are_gone_too_are_counted(library):
+def test_cases_whose_images_are_gone_too_are_counted(library):
     (store_of(library) / "c" / "0" / "0").unlink()
-    pictures = sorted((library.parent / "pictures").rglob("*.png"))
-    pictures[0].unlink()
+    images = sorted((library.parent / "images").rglob("*.png"))
+    images[0].unlink()
     result = check_library(library, repair=True)
-    assert parts_of(result) == ["pictures", "features"]
+    assert parts_of(result) == ["images", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
     assert len(result.open_harm) == 2
     assert len(numbers_of(library)[0]) == CASES - 1
@@ -209,23 +209,23 @@ def test_thumbnails_and_prepared_metrics_are_made_again(library):
     store.close()
 
 
-def test_missing_and_changed_pictures_are_told_apart(library):
-    pictures = sorted((library.parent / "pictures").rglob("*.png"))
-    pictures[0].rename(pictures[0].with_suffix(".away"))
-    pictures[1].write_bytes(pictures[2].read_bytes() + b" ")
-    os.utime(pictures[3])
+def test_missing_and_changed_images_are_told_apart(library):
+    images = sorted((library.parent / "images").rglob("*.png"))
+    images[0].rename(images[0].with_suffix(".away"))
+    images[1].write_bytes(images[2].read_bytes() + b" ")
+    os.utime(images[3])
     result = check_library(library, repair=True)
-    assert parts_of(result) == ["pictures", "pictures"]
+    assert parts_of(result) == ["images", "images"]
     assert [len(finding.files) for finding in result.findings] == [1, 1]
     with Library.open(library) as opened:
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 1
-    pictures[0].with_suffix(".away").rename(pictures[0])
+    images[0].with_suffix(".away").rename(images[0])
     check_library(library, repair=True)
     with Library.open(library) as opened:
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 0
-    shutil.rmtree(library.parent / "pictures")
+    shutil.rmtree(library.parent / "images")
     result = check_library(library)
-    assert f"its pictures are no longer there ({CASES} files)" in result.findings[0].says
+    assert f"its images are no longer there ({CASES} files)" in result.findings[0].says
 
 
 def test_what_killed_programs_left_is_moved_aside_once_it_is_old(library):

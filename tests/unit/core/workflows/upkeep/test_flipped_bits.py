@@ -19,8 +19,8 @@ from tests.helpers.libraries import make_library, numbers_set, rows_of, settled,
 
 CASES = 60
 FLIPS = 25
-#: The pictures of a library made by hand were never there.
-ALWAYS = "pictures"
+#: The images of a library made by hand were never there.
+ALWAYS = "images"
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """How well masses are found and retrieved: drawn masks against segmented ones, and findings by features.
 
-No targets: what two small public sets give. Segmentation is scored on the BUSI pictures that were not used
+No targets: what two small public sets give. Segmentation is scored on the BUSI images that were not used
 to choose its settings (every second one), from a click into the middle of the mass and from the mask's
 rectangle; and on MIAS, whose circles are no outlines and whose sizes the radii tried by a click were chosen
 for. Retrieval is measured by the protocol of bdm.txt, 4.2: random halves, whole women on one side where they
 are known (MIAS, not BUSI), 10 repeats; of the intervals the limits are given as rows of their own.
 
-``python -m tests.benchmarks.bench_pictures`` prints the table of this benchmark alone.
+``python -m tests.benchmarks.bench_images`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import limit_threads
-from semblance.core.imaging.container import PictureReader
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.container import ImageReader
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import segment_at, segment_in
 from semblance.core.library.importers.importer import FoundCase
@@ -46,9 +46,9 @@ def row(what: str, value: float, unit: str = "") -> dict[str, Any]:
     return {"what": what, "value": value, "unit": unit, "target": None, "reached": None}
 
 
-def regions_of(path: Path) -> Iterator[tuple[Picture, Region]]:
-    """The pictures with a region, in the order of the source."""
-    with Source.open(path) as source, PictureReader() as reader:
+def regions_of(path: Path) -> Iterator[tuple[Image, Region]]:
+    """The images with a region, in the order of the source."""
+    with Source.open(path) as source, ImageReader() as reader:
         for found in recognise(source)[0][0].scan(source, SILENT):
             if isinstance(found, FoundCase) and found.region is not None:
                 yield reader.open(source.address(found.path)), found.region
@@ -66,16 +66,16 @@ def largest_part(mask: Mask) -> Mask:
     return part
 
 
-def by_click(picture: Picture, mask: Mask) -> float:
+def by_click(image: Image, mask: Mask) -> float:
     rows, columns = np.nonzero(mask)
-    found = segment_at(picture, round(columns.mean()), round(rows.mean()))
+    found = segment_at(image, round(columns.mean()), round(rows.mean()))
     return dice(found.mask(*mask.shape), mask)
 
 
-def by_rectangle(picture: Picture, mask: Mask) -> float:
+def by_rectangle(image: Image, mask: Mask) -> float:
     rows, columns = np.nonzero(mask)
     box = Region(int(columns.min()), int(rows.min()), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
-    return dice(segment_in(picture, box).mask(*mask.shape), mask)
+    return dice(segment_in(image, box).mask(*mask.shape), mask)
 
 
 def segmentation(images: Path) -> Iterator[dict[str, Any]]:
@@ -84,8 +84,7 @@ def segmentation(images: Path) -> Iterator[dict[str, Any]]:
     for how, score in (("click", by_click), ("rectangle", by_rectangle)):
         for name, found in (("BUSI, held back", drawn), ("MIAS circles", circles)):
             values = [
-                score(picture, largest_part(region.mask(picture.height, picture.width)))
-                for picture, region in found
+                score(image, largest_part(region.mask(image.height, image.width))) for image, region in found
             ]
             yield row(f"{name}, {how} to mass, {len(values)} masses, mean", float(np.mean(values)), "Dice")
             yield row(f"{name}, {how} to mass, median", float(np.median(values)), "Dice")
@@ -119,4 +118,4 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     limit_threads()
-    print(table([Row("pictures", **measured) for measured in run(real_data.folder())]))
+    print(table([Row("images", **measured) for measured in run(real_data.folder())]))

@@ -1,4 +1,4 @@
-"""What stands above a picture that lies beside others."""
+"""What stands above an image that lies beside others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.panel_header import PanelHeader
 
 
-class PictureHead(PanelHeader):
+class ImageHead(PanelHeader):
     """Which of them it is, and its name."""
 
     def __init__(self, title: str) -> None:
@@ -18,12 +18,12 @@ class PictureHead(PanelHeader):
         self._row.setContentsMargins(12, 0, 12, 0)
 
 
-def side_by_side(heads: Sequence[PictureHead], pictures: Sequence[QWidget]) -> QHBoxLayout:
-    """All equally wide, each picture under its head."""
+def side_by_side(heads: Sequence[ImageHead], images: Sequence[QWidget]) -> QHBoxLayout:
+    """All equally wide, each image under its head."""
     sides = hbox(spacing=1)
-    for head, picture in zip(heads, pictures, strict=True):
+    for head, image in zip(heads, images, strict=True):
         column = vbox()
         column.addWidget(head)
-        column.addWidget(picture, 1)
+        column.addWidget(image, 1)
         sides.addLayout(column, 1)
     return sides

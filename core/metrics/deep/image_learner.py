@@ -1,4 +1,4 @@
-"""What learners share that train a network on rows which are pictures."""
+"""What learners share that train a network on rows which are images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadInput
 from semblance.core.language import say
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.deep.network import as_pictures
+from semblance.core.metrics.deep.network import as_images
 from semblance.core.metrics.deep.torch_door import one_thread, torch_for
 from semblance.core.metrics.deep.training import Choice, Goal, Training
 from semblance.core.metrics.distances.convolution import ConvolutionDistance
@@ -52,8 +52,8 @@ TRAINED: tuple[Parameter, ...] = (
 )
 
 
-class PictureLearner(Learner):
-    """Trains a network of convolutions on square pictures. Fitted: ``distance_``."""
+class ImageLearner(Learner):
+    """Trains a network of convolutions on square images. Fitted: ``distance_``."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
     needs: ClassVar[str] = "deep"
@@ -82,13 +82,13 @@ class PictureLearner(Learner):
         torch = torch_for(self.title)
         rows = training_rows(X, groups)
         found = labelled(self.title, rows, y)
-        pictures = as_pictures(self.title, found.X, self.layers)
+        images = as_images(self.title, found.X, self.layers)
         kept = None
         if groups is not None and y is not None:
             kept = np.asarray(groups)[finding_codes(y)[0] >= 0]
         # More threads slow small products on a busy machine.
         with one_thread(torch), threadpool_limits(limits=1, user_api="blas"):
-            trained, notes = self._train(torch, pictures, found, kept, reporter or SILENT)
+            trained, notes = self._train(torch, images, found, kept, reporter or SILENT)
             distance = trained.network.frozen()
         if not all(np.isfinite(array).all() for array in distance.arrays().values()):
             raise BadInput("The training did not converge.", "Try a smaller rate, or leave it at 0.")
@@ -110,7 +110,7 @@ class PictureLearner(Learner):
         """What the network is trained for on ``rows``."""
 
     def _train(
-        self, torch: Any, pictures: Any, rows: Labelled, groups: npt.ArrayLike | None, reporter: Reporter
+        self, torch: Any, images: Any, rows: Labelled, groups: npt.ArrayLike | None, reporter: Reporter
     ) -> tuple[Training, tuple[str, ...]]:
         seed, n = self.random_state or 0, len(rows.X)
         batch = self.batch or _BATCH
@@ -130,7 +130,7 @@ class PictureLearner(Learner):
             goal = self._goal(torch, part, choice, seed)
             return Training(
                 torch,
-                pictures,
+                images,
                 part,
                 choice,
                 goal,

@@ -6,26 +6,26 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.core.imaging.region import Region
-from tests.helpers.picture_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
+from tests.helpers.image_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
 from tests.helpers.showing import on_screen
 
 # Region by mouse
 
 
 @pytest.mark.parametrize("notches", [0, 2, 5, -4])
-def test_a_drawn_rectangle_is_in_picture_pixels(qtbot, notches):
-    view = on_screen(qtbot, PictureView(), 320, 330)
-    view.show_picture(grey(1000, 800))
+def test_a_drawn_rectangle_is_in_image_pixels(qtbot, notches):
+    view = on_screen(qtbot, ImageView(), 320, 330)
+    view.show_image(grey(1000, 800))
     view.set_tool(RECTANGLE)
     turn(view, QPoint(150, 160), notches)
     begin, end = QPoint(100, 120), QPoint(180, 170)
     with qtbot.waitSignal(view.region.changed) as told:
         drag(view, begin, QPoint(130, 140), end)
-    x0, y0 = (round(value) for value in view.viewport.to_picture(100, 120))
-    x1, y1 = (round(value) for value in view.viewport.to_picture(180, 170))
+    x0, y0 = (round(value) for value in view.viewport.to_image(100, 120))
+    x1, y1 = (round(value) for value in view.viewport.to_image(180, 170))
     assert told.args == [Region(x0, y0, x1 - x0, y1 - y0)]
     assert view.region.region == told.args[0]
 
@@ -42,7 +42,7 @@ def test_a_rectangle_is_told_once_when_the_button_comes_up(view):
     assert len(told) == 1
 
 
-def test_drawn_backwards_and_beyond_the_picture_it_is_clipped(view):
+def test_drawn_backwards_and_beyond_the_image_it_is_clipped(view):
     view.set_tool(RECTANGLE)
     drag(view, QPoint(160, 165), QPoint(90, 90), QPoint(-50, -50))
     assert view.region.region == Region(0, 0, 128, 128)
@@ -108,7 +108,7 @@ def test_a_new_rectangle_replaces_the_old(view):
     assert view.region.region == Region(120, 120, 60, 80)
 
 
-def test_a_picture_that_may_not_be_edited_keeps_its_region(view):
+def test_a_image_that_may_not_be_edited_keeps_its_region(view):
     view.set_tool(RECTANGLE)
     view.show_region(Region(10, 10, 40, 40))
     view.editable = False
@@ -155,7 +155,7 @@ def test_a_held_arrow_is_told_once(view):
     assert told == [Region(52, 40, 80, 60)]
 
 
-def test_the_region_never_leaves_the_picture(view):
+def test_the_region_never_leaves_the_image(view):
     view.show_region(Region(0, 200, 256, 56))
     for key in (Qt.Key.Key_Left, Qt.Key.Key_Down):
         QTest.keyClick(view, key, SHIFT)
@@ -245,7 +245,7 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     QTest.keyClick(view, Qt.Key.Key_Up)
     where = view.pointer.aim.at
     QTest.keyClick(view, key)
-    x, y = view.viewport.to_picture(where.x(), where.y())
+    x, y = view.viewport.to_image(where.x(), where.y())
     assert wanted == [(int(x), int(y))]
     assert (where.x(), where.y()) == (view.width() / 2 + 40, view.height() / 2 - 4)
 
@@ -275,7 +275,7 @@ def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
     assert view.pointer.aim.at is None
 
 
-def test_the_letters_of_the_tools_belong_to_the_picture(view):
+def test_the_letters_of_the_tools_belong_to_the_image(view):
     def taken(key, text):
         event = QKeyEvent(QEvent.Type.ShortcutOverride, key, Qt.KeyboardModifier.NoModifier, text)
         event.setAccepted(False)

@@ -11,7 +11,7 @@ import pytest
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging.raster import decode, size_of
 from semblance.core.imaging.thumbnail import inspect
-from tests.helpers.bad_pictures import (
+from tests.helpers.bad_images import (
     animation,
     bmp_claiming,
     encoded,
@@ -65,10 +65,10 @@ def test_cut_off(name, share):
         (b"PK\x03\x04" + bytes(40), "a zip"),
         (bytes(128) + b"DICM" + bytes(40), "a DICOM file"),
         (b"RIFF\x10\0\0\0WEBPVP8 ", "a WebP"),
-        (bytes(range(256)), "no picture"),
+        (bytes(range(256)), "no image"),
     ],
 )
-def test_no_picture_says_what_it_is(data, looks_like):
+def test_no_image_says_what_it_is(data, looks_like):
     error = complaint(data)
     assert looks_like in error.message
     assert "PNG" in error.hint
@@ -118,10 +118,10 @@ def test_zero_sized(data):
 
 
 @pytest.mark.parametrize("data", [animation("GIF"), animation("PNG"), pages()], ids=["gif", "apng", "tiff"])
-def test_several_pictures_in_one_are_refused(data):
+def test_several_images_in_one_are_refused(data):
     error = complaint(data)
     assert "one case is one" in error.message
-    assert "single pictures" in error.hint
+    assert "single images" in error.hint
 
 
 @pytest.mark.parametrize("name", WHOLE)

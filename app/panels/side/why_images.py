@@ -10,7 +10,7 @@ from semblance.app.operations import explaining
 from semblance.app.widgets.boxes import hbox, vbox
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
-from semblance.app.widgets.paired_pictures import Marked, MarkedPicture
+from semblance.app.widgets.paired_images import Marked, MarkedImage
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
@@ -20,13 +20,13 @@ from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.searching import RankedCase
 
 
-class WhyPictures(QWidget):
-    """Follows what :meth:`show_pair` says; until the pictures come the last ones stay."""
+class WhyImages(QWidget):
+    """Follows what :meth:`show_pair` says; until the images come the last ones stay."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
         self._context = context
-        self.query, self.case = MarkedPicture(tr("Query")), MarkedPicture(tr("Ranked case"))
+        self.query, self.case = MarkedImage(tr("Query")), MarkedImage(tr("Ranked case"))
         self._title = ElidedLabel(role="title")
         self._chip = FindingChip(-1, "?")
         self.note = Words(role="small")
@@ -46,7 +46,7 @@ class WhyPictures(QWidget):
         grid.addLayout(head, 0, 1)
         grid.addWidget(self.query, 1, 0)
         grid.addWidget(self.case, 1, 1)
-        self.marks = header_button("eye", tr("Show the places that agree on both pictures"))
+        self.marks = header_button("eye", tr("Show the places that agree on both images"))
         self.marks.setCheckable(True)
         self.marks.setAccessibleName(tr("Show the places that agree"))
         self.marks.setChecked(context.settings.flag("why_places", default=True))
@@ -61,7 +61,7 @@ class WhyPictures(QWidget):
         self._offer_marks()
 
     def show_pair(self, asked: Asked, line: RankedCase) -> None:
-        """Send for the pictures of the query and of a ranked case."""
+        """Send for the images of the query and of a ranked case."""
         columns = self._context.state.columns
         finding = line.finding or ""
         codes = {name: code for code, name in enumerate(columns.findings)}
@@ -73,16 +73,16 @@ class WhyPictures(QWidget):
 
     def forget(self) -> None:
         """Nothing is compared any more, and what is under way comes too late."""
-        self._context.jobs.drop(explaining.PICTURES)
-        for picture in (self.query, self.case):
-            picture.show_picture(Marked())
+        self._context.jobs.drop(explaining.IMAGES)
+        for image in (self.query, self.case):
+            image.show_image(Marked())
         self.note.setText("")
         self._offer_marks()
 
     def _set_marks(self, on: bool) -> None:
         self._context.settings.set_flag("why_places", on)
-        for picture in (self.query, self.case):
-            picture.set_marks(on)
+        for image in (self.query, self.case):
+            image.set_marks(on)
 
     def _offer_marks(self) -> None:
         """The switch is there where there is something to hide."""
@@ -90,18 +90,18 @@ class WhyPictures(QWidget):
         self.marks.setVisible(any(one.rings or one.outline for one in shown))
 
     def _show(self, found: Agreement) -> None:
-        for picture, side in ((self.query, found.query), (self.case, found.case)):
-            picture.show_picture(_marked(side))
+        for image, side in ((self.query, found.query), (self.case, found.case)):
+            image.show_image(_marked(side))
         self.note.setText(found.note)
         self.note.setVisible(bool(found.note))
         shown = any(side.pixels is not None or side.problem for side in (found.query, found.case))
-        for picture in (self.query, self.case):
-            picture.setVisible(shown)
+        for image in (self.query, self.case):
+            image.setVisible(shown)
         self._offer_marks()
 
     def _fail(self, error: SemblanceError) -> None:
-        for picture in (self.query, self.case):
-            picture.show_picture(Marked(problem=error.message))
+        for image in (self.query, self.case):
+            image.show_image(Marked(problem=error.message))
         self.note.setText("")
         self._offer_marks()
 

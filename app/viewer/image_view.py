@@ -1,4 +1,4 @@
-"""The widget that shows one picture: zoom, pan, window and level, words on it, and the region tool.
+"""The widget that shows one image: zoom, pan, window and level, words on it, and the region tool.
 
 Painted by hand: what is seen is windowed at the size of the screen, in about 3 ms for 4,664 x 3,064 pixels of
 16 bits, where an ImageItem windows all of them on every move.
@@ -30,7 +30,7 @@ from semblance.app.viewer.view_keys import ZOOM_STEP, ViewKeys
 from semblance.app.viewer.view_painting import paint_focus, paint_view
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.planes import Edges
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
@@ -43,11 +43,11 @@ _BY_KEYBOARD = (
 )
 
 
-class PictureView(QWidget):
-    """Shows a :class:`semblance.core.imaging.display.DisplayPicture`, fitted until the user zooms.
+class ImageView(QWidget):
+    """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
 
     ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
-    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that picture pixel;
+    ``view_changed`` zoom and place. ``segment_wanted(x, y)``: outline what lies at that image pixel;
     ``refine_wanted``: what lies in the region drawn.
     ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_wanted``:
     begin or end running through them. ``located(x, y)``: where the cross is wanted.
@@ -65,8 +65,8 @@ class PictureView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("picture-view")
-        self.setAccessibleName(tr("Picture"))
+        self.setObjectName("image-view")
+        self.setAccessibleName(tr("Image"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -80,11 +80,11 @@ class PictureView(QWidget):
         self.scrolls = False
         self.slice_text = ""
         self.problem = ""
-        #: Letters of the patient's sides at left, top, right and bottom of the picture as stored.
+        #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
         self.edges: Edges | None = None
-        #: A point of the picture that lines cross at; clicks and drags of the lines move it.
+        #: A point of the image that lines cross at; clicks and drags of the lines move it.
         self.cross: tuple[float, float] | None = None
-        #: The picture pixel under the mouse.
+        #: The image pixel under the mouse.
         self.under: tuple[int, int] | None = None
         self._window: Window | None = None
         self._view = Viewport(1, 1)
@@ -99,12 +99,12 @@ class PictureView(QWidget):
     # What is shown
 
     @property
-    def picture(self) -> DisplayPicture | None:
-        return self._renderer.picture if self._renderer else None
+    def image(self) -> DisplayImage | None:
+        return self._renderer.image if self._renderer else None
 
     @property
     def window_level(self) -> Window | None:
-        """The greys in force; ``None`` without a picture and for colour."""
+        """The greys in force; ``None`` without an image and for colour."""
         return self._window
 
     @property
@@ -117,44 +117,44 @@ class PictureView(QWidget):
 
     @property
     def region(self) -> RegionTool:
-        """The region drawn on the picture."""
+        """The region drawn on the image."""
         return self.pointer.region
 
     @property
     def orientation(self) -> Orientation:
-        """How the picture is held."""
+        """How the image is held."""
         return self._view.orientation
 
-    def show_picture(self, picture: DisplayPicture | None, region: Region | None = None) -> None:
-        """Another picture (or none): fitted, upright, its own greys, ``region`` drawn on it."""
-        self._renderer = None if picture is None else Renderer(picture)
+    def show_image(self, image: DisplayImage | None, region: Region | None = None) -> None:
+        """Another image (or none): fitted, upright, its own greys, ``region`` drawn on it."""
+        self._renderer = None if image is None else Renderer(image)
         self.pointer.begin()
-        self.pointer.ruler.begin(None if picture is None else picture.spacing_mm)
-        self.inverted = picture is not None and picture.inverse
+        self.pointer.ruler.begin(None if image is None else image.spacing_mm)
+        self.inverted = image is not None and image.inverse
         self.under = None
-        self.case_region, self.notes = None, () if picture is None else picture.notes
+        self.case_region, self.notes = None, () if image is None else image.notes
         self.edges = self.cross = None
-        if picture is None:
+        if image is None:
             self.region.begin(0, 0)
             self._view = Viewport(1, 1).resized(self.width(), self.height())
         else:
-            self.region.begin(picture.width, picture.height, region)
+            self.region.begin(image.width, image.height, region)
             aspect = 1.0
-            if picture.spacing_mm is not None and min(picture.spacing_mm) > 0:
-                aspect = picture.spacing_mm[0] / picture.spacing_mm[1]
-            view = Viewport(picture.width, picture.height, aspect=aspect)
+            if image.spacing_mm is not None and min(image.spacing_mm) > 0:
+                aspect = image.spacing_mm[0] / image.spacing_mm[1]
+            view = Viewport(image.width, image.height, aspect=aspect)
             self._view = view.resized(self.width(), self.height())
-        self._set_window(None if picture is None or picture.is_colour else auto_window(picture))
+        self._set_window(None if image is None or image.is_colour else auto_window(image))
         self.pointer.show_cursor()
         self.view_changed.emit()
         self.update()
 
-    def show_slice(self, picture: DisplayPicture) -> None:
+    def show_slice(self, image: DisplayImage) -> None:
         """Another slice of the same size: zoom, greys, region and lines stay."""
-        before = self.picture
-        self._renderer = Renderer(picture)
+        before = self.image
+        self._renderer = Renderer(image)
         if before is not None and self._window is not None:
-            self._set_window(same_values(self._window, before, picture))
+            self._set_window(same_values(self._window, before, image))
         self.update()
 
     def show_region(self, region: Region | None, *, in_use: bool = True) -> None:
@@ -163,12 +163,12 @@ class PictureView(QWidget):
         self.update()
 
     def show_words(self, shown: bool) -> None:
-        """Show or hide the words and the scale on the picture."""
+        """Show or hide the words and the scale on the image."""
         self.words_shown = shown
         self.update()
 
     def show_cross(self, at: tuple[float, float] | None) -> None:
-        """Let lines cross at a point of the picture, or nowhere."""
+        """Let lines cross at a point of the image, or nowhere."""
         if at != self.cross:
             self.cross = at
             self.update()
@@ -197,7 +197,7 @@ class PictureView(QWidget):
         self._look(self._view.fit())
 
     def actual_size(self) -> None:
-        """One screen pixel for a picture pixel."""
+        """One screen pixel for an image pixel."""
         self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
 
     def zoom_by(self, factor: float) -> None:
@@ -205,13 +205,13 @@ class PictureView(QWidget):
         self._look(self._view.zoomed(factor, self.width() / 2, self.height() / 2))
 
     def pan_by(self, right: float, down: float) -> None:
-        """Move the picture by widget pixels."""
+        """Move the image by widget pixels."""
         self._look(self._view.panned(right, down))
 
     def auto(self) -> None:
-        """The greys the picture was opened with."""
-        if self.picture is not None and not self.picture.is_colour:
-            self._set_window(auto_window(self.picture))
+        """The greys the image was opened with."""
+        if self.image is not None and not self.image.is_colour:
+            self._set_window(auto_window(self.image))
 
     def set_window(self, window: Window) -> None:
         if self._window is not None:
@@ -226,29 +226,29 @@ class PictureView(QWidget):
         self.hold(self.orientation.flipped())
 
     def hold(self, orientation: Orientation) -> None:
-        """Show the picture turned and mirrored so."""
+        """Show the image turned and mirrored so."""
         self._look(self._view.held(orientation))
 
     def look(self, view: Viewport) -> None:
-        """Show the part that ``view``, of a picture of the same size, shows."""
+        """Show the part that ``view``, of an image of the same size, shows."""
         self._look(view.resized(self.width(), self.height()))
 
     def invert(self) -> None:
         """Black for white."""
-        if self.picture is not None:
+        if self.image is not None:
             self.inverted = not self.inverted
             self.inverted_changed.emit(self.inverted)
             self.update()
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """The windows of computed tomography, where the picture has Hounsfield units, and the user's own."""
-        of_ct = PRESETS if self.picture is not None and self.picture.unit == "HU" else ()
+        """The windows of computed tomography, where the image has Hounsfield units, and the user's own."""
+        of_ct = PRESETS if self.image is not None and self.image.unit == "HU" else ()
         return (*of_ct, *self.own_presets)
 
     def use_preset(self, preset: Preset) -> None:
-        if self.picture is not None:
-            self.set_window(preset_window(self.picture, preset))
+        if self.image is not None:
+            self.set_window(preset_window(self.image, preset))
 
     def _look(self, view: Viewport) -> None:
         if self._renderer is not None and view != self._view:
@@ -313,8 +313,8 @@ class PictureView(QWidget):
         self.update()
 
     def _point_at(self, at: QPointF) -> None:
-        """Remember which picture pixel the mouse is on; its value is among the words."""
-        x, y = (int(value // 1) for value in self._view.to_picture(at.x(), at.y()))
+        """Remember which image pixel the mouse is on; its value is among the words."""
+        x, y = (int(value // 1) for value in self._view.to_image(at.x(), at.y()))
         inside = 0 <= x < self._view.width and 0 <= y < self._view.height
         under = (x, y) if inside and self._renderer is not None else None
         if under != self.under:
@@ -372,8 +372,8 @@ class PictureView(QWidget):
         self.view_changed.emit()
         super().resizeEvent(event)
 
-    def picture_box(self) -> QRectF:
-        """Where the whole picture lies in the widget, outside it included."""
+    def image_box(self) -> QRectF:
+        """Where the whole image lies in the widget, outside it included."""
         left, top, right, bottom = self._view.box(0, 0, self._view.width, self._view.height)
         return QRectF(left, top, right - left, bottom - top)
 
@@ -390,4 +390,4 @@ class PictureView(QWidget):
 
     @property
     def size_text(self) -> str:
-        return words.size_text(self.picture, self.region.region)
+        return words.size_text(self.image, self.region.region)

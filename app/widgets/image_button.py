@@ -1,4 +1,4 @@
-"""A small picture with a caption, which may be pressed."""
+"""A small image with a caption, which may be pressed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from semblance.app.widgets.lettering import CENTRE, LEFT, RIGHT, lettering
 _CAPTION, _GAP = 18, 4
 
 
-class PictureButton(QAbstractButton):
-    """``caption`` below at the left, ``key`` at the right; the picture is whole inside a square."""
+class ImageButton(QAbstractButton):
+    """``caption`` below at the left, ``key`` at the right; the image is whole inside a square."""
 
     def __init__(self, caption: str, key: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,7 +28,7 @@ class PictureButton(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
     def show_image(self, image: QImage | None, words: str = "") -> None:
-        """``words`` stand where there is no picture."""
+        """``words`` stand where there is no image."""
         self._image, self._words = image, words
         self.update()
 
@@ -56,7 +56,7 @@ class PictureButton(QAbstractButton):
         well = QRect(0, 0, self.width(), self.height() - foot - tokens.px(_GAP))
         painter = QPainter(self)
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        painter.fillRect(well, colour(tokens.picture_well))
+        painter.fillRect(well, colour(tokens.image_well))
         if self._image is not None:
             size = self._image.size().scaled(well.size(), Qt.AspectRatioMode.KeepAspectRatio)
             at = QRectF(
@@ -67,7 +67,7 @@ class PictureButton(QAbstractButton):
             )
             painter.drawImage(at, self._image)
         elif self._words:
-            lettering(SMALL).draw(painter, well, self._words, tokens.picture_text, CENTRE)
+            lettering(SMALL).draw(painter, well, self._words, tokens.image_text, CENTRE)
         if self.isEnabled() and (self.underMouse() or self.isDown()) and self._pressable:
             painter.setPen(QPen(colour(tokens.accent), 2))
             painter.drawRect(QRectF(well).adjusted(1, 1, -1, -1))

@@ -1,4 +1,4 @@
-"""Two small pictures side by side, with the rings and outlines that say where they agree."""
+"""Two small images side by side, with the rings and outlines that say where they agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DARK, _LIGHT = "#000000", "#FFFFFF"
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """A picture, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and what is drawn on it.
+    """An image, (h, w) grey or (h, w, 3) RGB uint8 or ``None``, and what is drawn on it.
 
     ``rings``: (x, y, radius), ``outline``: (x, y) points, both in shares of its width and height (the radius
     of its width).
@@ -31,8 +31,8 @@ class Marked:
     problem: str = ""
 
 
-class MarkedPicture(QWidget):
-    """One of the pictures, whole in a square; rings are lettered a, b, c."""
+class MarkedImage(QWidget):
+    """One of the images, whole in a square; rings are lettered a, b, c."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class MarkedPicture(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.show_picture(Marked())
+        self.show_image(Marked())
 
     @property
     def marked(self) -> bool:
@@ -54,7 +54,7 @@ class MarkedPicture(QWidget):
     def shown(self) -> Marked:
         return self._shown
 
-    def show_picture(self, shown: Marked) -> None:
+    def show_image(self, shown: Marked) -> None:
         self._shown = shown
         self._image = None if shown.pixels is None else as_image(shown.pixels)
         told = tr(", {n} regions that agree", n=len(shown.rings)) if shown.rings else ""
@@ -82,10 +82,10 @@ class MarkedPicture(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        painter.fillRect(self.rect(), colour(theme().picture_well))
+        painter.fillRect(self.rect(), colour(theme().image_well))
         if self._image is None:
             if self._shown.problem:
-                painter.setPen(colour(theme().picture_text))
+                painter.setPen(colour(theme().image_text))
                 flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
                 painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._shown.problem)
         else:

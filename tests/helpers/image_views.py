@@ -1,4 +1,4 @@
-"""What the tests of the picture view do with mouse and keys."""
+"""What the tests of the image view do with mouse and keys."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from semblance.core.imaging.display import display_picture
-from semblance.core.imaging.picture import Picture
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image
 
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -17,7 +17,7 @@ SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModi
 
 def grey(width=256, height=256, dtype=np.uint8, most=255, spacing=None, seed=1):
     pixels = np.random.default_rng(seed).integers(0, most + 1, (height, width)).astype(dtype)
-    return display_picture(Picture(pixels, float(most), "grey", spacing))
+    return display_image(Image(pixels, float(most), "grey", spacing))
 
 
 def turn(view, at, notches):

@@ -1,4 +1,4 @@
-"""The tutorial's pictures, made from the running program: ``python -m semblance.app.tutorial_pictures DEMO FOLDER``."""
+"""The tutorial's images, made from the running program: ``python -m semblance.app.tutorial_images DEMO FOLDER``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from semblance.core.workflows.demo import demo_query, make_demo
 from semblance.core.workflows.searches.refining import thumb
 
 SIZE = (1280, 800)
-#: Wider pictures would not fit beside the contents of the help.
+#: Wider images would not fit beside the contents of the help.
 WIDEST = 760
 
 
-def make_pictures(library: Path, folder: Path) -> list[Path]:
-    """Open the demo ``library``, do what the tutorial does, and save a picture of each step into ``folder``.
+def make_images(library: Path, folder: Path) -> list[Path]:
+    """Open the demo ``library``, do what the tutorial does, and save an image of each step into ``folder``.
 
     Raises:
         SemblanceError: the window did not come to rest, or a file cannot be written.
@@ -121,5 +121,5 @@ def _save(window: MainWindow, part: QWidget, file: Path) -> Path:
 
 
 if __name__ == "__main__":
-    for picture in make_pictures(make_demo(Path(sys.argv[1])), Path(sys.argv[2])):
-        sys.stdout.write(f"{picture}\n")
+    for image in make_images(make_demo(Path(sys.argv[1])), Path(sys.argv[2])):
+        sys.stdout.write(f"{image}\n")

@@ -1,4 +1,4 @@
-"""The menu of a picture."""
+"""The menu of an image."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from semblance.app.context import Context
 from semblance.app.operations import exporting
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.own_presets import ask_to_keep, forget_preset, own_presets
-from semblance.app.viewer.picture_view import PictureView
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
 
-def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
-    """What can be done with the picture in ``view``; the menu deletes itself when it closes."""
+def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
+    """What can be done with the image in ``view``; the menu deletes itself when it closes."""
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    region, shown = view.region, view.picture is not None
+    region, shown = view.region, view.image is not None
     menu.addAction(tr("Fit") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("One to one") + "\t1", view.actual_size).setEnabled(shown)
     menu.addAction(tr("Turn") + "\tT", view.turn).setEnabled(shown)
     menu.addAction(tr("Mirror") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
     _add_greys(menu, view, context, parent)
-    words = menu.addAction(tr("Words on the picture"))
+    words = menu.addAction(tr("Words on the image"))
     words.setCheckable(True)
     words.setChecked(view.words_shown)
     words.toggled.connect(view.show_words)
@@ -39,15 +39,15 @@ def picture_menu(view: PictureView, context: Context, parent: QWidget) -> QMenu:
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
-    menu.addAction(tr("Copy the picture as seen"), partial(copy_seen, view)).setEnabled(shown)
-    menu.addAction(tr("Save the picture as seen…"), partial(ask_and_save, view, context, parent)).setEnabled(
+    menu.addAction(tr("Copy the image as seen"), partial(copy_seen, view)).setEnabled(shown)
+    menu.addAction(tr("Save the image as seen…"), partial(ask_and_save, view, context, parent)).setEnabled(
         shown
     )
     menu.addSeparator()
     return menu
 
 
-def _add_greys(menu: QMenu, view: PictureView, context: Context, parent: QWidget) -> None:
+def _add_greys(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     grey, settings = view.window_level is not None, context.settings
     view.own_presets = own_presets(settings)
     menu.addAction(tr("Automatic brightness and contrast") + "\t0", view.auto).setEnabled(grey)
@@ -61,31 +61,31 @@ def _add_greys(menu: QMenu, view: PictureView, context: Context, parent: QWidget
     negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
-    negative.setEnabled(view.picture is not None)
+    negative.setEnabled(view.image is not None)
 
 
-def copy_seen(view: PictureView) -> None:
+def copy_seen(view: ImageView) -> None:
     """What the view shows, words, region and lines included, to the clipboard."""
     QGuiApplication.clipboard().setImage(view.grab().toImage())
 
 
-def ask_and_save(view: PictureView, context: Context, parent: QWidget) -> None:
+def ask_and_save(view: ImageView, context: Context, parent: QWidget) -> None:
     """Ask where to, and write what the view shows as a PNG without any text in it."""
     name, _ = QFileDialog.getSaveFileName(
-        parent, tr("Save the picture as seen"), tr("picture") + ".png", f"{tr('Picture')} (*.png)"
+        parent, tr("Save the image as seen"), tr("image") + ".png", f"{tr('Image')} (*.png)"
     )
     if name:
         save_seen(view, context, Path(name).with_suffix(".png"))
 
 
-def save_seen(view: PictureView, context: Context, path: Path) -> None:
+def save_seen(view: ImageView, context: Context, path: Path) -> None:
     """Write what the view shows to ``path``, and say so or why not."""
     image = view.grab().toImage()
     for key in image.textKeys():
         image.setText(key, "")
     if image.save(str(path)):
         context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
-        exporting.note(context, "picture as seen", path.suffix)
+        exporting.note(context, "image as seen", path.suffix)
     else:
         context.messages.warning(
             tr("{name} could not be written.", name=path.name), tr("Choose another folder.")

@@ -1,4 +1,4 @@
-"""A picture with what goes along: its histogram, and for a volume the bar of its slices."""
+"""An image with what goes along: its histogram, and for a volume the bar of its slices."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.jobs import Jobs
 from semblance.app.viewer.histogram import HistogramStrip
-from semblance.app.viewer.picture_view import PictureView
+from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
-from semblance.core.imaging.address import PictureAddress
-from semblance.core.imaging.display import DisplayPicture
+from semblance.core.imaging.address import ImageAddress
+from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.planes import planes_of
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
-from semblance.core.workflows.imaging.looking import ViewedPicture
+from semblance.core.workflows.imaging.looking import ViewedImage
 
-#: Attributes of a case worth a corner of the picture, where the file itself says nothing.
+#: Attributes of a case worth a corner of the image, where the file itself says nothing.
 _NOTED = ("modality", "body_part", "view", "laterality")
 
 
-class PicturePane(QWidget):
-    """Shows a :class:`ViewedPicture`. ``slice_changed(place)``: another slice is seen."""
+class ImagePane(QWidget):
+    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is seen."""
 
     slice_changed = Signal(int)
 
     def __init__(self, jobs: Jobs, parent: QWidget | None = None, *, share: float = 1.0) -> None:
         """``share`` of the memory for slices is this one's."""
         super().__init__(parent)
-        self.view = PictureView()
+        self.view = ImageView()
         self.histogram = HistogramStrip()
         self.slices = Slices(jobs, self, share=share)
         self.bar = SliceBar(self.slices)
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
-        self.source: tuple[Path | None, int | PictureAddress] = (None, 0)
+        self.source: tuple[Path | None, int | ImageAddress] = (None, 0)
         self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
@@ -59,7 +59,7 @@ class PicturePane(QWidget):
 
     @property
     def case_region(self) -> Region | None:
-        """The part of the picture that the case itself is about."""
+        """The part of the image that the case itself is about."""
         return self._case_region
 
     @property
@@ -68,22 +68,22 @@ class PicturePane(QWidget):
         return self.slices.place if len(self.slices) > 1 else None
 
     def show_viewed(
-        self, viewed: ViewedPicture, library: Path | None, what: int | PictureAddress, region: Region | None
+        self, viewed: ViewedImage, library: Path | None, what: int | ImageAddress, region: Region | None
     ) -> None:
-        """A picture just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
-        picture, self.source = viewed.picture, (library, what)
-        self.histogram.show_picture(picture)
-        self.view.show_picture(picture, region)
+        """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
+        image, self.source = viewed.image, (library, what)
+        self.histogram.show_image(image)
+        self.view.show_image(image, region)
         self.histogram.show_window(self.view.window_level)
-        self.histogram.setVisible(not picture.is_colour)
+        self.histogram.setVisible(not image.is_colour)
         self._case_region = viewed.region
         stack = viewed.stack
         self.view.edges = None if stack is None else planes_of(stack.directions)[0].edges
-        if viewed.case is not None and not picture.notes:
+        if viewed.case is not None and not image.notes:
             told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
             self.view.set_notes(told[:2])
         self.view.scrolls = stack is not None and stack.slices > 1
-        self.slices.begin(stack, library, what, picture)
+        self.slices.begin(stack, library, what, image)
         self._fit_bar()
         self._tell_place(self.slices.place)
 
@@ -93,8 +93,8 @@ class PicturePane(QWidget):
         self._case_region = None
         self.view.scrolls = False
         self.view.slice_text = ""
-        self.view.show_picture(None)
-        self.histogram.show_picture(None)
+        self.view.show_image(None)
+        self.histogram.show_image(None)
 
     def _fit_bar(self) -> None:
         self.bar.begin()
@@ -111,8 +111,8 @@ class PicturePane(QWidget):
         if region is not None and region.middle_slice is not None:
             self.slices.go(region.middle_slice)
 
-    def _show_slice(self, place: int, picture: DisplayPicture) -> None:
-        self.view.show_slice(picture)
+    def _show_slice(self, place: int, image: DisplayImage) -> None:
+        self.view.show_slice(image)
         self._tell_place(place)
         self.slice_changed.emit(place)
 

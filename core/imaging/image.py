@@ -1,4 +1,4 @@
-"""The decoded picture every extractor and viewer works on."""
+"""The decoded image every extractor and viewer works on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Values:
 
     A stored number ``s`` is the value ``s * slope + intercept`` in ``unit`` ("HU", or nothing).
     ``inverse``: high numbers are dark (DICOM's MONOCHROME1).
-    ``padding``: stored numbers from the first to the second are no picture (outside a round field of view).
+    ``padding``: stored numbers from the first to the second are no image (outside a round field of view).
     ``windows``: those the file offers, on values, the first the one to begin with.
     """
 
@@ -42,12 +42,12 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """Pixels of one picture, top row first.
+class Image:
+    """Pixels of one image, top row first.
 
     ``pixels``: (h, w) grey as uint8, uint16, int16 or float32, or (h, w, 3) red-green-blue uint8 or uint16.
     ``white``, ``black``: the stored numbers that :meth:`grey` maps to 1 and 0 (255, 65535, 1.0 and 0 for
-    plain pictures; a fixed range of Hounsfield units for CT, so that the same tissue is always as grey).
+    plain images; a fixed range of Hounsfield units for CT, so that the same tissue is always as grey).
     ``name``: what to call it in messages.
     ``spacing_mm``: row and column spacing in mm where the file says so.
     ``values``: what the numbers mean.
@@ -80,7 +80,7 @@ class Picture:
         return np.dot(scaled, LUMA).astype(np.float32, copy=False) if self.is_colour else scaled
 
     def rgb(self) -> npt.NDArray[np.float32]:
-        """(h, w, 3) float32 in 0..1; grey pictures repeat their channel."""
+        """(h, w, 3) float32 in 0..1; grey images repeat their channel."""
         scaled = self._unit()
         return scaled if self.is_colour else np.repeat(scaled[:, :, None], 3, axis=2)
 
@@ -92,18 +92,18 @@ class Picture:
         return out
 
     def padded(self) -> npt.NDArray[np.bool_] | None:
-        """(h, w) where the pixels are no picture; ``None`` where all of them are."""
+        """(h, w) where the pixels are no image; ``None`` where all of them are."""
         if self.values.padding is None or self.is_colour:
             return None
         low, high = self.values.padding
         found: npt.NDArray[np.bool_] = (self.pixels >= low) & (self.pixels <= high)
         return found if found.any() else None
 
-    def cropped(self, region: Region | None) -> Picture:
-        """The part inside the rectangle of ``region`` (the whole picture for ``None``).
+    def cropped(self, region: Region | None) -> Image:
+        """The part inside the rectangle of ``region`` (the whole image for ``None``).
 
         Raises:
-            BadInput: the region lies outside the picture.
+            BadInput: the region lies outside the image.
         """
         if region is None:
             return self

@@ -1,4 +1,4 @@
-"""DICOM objects as pictures and stacks."""
+"""DICOM objects as images and stacks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from semblance.core.imaging.dicom.plain_frames import plain_frame
 from semblance.core.imaging.dicom.reading import COPY_AGAIN, Opened, complaints, open_dicom
 from semblance.core.imaging.dicom.syntaxes import PLAIN
 from semblance.core.imaging.dicom.values import LARGEST, grey_range, through_modality_table, values_of
+from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
-from semblance.core.imaging.picture import Picture
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.language import say
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 _NOTES = ("Modality", "ViewPosition", "BodyPartExamined")
 
 
-class DicomPictures:
-    """The pictures of one object, decoded one at a time."""
+class DicomImages:
+    """The images of one object, decoded one at a time."""
 
     def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
-        """``file`` must stay open as long as pictures are asked for; it remains the caller's.
+        """``file`` must stay open as long as images are asked for; it remains the caller's.
 
         Raises:
             BadInput: no DICOM file, no pixels, or more or fewer than can be.
@@ -81,16 +81,16 @@ class DicomPictures:
                 self._whole = True
             return packed_frame(self._opened, self.layout, frame)
 
-    def picture(self, frame: int) -> Picture:
+    def image(self, frame: int) -> Image:
         """
         Raises:
             BadInput: as :meth:`stored`.
         """
         stored, photometric = self.stored(frame)
         with complaints(self.name):
-            return self._picture(stored, photometric, frame)
+            return self._image(stored, photometric, frame)
 
-    def _picture(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Picture:
+    def _image(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Image:
         dataset, spacing = self.dataset, spacing_of(self.dataset, frame)
         notes = notes_of(dataset)
         if photometric == "PALETTE COLOR" or stored.ndim == 3:
@@ -102,7 +102,7 @@ class DicomPictures:
             )
             bits = 8 * colours.dtype.itemsize
             white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
-            return Picture(np.ascontiguousarray(colours), white, self.name, spacing, notes=notes)
+            return Image(np.ascontiguousarray(colours), white, self.name, spacing, notes=notes)
         values = values_of(dataset, self.layout, frame)
         mapped = through_modality_table(stored, dataset)
         if mapped is not None:
@@ -110,7 +110,7 @@ class DicomPictures:
             values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
         pixels = as_kept(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
-        return Picture(pixels, white, self.name, spacing, black, values, notes)
+        return Image(pixels, white, self.name, spacing, black, values, notes)
 
 
 class DicomStack(Stack):
@@ -120,17 +120,17 @@ class DicomStack(Stack):
         """``file`` belongs to the stack and is closed with it.
 
         Raises:
-            BadInput: as :class:`DicomPictures`.
+            BadInput: as :class:`DicomImages`.
         """
         self._file = file
         try:
-            self._pictures = DicomPictures(file, name, max_pixels)
+            self._images = DicomImages(file, name, max_pixels)
         except BaseException:
             file.close()
             raise
-        layout = self._pictures.layout
+        layout = self._images.layout
         self.name, self.shape = name, (layout.frames, layout.rows, layout.columns)
-        dataset = self._pictures.dataset
+        dataset = self._images.dataset
         planes = [plane_of(dataset, frame) for frame in range(min(layout.frames, 3))]
         known = [plane for plane in planes if plane is not None]
         if known:
@@ -139,8 +139,8 @@ class DicomStack(Stack):
         between = distance_between(known) if len(known) == len(planes) else None
         self.spacing_mm = _spacing(between or slice_distance(dataset), spacing_of(dataset))
 
-    def picture(self, place: int) -> Picture:
-        return self._pictures.picture(place)
+    def image(self, place: int) -> Image:
+        return self._images.image(place)
 
     def close(self) -> None:
         self._file.close()
@@ -182,7 +182,7 @@ def notes_of(dataset: Dataset) -> tuple[str, ...]:
 
 
 def as_kept(stored: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Stored numbers in the types a :class:`Picture` has: bytes and 16 bits as they are, others as float32.
+    """Stored numbers in the types a :class:`Image` has: bytes and 16 bits as they are, others as float32.
 
     Raises:
         BadInput: floats, none of them a number.

@@ -1,4 +1,4 @@
-"""Small generated pictures for tests: two findings a Gabor filter tells apart, and patients."""
+"""Small generated images for tests: two findings a Gabor filter tells apart, and patients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stripes(rng: np.random.Generator, *, upright: bool, size: int = 48) -> np.nd
 
 
 def striped_folder(folder: Path, *, n: int = 40, seed: int = 0, patients: bool = True) -> Path:
-    """``n`` pictures in the folders ``level`` and ``upright``; two pictures a patient."""
+    """``n`` images in the folders ``level`` and ``upright``; two images a patient."""
     rng = np.random.default_rng(seed)
     lines = []
     for number in range(n):

@@ -7,10 +7,10 @@ from PySide6.QtTest import QTest
 
 from semblance.app.viewer.tools import RECTANGLE
 from semblance.app.viewer.window_level import window_text
-from semblance.core.imaging.display import display_picture
-from semblance.core.imaging.picture import Picture, Values
+from semblance.core.imaging.display import display_image
+from semblance.core.imaging.image import Image, Values
 from semblance.core.imaging.region import Region
-from tests.helpers.picture_views import LEFT, MIDDLE, SHIFT, at, drag, grey, turn
+from tests.helpers.image_views import LEFT, MIDDLE, SHIFT, at, drag, grey, turn
 
 
 def middle_grey(view):
@@ -22,15 +22,15 @@ def middle_grey(view):
 # Zoom and pan
 
 
-def test_it_opens_with_the_whole_picture(view):
+def test_it_opens_with_the_whole_image(view):
     assert view.viewport.fitted
     assert view.zoom_text == "Zoom 125 %"
-    assert view.picture_box().getRect() == (0, 5, 320, 320)
+    assert view.image_box().getRect() == (0, 5, 320, 320)
 
 
 def test_the_wheel_zooms_to_the_mouse_and_a_double_click_fits(view):
     at = QPoint(100, 80)
-    before = view.viewport.to_picture(100, 80)
+    before = view.viewport.to_image(100, 80)
     turn(view, at, 3)
     assert view.viewport.zoom == pytest.approx(1.25 * 1.25**3)
     assert view.viewport.to_widget(*before) == pytest.approx((100, 80), abs=1.01)
@@ -106,17 +106,17 @@ def test_presets_are_for_hounsfield_units_only(view):
     QTest.keyClick(view, Qt.Key.Key_7)
     assert view.window_level == first
     pixels = np.linspace(-1024, 3071, 128 * 128, dtype=np.float32).reshape(128, 128)
-    view.show_picture(display_picture(Picture(pixels, 1.0, values=Values(unit="HU"))))
+    view.show_image(display_image(Image(pixels, 1.0, values=Values(unit="HU"))))
     QTest.keyClick(view, Qt.Key.Key_7)
-    assert window_text(view.picture, view.window_level) == "W 1500  L -600"
+    assert window_text(view.image, view.window_level) == "W 1500  L -600"
     QTest.keyClick(view, Qt.Key.Key_6)
-    assert window_text(view.picture, view.window_level) == "W 1800  L 400"
+    assert window_text(view.image, view.window_level) == "W 1800  L 400"
 
 
 def test_colour_has_no_window(view):
     pixels = np.zeros((64, 64, 3), np.uint8)
     pixels[:, :, 1] = 200
-    view.show_picture(display_picture(Picture(pixels, 255.0)))
+    view.show_image(display_image(Image(pixels, 255.0)))
     assert view.window_level is None
     drag(view, QPoint(100, 100), QPoint(150, 150))
     QTest.keyClick(view, Qt.Key.Key_0)
@@ -151,7 +151,7 @@ def test_words_can_be_hidden(view):
 
 def test_sizes_are_told_in_millimetres_where_spacing_is_known(view):
     assert view.size_text == ""
-    view.show_picture(grey(spacing=(0.1, 0.2)))
+    view.show_image(grey(spacing=(0.1, 0.2)))
     assert view.size_text == "51.2 × 25.6 mm"
     view.show_region(Region(0, 0, 123, 172))
     assert view.size_text == "24.6 × 17.2 mm"
@@ -159,14 +159,14 @@ def test_sizes_are_told_in_millimetres_where_spacing_is_known(view):
 
 
 def test_pixels_that_are_not_square_are_drawn_in_their_shape(view):
-    view.show_picture(grey(100, 100, spacing=(0.2, 0.1)))
-    box = view.picture_box()
+    view.show_image(grey(100, 100, spacing=(0.2, 0.1)))
+    box = view.image_box()
     assert box.height() == pytest.approx(2 * box.width(), abs=1)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 900), (900, 1), (3, 2)])
 def test_odd_shapes_are_drawn_and_zoomed(view, size):
-    view.show_picture(grey(*size))
+    view.show_image(grey(*size))
     view.grab()
     for notches in (3, 20, -40):
         turn(view, QPoint(160, 165), notches)
@@ -178,7 +178,7 @@ def test_every_kind_of_grey_is_shown(view, dtype):
     most = {np.uint8: 255, np.uint16: 4095, np.float32: 1}[dtype]
     ramp = np.linspace(0, most, 256).astype(dtype)
     pixels = np.repeat(ramp[None, :], 256, axis=0)
-    view.show_picture(display_picture(Picture(pixels, float(most))))
+    view.show_image(display_image(Image(pixels, float(most))))
     view.show_words(False)
     image = view.grab().toImage()
     shown = [image.pixelColor(x, 165).value() for x in range(2, 318)]
@@ -188,8 +188,8 @@ def test_every_kind_of_grey_is_shown(view, dtype):
 
 
 def test_nothing_to_show_is_a_dark_well(view):
-    view.show_picture(None)
-    assert view.picture is None
+    view.show_image(None)
+    assert view.image is None
     assert view.grab().toImage().pixelColor(160, 165).name() == "#141415"
     drag(view, QPoint(10, 10), QPoint(50, 50))
     turn(view, QPoint(10, 10), 2)
@@ -197,12 +197,12 @@ def test_nothing_to_show_is_a_dark_well(view):
         QTest.keyClick(view, key)
 
 
-def test_another_picture_starts_afresh(view):
+def test_another_image_starts_afresh(view):
     view.set_tool(RECTANGLE)
     drag(view, at(view, 20, 20), at(view, 60, 60))
     turn(view, QPoint(100, 100), 3)
     QTest.keyClick(view, Qt.Key.Key_I)
-    view.show_picture(grey(seed=9), Region(1, 2, 30, 40))
+    view.show_image(grey(seed=9), Region(1, 2, 30, 40))
     assert view.viewport.fitted
     assert view.region.region == Region(1, 2, 30, 40)
     assert not view.region.can_undo

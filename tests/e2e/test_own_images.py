@@ -1,4 +1,4 @@
-"""Own pictures: drop a folder, extract, train, ask with a file and a region, write a report."""
+"""Own images: drop a folder, extract, train, ask with a file and a region, write a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from semblance.app.dialogs.extract import ExtractDialog
 from semblance.app.dialogs.import_source import ImportDialog
 from semblance.app.operations import reporting
-from tests.helpers.pictures import striped_folder
+from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 
@@ -43,7 +43,7 @@ def accept(kind: type[ImportDialog] | type[ExtractDialog], seen: list[object]) -
 
 
 def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None:
-    folder = striped_folder(tmp_path / "Striped pictures", n=40)
+    folder = striped_folder(tmp_path / "Striped images", n=40)
     (folder / "upright" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     outside = tmp_path / "outside.png"
     shutil.copy(folder / "upright" / "p002.png", outside)
@@ -55,7 +55,7 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         timer.stop()
         assert len(seen) == 1
         assert window.state.library is not None
-        assert window.state.path == tmp_path / "Striped pictures.semblance"
+        assert window.state.path == tmp_path / "Striped images.semblance"
         assert len(window.state.columns) == 40
         assert window.status.not_read.text() == "1 file not read"
         assert [line[1] for line in window.state.library.unusable] == ["upright/broken.png"]

@@ -1,4 +1,4 @@
-"""Features of public pictures, extracted once into libraries under ``build/``."""
+"""Features of public images, extracted once into libraries under ``build/``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from semblance.core.library import open_library
 from semblance.core.workflows.features.extracting import extract_features
 from semblance.core.workflows.library.importing import import_source
 
-KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-pictures"
+KEPT = Path(__file__).resolve().parents[3] / "build" / "bench-clicks-images"
 
 
 @dataclass(frozen=True)
-class Pictures:
+class Images:
     """An archive of the data folder and what is asked of it."""
 
     archive: str
@@ -27,18 +27,18 @@ class Pictures:
     findings: str = ""
 
 
-PICTURES = {
-    "busi": Pictures("busi_256.zip", "colour_edge_texture"),
-    "mias": Pictures("mias_a.zip", "mass", "normal=-"),
-    "corel": Pictures("corel1k_a.zip", "colour_edge_texture"),
+IMAGES = {
+    "busi": Images("busi_256.zip", "colour_edge_texture"),
+    "mias": Images("mias_a.zip", "mass", "normal=-"),
+    "corel": Images("corel1k_a.zip", "colour_edge_texture"),
 }
 
 
-def read_pictures(
+def read_images(
     folder: Path, name: str
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_], npt.NDArray[np.str_] | None]:
     """Features, findings and patients (``None`` where they are not marked)."""
-    chosen = PICTURES[name]
+    chosen = IMAGES[name]
     library = KEPT / f"{name}.semblance"
     import_source(folder / "images" / chosen.archive, library)
     extract_features(library, chosen.extractor)

@@ -1,4 +1,4 @@
-"""Pictures and archives as strangers send them: broken, huge, disguised."""
+"""Images and archives as strangers send them: broken, huge, disguised."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pattern(height: int = 24, width: int = 32, channels: int = 1, seed: int = 0)
 
 
 def encoded(pixels: np.ndarray | Image.Image, kind: str = "PNG", **options: object) -> bytes:
-    """File bytes of a picture."""
+    """File bytes of an image."""
     image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
     out = io.BytesIO()
     image.save(out, kind, **options)
