@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from semblance.core.imaging.region import Region
-    from semblance.core.library.columns import CaseColumns
+    from semblance.core.library.case_columns import CaseColumns
     from semblance.core.workflows.imaging.looking import Greys
-    from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+    from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training import CurvePoint
     from semblance.core.workflows.searches.asking import Asked
     from semblance.core.workflows.searches.searching import SearchResult
@@ -97,7 +97,7 @@ class State(QObject):
 
     @cached_property
     def _no_cases(self) -> CaseColumns:
-        from semblance.core.library.columns import no_cases
+        from semblance.core.library.case_columns import no_cases
 
         return no_cases()
 

@@ -35,7 +35,7 @@ from semblance.core.language import named, tr
 from semblance.core.metrics.registry import grouped_learners
 from semblance.core.parameters import Parameter
 from semblance.core.workflows.experiments.experiment_options import Options, spec_of
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 #: Ticked at first.
 LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"

@@ -19,7 +19,7 @@ from semblance.app.widgets.words import Words
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import named, shown, tr, tr_n
 from semblance.core.parameters import Value
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 
 class ExtractDialog(Dialog):

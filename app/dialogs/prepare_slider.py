@@ -14,7 +14,7 @@ from semblance.app.widgets.reading_order import Dialog
 from semblance.app.widgets.words import Words
 from semblance.core.language import tr
 from semblance.core.library.records import unique_name
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.metrics.slider_steps import PLACES, gather
 from semblance.core.workflows.metrics.training import HELD_OUT, TrainRequest
 

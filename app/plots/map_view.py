@@ -28,7 +28,7 @@ from semblance.app.plots.map_points import NONE, MapPoints, Points, Rows, Seen
 from semblance.app.plots.map_raster import draw_points, shape_of, width_for
 from semblance.app.theme import colour, finding_colour, news, theme
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 
 #: A point is meant from this far, and a press becomes a line after so many pixels.
 REACH, _DRAWS_FROM = 14, 5

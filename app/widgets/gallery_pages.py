@@ -37,7 +37,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.start_page import StartPage
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.library.letters import finding_letters
+from semblance.core.library.finding_letters import finding_letters
 from semblance.core.parameters import Parameter
 
 FINDINGS = ("malignant", "benign", "normal", "cyst", "polyp", "adenoma", "fibrosis", "mass")

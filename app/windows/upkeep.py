@@ -13,7 +13,7 @@ from semblance.app.dialogs.exports import ExportsDialog
 from semblance.app.operations import drawing, upkeep
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
-from semblance.core.workflows.upkeep.findings import CheckResult
+from semblance.core.workflows.maintenance.problems import VerificationResult
 
 if TYPE_CHECKING:
     from semblance.app.windows.main import MainWindow
@@ -77,7 +77,7 @@ def check(window: MainWindow) -> CheckDialog | None:
 
     dialog = CheckDialog(save, window)
 
-    def show(result: CheckResult) -> None:
+    def show(result: VerificationResult) -> None:
         if isValid(dialog):
             dialog.show_result(result, writable=library.writable)
 

@@ -12,8 +12,8 @@ import pytest
 
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extracting import extract_features
-from semblance.core.workflows.library.importing import import_source
-from semblance.core.workflows.library.opening import load_state
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches.desk import close_desks, desk_for
 from tests.helpers.images import striped_folder
@@ -30,7 +30,7 @@ def main():
     from semblance.app.program import make_application
     from semblance.app.windows.main import MainWindow
     from semblance.core.searches.query import Query
-    from semblance.core.workflows.library.opening import load_state
+    from semblance.core.workflows.library.library_snapshot import load_state
     from tests.helpers.windows import wait_for
 
     application = make_application()

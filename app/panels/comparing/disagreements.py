@@ -18,7 +18,7 @@ from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.reading import for_reading
 from semblance.core.evaluation.held_out_votes import VOTERS
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns, no_cases
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation.two_metrics import Disagreement, Disagreements
 

@@ -18,7 +18,7 @@ from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import lettering
 from semblance.app.widgets.nearest_chips import NEAREST
 from semblance.core.language import figure, in_marks, tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation import scoreboard
 from semblance.core.workflows.evaluation.scoreboard import ScoredMetric

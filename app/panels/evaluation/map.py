@@ -30,7 +30,7 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.words import Words
 from semblance.core.errors import SemblanceError
 from semblance.core.language import figure, tr, tr_n
-from semblance.core.library.columns import NO_FINDING
+from semblance.core.library.case_columns import NO_FINDING
 from semblance.core.reports.map_figure import MapDrawing
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.mapping import LANDMARK, NEIGHBOURS, LibraryMap

@@ -9,7 +9,7 @@ from semblance.app.plots.map_key import key_icon, key_size
 from semblance.app.theme import news, plain_tip
 from semblance.app.widgets.boxes import vbox
 from semblance.core.language import figure, tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 
 
 class MapKey(QScrollArea):

@@ -39,7 +39,7 @@ from semblance.core.language import tr
 from semblance.core.reports.curves import ACCURACY, CALIBRATION, ROC, TRAINING, Curve
 from semblance.core.workflows.evaluation import scoreboard
 from semblance.core.workflows.evaluation.scoreboard import ScoredMetric
-from semblance.core.workflows.library.opening import LibrarySnapshot
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 
 if TYPE_CHECKING:
     from semblance.app.panels.evaluation.map import MapPanel

@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_strip import CaseStrip, StripCase
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.core.language import shown, tr
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.reports.distances import digits_for, distance_text
 from semblance.core.retrieval.explanation.words import spoken
 from semblance.core.workflows.searches.searching import RankedCase, SearchResult

@@ -27,10 +27,10 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader, header_button
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.core.language import figure, named, tr, tr_n
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scoreboard import is_stale
-from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
+from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.searching import SearchResult
 

@@ -18,7 +18,7 @@ from semblance.app.widgets.estimate_view import EstimateView, Pole
 from semblance.app.widgets.nearest_chips import NearestChips, chip_of
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
 from semblance.core.language import counted, figure, in_marks, named, shown, tr
-from semblance.core.library.columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.searching import SearchResult
 from semblance.core.workflows.searches.trusting import (
     FEWER,

@@ -18,7 +18,7 @@ from semblance.app.widgets.cards.card_pieces import ROW_END, bar_length, thumbs,
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import CENTRE, RIGHT, lettering
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, ImageState
+from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
 _SCALED_BYTES = 12 * 1024 * 1024

@@ -17,7 +17,7 @@ from semblance.app.widgets.cards.card_layout import NO_PLACE, CardLayout
 from semblance.app.widgets.cards.card_motion import Motion
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 NONE = -1
 

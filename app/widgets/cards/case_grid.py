@@ -25,7 +25,7 @@ from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.grid_keys import led_to
 from semblance.core.language import tr
-from semblance.core.library.columns import ImageState
+from semblance.core.library.case_columns import ImageState
 
 __all__ = ["NONE", "CaseGrid"]
 

@@ -24,7 +24,7 @@ from semblance.app.timers import one_shot
 from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.cards.rank_columns_painter import Geometry, RankPainter
 from semblance.core.language import tr
-from semblance.core.library.columns import CaseColumns, no_cases
+from semblance.core.library.case_columns import CaseColumns, no_cases
 from semblance.core.reports.distances import FEWEST, digits_for, distance_text
 from semblance.core.workflows.evaluation.two_metrics import Line
 

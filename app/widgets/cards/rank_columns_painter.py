@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.lettering import LEFT, RIGHT, lettering
 from semblance.core.language import tr
-from semblance.core.library.columns import NO_FINDING, CaseColumns
+from semblance.core.library.case_columns import NO_FINDING, CaseColumns
 from semblance.core.reports.distances import distance_text
 from semblance.core.workflows.evaluation.two_metrics import Line
 

@@ -13,7 +13,7 @@ from semblance.app.messages import Messages
 from semblance.app.settings import Settings
 from semblance.app.state import State
 from semblance.core.workflows.experiments import experimenting
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.tables import table_library, write_table
@@ -117,7 +117,7 @@ def test_values_to_choose_among_and_train_on_one(dialog, tmp_path):
 
 def test_feature_sets_of_the_open_library_are_offered(qtbot, context, tmp_path):
     library = table_library(tmp_path, n=40)
-    context.state.set_library(publish(library))
+    context.state.set_library(read_snapshot(library))
     dialog = ExperimentsDialog(context)
     qtbot.addWidget(dialog)
     (case,) = dialog.form.spec("x").cases

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
 from semblance.app.models.thumbnails import Thumbnails
 from semblance.app.panels.library import LISTED, LibraryPanel
 from semblance.app.theme import set_theme
-from semblance.core.library.columns import case_columns
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from tests.helpers.scored import CASES, TRAINED, metric, snapshot
 

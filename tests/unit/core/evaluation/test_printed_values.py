@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.printed_values import _BLOCKS, _TABLES, _cells, printed_values
-from semblance.core.library.importers.tables_csv import read_table
+from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics import make_learner
 
 WINE = ((178, 13), {"1": 59, "2": 71, "3": 48})

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from semblance.app.panels.evaluation.map import MapPanel
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation import mapping
-from semblance.core.workflows.library.opening import publish
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.training import TrainRequest
 from semblance.core.workflows.searches.desk import close_desks
 from semblance.core.workflows.searches.searching import search
@@ -30,7 +30,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def panel(qtbot, context, trained):
-    context.state.set_library(publish(trained))
+    context.state.set_library(read_snapshot(trained))
     context.state.set_metric("plain")
     panel = MapPanel(context)
     qtbot.addWidget(panel)

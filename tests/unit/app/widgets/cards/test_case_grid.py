@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.card_pieces import thumbs_of
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.gallery import answer, sample_deck
-from semblance.core.library.columns import ImageState, case_columns
+from semblance.core.library.case_columns import ImageState, case_columns
 from tests.helpers.showing import on_screen
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.library.letting_go import let_go
+from semblance.core.workflows.library.close_library import close_library
 from semblance.core.workflows.metrics.training import TrainRequest, train_metric
 from semblance.core.workflows.searches import desk as desk_module
 from semblance.core.workflows.searches.asking import ask
@@ -59,11 +59,11 @@ def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
     use(table)
     use(kept)
     gone, stays = weakref.ref(desk_for(table, "plain")), desk_for(kept, "plain")
-    let_go(table)
+    close_library(table)
     gc.collect()
     assert gone() is None
     assert desk_for(kept, "plain") is stays
-    let_go()
+    close_library()
     assert not desk_module._desks
 
 

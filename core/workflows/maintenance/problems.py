@@ -1,0 +1,86 @@
+"""What a check of a library found, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from semblance.core.language import Said, say, say_all
+
+#: Names spelled out in a sentence.
+FEW = 3
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are; an empty one is the source itself, a single file."""
+    told = say_all(name or say("the file itself") for name in names[:FEW])
+    return say("{told} and {n:,} more", told=told, n=len(names) - FEW) if len(names) > FEW else told
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is not as it should be.
+
+    ``part``: catalogue, catalogue rows, features, metric, thumbnails, derived, images, link, permissions or
+    left over; ``path`` what it is about; ``harm`` whether anything is lost by it; ``remedy`` what a person
+    can do; ``repaired`` what was done; ``files`` those meant, where there may be several.
+    """
+
+    part: str
+    path: str
+    says: str
+    remedy: str = ""
+    harm: bool = True
+    repaired: str = ""
+    files: tuple[str, ...] = ()
+
+
+#: What is counted -> how one of it is told, and many.
+_COUNTED = {
+    "catalogues": (say("{n} catalogue"), say("{n} catalogues")),
+    "images": (say("{n} image"), say("{n} images")),
+    "feature sets": (say("{n} feature set"), say("{n} feature sets")),
+    "metrics": (say("{n} metric"), say("{n} metrics")),
+    "prepared metrics": (say("{n} prepared metric"), say("{n} prepared metrics")),
+}
+
+
+def _counted(part: str, count: int) -> str:
+    one, many = _COUNTED[part]
+    return Said(one if count == 1 else many, {"n": say("{n:,}", n=count)})
+
+
+@dataclass
+class VerificationResult:
+    """What was found, what was checked (counts by part), and what of the library can be used."""
+
+    library: str
+    findings: list[Problem] = field(default_factory=list)
+    checked: dict[str, int] = field(default_factory=dict)
+    works: list[str] = field(default_factory=list)
+    moved_to: str = ""
+
+    def add(self, finding: Problem, repaired: str = "") -> None:
+        self.findings.append(replace(finding, repaired=repaired) if repaired else finding)
+
+    @property
+    def open_harm(self) -> list[Problem]:
+        """What is lost or damaged still."""
+        return [finding for finding in self.findings if finding.harm and not finding.repaired]
+
+    @property
+    def counted(self) -> str:
+        """What was checked, in words."""
+        return say_all(_counted(part, count) for part, count in self.checked.items())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "library": self.library,
+            "sound": not self.open_harm,
+            "findings": [{**vars(finding), "files": list(finding.files)} for finding in self.findings],
+            "works": self.works,
+            "checked": self.checked,
+            "counted": self.counted,
+            "moved_to": self.moved_to,
+        }
