@@ -29,7 +29,7 @@ from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.core.language import figure, named, tr, tr_n
 from semblance.core.library.columns import CaseColumns
 from semblance.core.searches.query import Query
-from semblance.core.workflows.evaluation.scoreboard import is_stale
+from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.opening import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.asking import Asked
 from semblance.core.workflows.searches.searching import SearchResult

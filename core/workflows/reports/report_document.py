@@ -33,7 +33,7 @@ from semblance.core.searches.judgement import Judgement, Kind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.evaluation.scoreboard import (
+from semblance.core.workflows.evaluation.scored_metrics import (
     accuracy_curves,
     findings,
     roc_curves,

@@ -24,8 +24,8 @@ from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.scan import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import WhoIsWho
-from semblance.core.workflows.metrics.stored import stored_metric
+from semblance.core.workflows.metrics.leakage import WhoIsWho
+from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.desk_store import (
     DRAWN_BYTES,
     Prepared,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import say, say_n
 from semblance.core.library import open_library
 from semblance.core.searches.query import Query

@@ -28,7 +28,7 @@ from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.never_seen import ELSEWHERE, elsewhere
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, elsewhere
 from semblance.core.workflows.searches.asking import Asked, ask
 from semblance.core.workflows.searches.desk import desk_for, own_write
 from semblance.core.workflows.searches.moving import moved
@@ -184,7 +184,7 @@ def save_refined(
     ``authors`` stand on its card; left out, they are those of the judgements.
 
     Judged cases count as training cases, so
-    :func:`semblance.core.workflows.metrics.training.score_metric` leaves them out.
+    :func:`semblance.core.workflows.metrics.train_metric.score_metric` leaves them out.
 
     Raises:
         BadInput: no judgement is in force, or the name is that of the metric it came from.

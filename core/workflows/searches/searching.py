@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.language import say

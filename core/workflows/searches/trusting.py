@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
-from semblance.core.evaluation.held_out_votes import VOTERS
+from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import say
 
 if TYPE_CHECKING:
