@@ -11,7 +11,7 @@ from semblance.app.context import Context
 from semblance.app.jobs import Job, Lane
 from semblance.app.operations import library, searching
 from semblance.app.state import TrainingRun
-from semblance.core.language import named, tr
+from semblance.core.language import tr, tr_name
 from semblance.core.workflows.evaluation import hardest
 from semblance.core.workflows.evaluation.hardest import Hardest
 from semblance.core.workflows.metrics import training
@@ -51,7 +51,7 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
     def show(result: TrainResult) -> None:
         if result.warning:
-            context.messages.warning(tr("{name} is trained.", name=result.metric), named(result.warning))
+            context.messages.warning(tr("{name} is trained.", name=result.metric), tr_name(result.warning))
         else:
             context.messages.info(tr("{name} is trained.", name=result.metric))
 

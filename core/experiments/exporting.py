@@ -21,7 +21,7 @@ from semblance.core.experiments.naming import (
 from semblance.core.experiments.results import document
 from semblance.core.experiments.running import Finished
 from semblance.core.experiments.spec import ExperimentSpec
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from semblance.core.reports.saving import put_file
 from semblance.core.tasks import SILENT, Reporter
@@ -63,7 +63,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise SemblanceError(
-            say("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
             "Choose another folder.",
         ) from problem
     written = []
@@ -93,8 +93,8 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
             "ranks",
             {
                 **dict(zip(("ranks", "distance", "alike"), ranks_shown(test), strict=True)),
-                "title": say("Average ranks, {test}", test=score_title(test["score"])),
-                "note": say(
+                "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
+                "note": tr_lazy(
                     "{test} tables, Friedman p {test2:.2g}, {made}",
                     test=test["tables"],
                     test2=test["p_value"],
@@ -134,7 +134,7 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 def _badge(made: Mapping[str, Any]) -> str:
     known = {row["patients"] for row in made["results"]}
-    return say("held-out patients") if known == {"known"} else say("held-out cases, unknown patients")
+    return tr_lazy("held-out patients") if known == {"known"} else tr_lazy("held-out cases, unknown patients")
 
 
 def _file_name(text: str) -> str:

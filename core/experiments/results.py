@@ -16,11 +16,11 @@ from semblance.core.evaluation.result import LearnerResult, Measured, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
 from semblance.core.experiments.cells import Cell, splits_of
 from semblance.core.experiments.running import Finished
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
 
 #: Steps where none are named: those that suit the cases.
-USUAL_STEPS = say("usual steps")
+USUAL_STEPS = tr_lazy("usual steps")
 #: Queries told of, the worst first; and of every finding.
 MOST_QUERIES, MOST_OF_FINDING = 50, 10
 
@@ -139,7 +139,7 @@ def _mixed(state: Finished) -> list[str]:
         return []
     told = "; ".join(f"{name} {', '.join(some)}" for name, some in several.items())
     return [
-        say(
+        tr_lazy(
             "Cells were measured with several versions ({told}), which may give other numbers: for a fair "
             "comparison run it once more into a new folder.",
             told=told,

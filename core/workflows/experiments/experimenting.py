@@ -15,7 +15,7 @@ from semblance.core.experiments.results import document, live_table
 from semblance.core.experiments.running import Finished, finished, run
 from semblance.core.experiments.spec import ExperimentSpec
 from semblance.core.experiments.store import Store
-from semblance.core.language import say
+from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import note_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.sheet import ThemeName
@@ -40,7 +40,7 @@ def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, lis
         values = json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
         raise BadInput(
-            say("{path} is no description of an experiment.", path=path),
+            tr_lazy("{path} is no description of an experiment.", path=path),
             "It is a JSON file; the help page shows one.",
         ) from problem
     expected = values.pop("fingerprints", []) if isinstance(values, dict) else []
