@@ -17,20 +17,36 @@ from semblance.app.models import help_files
 from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
 
-FIRST = "start"
-#: Where there is no such page, the list of words is shown.
-FALLBACK = "words"
+#: Shown where there is no such page.
+FALLBACK = "glossary"
+#: Panels whose help page has another name than the panel.
+PAGE_OF_PANEL = {
+    "ranking": "similar_cases",
+    "why": "explanation",
+    "large": "full_size",
+    "two_metrics": "compare_metrics",
+    "concepts": "examples_and_concepts",
+}
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Begin"), ("start", "tutorial", "keyboard", "words")),
-    (tr("Bring in and look"), ("sources", "privacy", "library", "query", "large", "compare")),
+    (tr("Begin"), ("getting_started", "tutorial", "keyboard", "glossary")),
+    (tr("Bring in and look"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
     (
         tr("Ask and refine"),
-        ("ranking", "trust", "why", "refine", "ask_next", "examples", "two_metrics", "searches"),
+        (
+            "similar_cases",
+            "reliability",
+            "explanation",
+            "refine",
+            "ask_next",
+            "examples_and_concepts",
+            "compare_metrics",
+            "searches",
+        ),
     ),
     (tr("Train and prove"), ("train", "evaluation", "map", "experiments", "benchmarks", "benchmarks_clicks")),
-    (tr("Hand over and keep"), ("reports", "upkeep")),
-    (tr("In depth"), ("mass", "colon_and_lung", "visual_words", "own_encoder")),
+    (tr("Hand over and keep"), ("reports", "maintenance")),
+    (tr("In depth"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
